@@ -1,0 +1,58 @@
+"""What a transcript format is: a name, how sure it is of a file, and a reader that is fed one value after another.
+
+A reader never parses JSON, opens a file or knows where the end is: it is fed parsed values with their line numbers and
+can say at any time which session it has seen so far. So the same reader serves opening, first picture, and following.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Protocol
+
+from inspector.core.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a file, as far as detection needs it."""
+
+    values: Sequence[Any]
+    """The first lines (60 at most) that parsed as JSON, in order."""
+    document: Any = None
+    """The parsed file, where the whole file is one JSON value; else None."""
+    data: bytes = b""
+    """The first bytes (64 KB at most), unpacked where the file was packed."""
+
+
+class Reader(Protocol):
+    """Collects the values of one transcript into a session."""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the value that stood on `line` (1-based) of `file` (empty = the transcript, else a companion's name).
+
+        A whole-file format is fed once, with line 1 and the document. Never raises for what the value holds: what
+        cannot be understood becomes a Problem.
+        """
+        ...
+
+    def session(self) -> Session:
+        """The session so far, cheap enough to ask for after every line: it shares what the reader holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to write a transcript."""
+
+    name: str
+    """As in `--format` and in JSON: `claude-code`."""
+    title: str
+    """For people: `Claude Code session`."""
+    sniff: Callable[[Head], float]
+    """0 = surely not, 1 = surely; by content, never by name. The surest format reads the file."""
+    start: Callable[[], Reader]
+    """A fresh reader."""
+    companions: Callable[[PurePath], Sequence[str]] = lambda path: ()
+    """Glob patterns, relative to the file's folder, of files that may hold further threads of this session."""
+    is_companion: Callable[[Head, Session], bool] = lambda head, session: False
+    """Does a file that matched a pattern belong to this session?"""

@@ -1,0 +1,110 @@
+"""What the model reads: a message is a role and parts. Every value here is immutable.
+
+A tool result is a message of its own (role `tool`), with the result as its first part and any images of the
+result behind it. Messages that travelled in one wire message share `together`; the wire adapters put them back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Json: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None
+"""A parsed JSON value. Treated as frozen: nobody changes one after it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text the model reads or wrote."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning. `text` is what is visible; `signature` is opaque to us (its characters are not text)."""
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call by the model. `arguments` is the parsed JSON; a `str` where the wire held free text."""
+
+    id: str
+    name: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came back for the call `call_id`. `content` is the text; images follow as parts of the same message."""
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """`data` is base64 where the transcript holds the bytes, else empty and `url` says where it was."""
+
+    media_type: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something only the provider can read (an encrypted compaction, a server tool's state), kept unchanged.
+
+    `size` is in bytes of the part that the provider reads.
+    """
+
+    kind: str
+    value: Json
+    size: int = 0
+
+
+Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque
+
+Mark: TypeAlias = Literal["", "meta", "attachment", "placeholder"]
+"""meta: written by the client in the user's name; attachment: a reminder the client added;
+placeholder: the content was cleared by a recorded compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `id` is stable: an edit makes a new message with the same id, a diff is a merge by id."""
+
+    id: str
+    role: Role
+    parts: tuple[Part, ...]
+    together: str = ""
+    summary: bool = False
+    mark: Mark = ""
+    line: int = 0
+    """1-based line in the transcript, 0 where there is none."""
+    time: str = ""
+    """ISO 8601 as recorded, or empty."""
+    counts: dict[str, int] = field(default_factory=dict, init=False, compare=False, repr=False, hash=False)
+    """Cache: weight by estimator name. Filled by `tokens.estimators`, never read by anyone else."""
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by a newline. Tool results and thinking are not text parts."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of this message, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The tool result, for a message of role `tool`."""
+        for part in self.parts:
+            if isinstance(part, ToolResult):
+                return part
+        return None

@@ -1,0 +1,1 @@
+"""One harness a folder or file: its settings, its verdicts, its tiers."""

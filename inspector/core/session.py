@@ -1,0 +1,115 @@
+"""A transcript as it was read: threads of requests, recorded compactions, and what could not be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
+from inspector.core.message import Message
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the transcript that could not be read as it stands. Listed, never fatal."""
+
+    line: int
+    """1-based; 0 = the file as a whole."""
+    what: str
+    excerpt: str = ""
+    file: str = ""
+    """Name of the companion file; empty = the transcript itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One model call: the buffer sent (as a view), what the provider reported, how it ended."""
+
+    index: int
+    view: View
+    prompt: Prompt = NOT_IN_FILE
+    usage: Usage | None = None
+    model: str = ""
+    time: str = ""
+    finish: str = ""
+    """stop reason in the provider's own word, empty where none was recorded."""
+    line: int = 0
+    window: int | None = None
+    """The model's window, where the file records it for this call."""
+
+    def buffer(self) -> Buffer:
+        """The buffer that was sent, laid out. O(messages)."""
+        return Buffer(self.view.messages(), self.prompt)
+
+
+CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
+"""summary: history replaced by a summary; micro: old tool results cleared; edit: single messages edited or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction that the transcript records."""
+
+    before_request: int
+    """Index of the first request that was sent after it; == number of requests where none was."""
+    trigger: str
+    """auto, manual, micro, ... in the harness's own word; empty where it does not say."""
+    kind: CompactionKind = "summary"
+    tokens_before: int | None = None
+    """As the file records it; None where it does not."""
+    tokens_after: int | None = None
+    """As the file records it: seldom the context of the next call (see `tokens.pressure.compaction_sizes`)."""
+    summary: Message | None = None
+    kept: int = 0
+    """Messages from before that stay word for word."""
+    cleared: tuple[str, ...] = ()
+    """Message ids whose content was cleared (micro) or edited."""
+    line: int = 0
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The requests of one agent: the main one (id `main`), or a sub-agent."""
+
+    id: str
+    title: str = ""
+    model: str = ""
+    requests: Sequence[Request] = ()
+    messages: Sequence[Message] = ()
+    """Every message of the thread in file order, each once, whether or not it still stands in a buffer."""
+    end: View = EMPTY_VIEW
+    """The buffer after the last record: what the next call would send."""
+    prompt: Prompt = NOT_IN_FILE
+    compactions: Sequence[Compaction] = ()
+    parent: str = ""
+    """Thread that started this one; empty for `main`."""
+    parent_call: str = ""
+    """Id of the tool call that started it, where known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Everything a transcript holds."""
+
+    format: str
+    threads: tuple[Thread, ...] = ()
+    problems: Sequence[Problem] = ()
+    path: str = ""
+    client: str = ""
+    """The program that wrote it, with its version, as far as the file tells."""
+    id: str = ""
+    notes: tuple[str, ...] = field(default=())
+    """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""
+
+    @property
+    def main(self) -> Thread:
+        """The main thread. An empty one where the file has none."""
+        return self.threads[0] if self.threads else Thread("main")
+
+    def thread(self, id: str) -> Thread:  # noqa: A002
+        """The thread of that id. Raises KeyError."""
+        for thread in self.threads:
+            if thread.id == id:
+                return thread
+        raise KeyError(id)

@@ -1,0 +1,1 @@
+"""Text to tokens: estimators, tokenizer, calibration, pressure, windows and prices."""

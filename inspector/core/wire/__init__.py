@@ -1,0 +1,1 @@
+"""Provider JSON to messages and usage, and back. No network."""

@@ -1,0 +1,1 @@
+"""The hands: disk, network, clock, processes."""

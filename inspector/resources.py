@@ -1,0 +1,13 @@
+"""Where the files that ship with the program lie: inside the wheel, or beside the package in a checkout."""
+
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+_ROOT = next(
+    (root for root in (_HERE / "_resources", _HERE.parent / "resources") if root.is_dir()), _HERE / "_resources"
+)
+
+
+def resource(name: str) -> Path:
+    """Path of a shipped file, by its name below `resources/`. It need not exist."""
+    return _ROOT / name

@@ -1,0 +1,1 @@
+"""The one thing that changes: the state that every face shows."""
