@@ -97,13 +97,14 @@ class View:
         runs: list[Sequence[Message]] = []
         stretch, length = self.stretch, self.length
         while True:
-            below = stretch.base.length if stretch.base else 0
+            base = stretch.base
+            below = base.length if base else 0
             if length > below:
                 runs.append(stretch.own[: length - below])
                 length = below
-            if stretch.base is None:
+            if base is None:
                 break
-            stretch, length = stretch.base.stretch, min(length, stretch.base.length)
+            stretch = base.stretch
         return tuple(message for run in reversed(runs) for message in run)
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:

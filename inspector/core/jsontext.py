@@ -1,7 +1,8 @@
 """JSON in and out, tolerant of what real transcripts hold.
 
 In: orjson for speed, the standard library where orjson is too strict (lone surrogates, NaN, a byte-order mark).
-Lone surrogates become U+FFFD on the way in, so that everything behind can encode to UTF-8. Out: compact, non-ASCII as is.
+Lone surrogates become U+FFFD on the way in, so that everything behind can encode to UTF-8. Out: compact, non-ASCII
+left as it is.
 """
 
 import json
