@@ -5,8 +5,6 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 _PLACES = (_HERE / "_resources", _HERE.parent / "resources")
 _ROOT = next((place for place in _PLACES if place.is_dir()), _PLACES[0])
-    (root for root in (_HERE / "_resources", _HERE.parent / "resources") if root.is_dir()), _HERE / "_resources"
-)
 
 
 def resource(name: str) -> Path:
