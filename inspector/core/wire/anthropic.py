@@ -25,14 +25,14 @@ def read_messages(
     summary: bool = False,
     mark: Mark = "",
 ) -> tuple[Message, ...]:
-    """The messages of one wire message, in order; none for content that holds nothing.
+    """The messages of one wire message, in order, at least one (without parts where the content holds nothing).
 
     The first keeps `id`, further ones are named after their tool call; with more than one, `together` is `id`.
     """
     neutral = _ROLES.get(role, "user")
     if isinstance(content, str):
         return (Message(id, neutral, (Text(content),), "", summary, mark, line, time),)
-    groups = _groups(neutral, read_parts(content))
+    groups = _groups(neutral, read_parts(content)) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
         return (Message(id, role_of, parts, "", summary, mark, line, time),)
