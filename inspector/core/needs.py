@@ -1,0 +1,106 @@
+"""What a tier may ask of the world, what may come back, and how it may fail.
+
+A tier never calls a model, reads a file or looks at the clock. It is a generator that yields a Need, is sent the
+Answer or has a Failure thrown in, and returns its Outcome. Who answers (a provider, the offline summariser, a
+recording, a script, the person at the window) is somebody else's business.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+from inspector.core.message import Message
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """One model call without tools. The user content is `messages` (as chat) followed by `text`, either may be empty."""
+
+    instructions: str
+    """The system prompt."""
+    text: str
+    messages: tuple[Message, ...] = ()
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    purpose: str = "summary"
+    """What it is for, in a word or two: summary, history, turn prefix, verification."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCompact:
+    """Ask the provider itself to compact `messages` (`POST /responses/compact` or an in-stream trigger)."""
+
+    instructions: str
+    messages: tuple[Message, ...]
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """The current text of a file of the agent's workspace, at most `max_chars` code points of it."""
+
+    path: str
+    max_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SaveTranscript:
+    """Keep these messages on disk before they are replaced."""
+
+    messages: tuple[Message, ...]
+    name: str = "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class SaveText:
+    """Keep a large output on disk."""
+
+    text: str
+    name: str = "output"
+
+
+Need: TypeAlias = Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. Which fields are set depends on the need."""
+
+    text: str = ""
+    """Summarize: the text; ReadFile: the content; SaveTranscript, SaveText: the path."""
+    messages: tuple[Message, ...] = ()
+    """RemoteCompact: the new messages (opaque parts kept)."""
+    usage: Usage | None = None
+    finish: str = ""
+    by: str = ""
+    """Who answered: offline, simulated, anthropic, openai, person, script, recording."""
+
+
+class Failure(Exception):
+    """A need that could not be met; thrown into the tier. `str(failure)` is what the user reads."""
+
+
+class ContextWindowExceeded(Failure):
+    """The model refused: the prompt is larger than its window."""
+
+
+FailureKind: TypeAlias = Literal["http", "connection", "broken", "empty", "missing", "refused", "other"]
+
+
+class ProviderFailure(Failure):
+    """Any other failure of the one who answers."""
+
+    def __init__(self, message: str, status: int | None = None, kind: FailureKind = "other") -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+
+
+class Timeout(Failure):
+    """No answer within the need's `timeout_s`."""
+
+
+T = TypeVar("T")
+Conversation: TypeAlias = Generator[Need, Answer, T]
+"""Yields needs, is sent answers (or has a Failure thrown in), returns T."""

@@ -1,0 +1,125 @@
+"""What a policy is: a harness's way to compact, told as settings, verdicts and tiers.
+
+Settings are a frozen dataclass (the settings form and `--set` are built from its fields). Running state is a value
+that goes in and comes out. `due` explains every tier, fired or not, as data. A tier is a conversation (`core.needs`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Json
+from inspector.core.needs import Conversation
+from inspector.core.outcome import Outcome
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a policy may know besides the buffer, its settings and its running state."""
+
+    step: int = 0
+    """Number of the turn, as it appears in events."""
+    model: str = ""
+    usage: Usage | None = None
+    """What the provider reported for the call just before, where it did."""
+    finish: str = ""
+    """How that call ended, in the provider's word."""
+    summary: str = ""
+    """A session memory summary that is at hand (Roku L2)."""
+    remote: bool = False
+    """The provider can compact remotely."""
+    instructions: str = ""
+    """What the user wants kept (manual compaction)."""
+    overflow: bool = False
+    """The model has just refused the buffer as too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierName:
+    """A tier as the user meets it."""
+
+    name: str
+    title: str
+    what: str
+    """One sentence: what it does to the buffer."""
+    calls_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Would this tier fire now, and why: `118,402 <= 120,000 (60 % of 200,000): 1,599 tokens to go`."""
+
+    tier: str
+    due: bool
+    why: str
+    tokens: int | None = None
+    """What was compared ..."""
+    limit: int | None = None
+    """... with this watermark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A line on the gauge and the timeline: `tokens` = where it lies, `setting` = the field that moves it."""
+
+    label: str
+    tokens: int
+    setting: str
+    tiers: tuple[str, ...]
+
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+class Policy(Protocol[S, R]):
+    """One harness. Stateless: all state goes in and comes out."""
+
+    name: str
+    title: str
+    tiers: Sequence[TierName]
+
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
+        """Settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
+
+        Raises InspectorError with a sentence for an unknown key or a value outside its hard limits.
+        """
+        ...
+
+    def fresh(self, settings: S) -> R:
+        """Running state at the start of a session."""
+        ...
+
+    def load(self, settings: S, data: Json) -> R:
+        """Running state from its JSON. Raises InspectorError."""
+        ...
+
+    def dump(self, running: R) -> dict[str, Any]:
+        """Running state as JSON, readable by `load`."""
+        ...
+
+    def learn(self, running: R, settings: S, estimated: int, reported: int) -> R:
+        """Feed one (raw estimate, reported prompt tokens) pair to the calibration."""
+        ...
+
+    def measure(self, buffer: Buffer, settings: S, running: R) -> tuple[int, int]:
+        """(raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
+        ...
+
+    def watermarks(self, settings: S) -> tuple[Watermark, ...]:
+        """The lines, lowest first."""
+        ...
+
+    def due(self, buffer: Buffer, settings: S, running: R, moment: Moment) -> tuple[Verdict, ...]:
+        """A verdict for every tier, in the policy's order. Pure; changes nothing."""
+        ...
+
+    def tier(self, name: str, buffer: Buffer, settings: S, running: R, moment: Moment) -> Conversation[Outcome[R]]:
+        """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
+        ...
+
+    def run_due(self, buffer: Buffer, settings: S, running: R, moment: Moment) -> Conversation[tuple[Outcome[R], ...]]:
+        """Run what is due, in the policy's own order; each outcome starts from the one before."""
+        ...
