@@ -15,7 +15,7 @@ from inspector.core.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """One model call without tools. The user content is `messages` (as chat) followed by `text`, either may be empty."""
+    """One model call without tools. Its input is `messages` (as chat), then `text`; either may be empty."""
 
     instructions: str
     """The system prompt."""
