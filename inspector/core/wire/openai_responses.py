@@ -1,0 +1,231 @@
+"""OpenAI Responses JSON to messages, usage and prompt, and back.
+
+One item is one message; the assistant items that follow one another (reasoning, message, calls) are one response, so
+`read_items` joins them into one message. An item that is not understood is kept unchanged as Opaque.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.buffer import Prompt, Tool
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.usage import Usage
+from inspector.core.wire.openai_responses_write import write_body
+
+__all__ = ["join", "read_item", "read_items", "read_prompt", "read_usage", "write_body"]
+
+_ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
+_BY_CLIENT = ("compaction_trigger", "mcp_approval_response", "computer_call_output", "program_output")
+
+
+def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tuple[Message, ...]:
+    """The messages of an `input` or `output` list (a string is one user message), in order.
+
+    Ids are `prefix` + the number of a message's first item, so a longer list with the same beginning has the same ids.
+    """
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
+    if isinstance(items, Mapping):
+        items = [items]
+    if not isinstance(items, Sequence):
+        return ()
+    return tuple(_joined(read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items)))
+
+
+def _joined(messages: Iterable[Message]) -> Iterable[Message]:
+    response: list[Message] = []
+    for message in messages:
+        if message.role == "assistant" and not message.summary:
+            response.append(message)
+            continue
+        if response:
+            yield join(response)
+            response = []
+        yield message
+    if response:
+        yield join(response)
+
+
+def join(messages: Sequence[Message]) -> Message:
+    """One message with the parts of all of them, otherwise like the first. Needs at least one."""
+    if len(messages) == 1:
+        return messages[0]
+    return replace(messages[0], parts=tuple(part for message in messages for part in message.parts))
+
+
+def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message:  # noqa: A002
+    """The message of one item. A compaction item is a message of its own with `summary` set."""
+    role, parts = _role_and_parts(item)
+    summary = isinstance(parts[0], Opaque) and parts[0].kind in _COMPACTIONS if parts else False
+    return Message(id, role, parts, summary=summary, line=line, time=time)
+
+
+_COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
+
+
+def _role_and_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
+    if not isinstance(item, Mapping):
+        return "user", (Opaque("", item, _size(item)),)
+    kind = item.get("type", "message" if "role" in item else "")
+    match kind:
+        case "message":
+            return _ROLES.get(_str(item.get("role")), "user"), _content(item.get("content"))
+        case "reasoning":
+            return "assistant", (_thinking(item),)
+        case "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call":
+            call = _call(kind, item)
+            return "assistant", (call or _opaque(kind, item),)
+        case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output":
+            return "tool", _result(kind, item)
+        case _:
+            role: Role = "user" if kind in _BY_CLIENT else "assistant"
+            return role, (_opaque(_str(kind), item),)
+
+
+def _call(kind: str, item: Mapping[str, Any]) -> ToolCall | None:
+    """None where the provider ran the tool itself, so that no answer follows."""
+    call_id = _str(item.get("call_id")) or _str(item.get("id"))
+    match kind:
+        case "function_call":
+            return ToolCall(call_id, _str(item.get("name")), read_arguments(item.get("arguments")))
+        case "custom_tool_call":
+            return ToolCall(call_id, _str(item.get("name")), _str(item.get("input")))
+        case "local_shell_call":
+            return ToolCall(call_id, "local_shell", item.get("action"))
+    if item.get("execution") == "server" or not _str(item.get("call_id")):
+        return None
+    return ToolCall(call_id, "tool_search", read_arguments(item.get("arguments")))
+
+
+def read_arguments(arguments: Any) -> Json:
+    """The object or list that the string holds; the string itself where it holds neither."""
+    if not isinstance(arguments, str):
+        return {} if arguments is None else arguments
+    if not arguments.lstrip().startswith(("{", "[")):
+        return arguments
+    try:
+        value: Json = loads(arguments.encode("utf-8", errors="replace"))
+    except NotJson:
+        return arguments
+    return value
+
+
+def _result(kind: str, item: Mapping[str, Any]) -> tuple[Part, ...]:
+    call_id = _str(item.get("call_id")) or _str(item.get("id"))
+    if kind == "tool_search_output":
+        return (ToolResult(call_id, dumps(item.get("tools", []))),)
+    output, failed = item.get("output"), False
+    if isinstance(output, Mapping):  # early Codex: {content, success}
+        failed = output.get("success") is False
+        output = output["content"] if isinstance(output.get("content"), str | list) else dumps(output)
+    if isinstance(output, str):
+        return (ToolResult(call_id, output, failed),)
+    parts = _content(output)
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return (ToolResult(call_id, text, failed), *(part for part in parts if not isinstance(part, Text)))
+
+
+def _thinking(item: Mapping[str, Any]) -> Thinking:
+    """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
+    texts = [part.text for key in ("summary", "content") for part in _content(item.get(key)) if isinstance(part, Text)]
+    return Thinking("\n\n".join(texts), _str(item.get("encrypted_content")))
+
+
+def _content(content: Any) -> tuple[Part, ...]:
+    if isinstance(content, str):
+        return (Text(content),)
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, Sequence):
+        return ()
+    return tuple(_part(part) for part in content)
+
+
+def _part(part: Any) -> Part:
+    match part:
+        case str():
+            return Text(part)
+        case {"type": "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text", "text": str(text)}:
+            return Text(text)
+        case {"type": "refusal", "refusal": str(text)}:
+            return Text(text)
+        case {"type": "input_image", "image_url": str(url)}:
+            return read_image(url)
+        case Mapping():
+            return _opaque(_str(part.get("type")), part)
+        case _:
+            return Opaque("", part, _size(part))
+
+
+def read_image(url: str) -> Image:
+    """A `data:` address is taken apart; any other is kept as it is."""
+    if url.startswith("data:"):
+        head, comma, data = url[5:].partition(",")
+        if comma and head.endswith(";base64"):
+            return Image(head[: -len(";base64")], data)
+    return Image("", "", url)
+
+
+def _opaque(kind: str, item: Mapping[str, Any]) -> Opaque:
+    """Size: the encrypted content alone where there is one, else the JSON without what only names the item."""
+    sealed = item.get("encrypted_content")
+    if isinstance(sealed, str):
+        return Opaque(kind, item, len(sealed.encode("utf-8", errors="replace")))
+    return Opaque(kind, item, _size({key: value for key, value in item.items() if key not in _NAMING}))
+
+
+_NAMING = ("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough")
+
+
+def _size(value: Any) -> int:
+    return len(dumps(value).encode("utf-8", errors="replace"))
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_usage(usage: Any) -> Usage | None:
+    """What one call reported; None where `usage` holds no counts. Takes the API's and Codex's spelling.
+
+    `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
+    """
+    if not isinstance(usage, Mapping) or not any(
+        type(usage.get(key)) is int for key in ("input_tokens", "output_tokens")
+    ):
+        return None
+    inside, outside = usage.get("input_tokens_details"), usage.get("output_tokens_details")
+    total = _int(usage, "input_tokens")
+    read = _int(usage, "cached_input_tokens") or _int(inside, "cached_tokens")
+    write = _int(usage, "cache_write_input_tokens") or _int(inside, "cache_write_tokens")
+    reasoning = _int(usage, "reasoning_output_tokens") or _int(outside, "reasoning_tokens")
+    fits = read + write <= total
+    return Usage(
+        input=total - read - write if fits else 0,
+        cache_read=read,
+        cache_write=write,
+        output=_int(usage, "output_tokens"),
+        reasoning=reasoning,
+        context=None if fits else total,
+    )
+
+
+def _int(usage: Any, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, Mapping) else None
+    return value if type(value) is int and value > 0 else 0
+
+
+def read_prompt(body: Mapping[str, Any]) -> Prompt:
+    """Instructions and tools of a request body. One that names none had none."""
+    instructions, tools = body.get("instructions"), body.get("tools")
+    offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
+    return Prompt(_str(instructions), tuple(read_tool(tool) for tool in offered))
+
+
+def read_tool(tool: Any) -> Tool:
+    """A tool under its name; the provider's own ones have none and go by their type."""
+    if not isinstance(tool, Mapping):
+        return Tool("", tool)
+    return Tool(_str(tool.get("name")) or _str(tool.get("type")), tool)
