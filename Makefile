@@ -1,0 +1,50 @@
+# Two commands do everything: `make run` opens the window, `make test` checks the house.
+# Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
+
+.PHONY: help run test bench lint format screenshots lock wheel clean
+.DEFAULT_GOAL := help
+
+PYTHON_ = .venv/bin/python
+FOR_RUN = @sh packaging/setup.sh run
+FOR_DEV = @sh packaging/setup.sh dev
+
+# Handed over in the environment, so that a path may hold spaces, quotes and dollars.
+export TRANSCRIPT := $(value FILE)
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' Makefile | expand -t 22
+
+run: ## open the window on the bundled sample; FILE=path opens a transcript
+	$(FOR_RUN)
+	@$(PYTHON_) -m inspector "$${TRANSCRIPT:-resources/sample.jsonl}"
+
+test: ## formatter, linter, types, import rules and all tests; ARGS=... goes to pytest
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/check.py $(ARGS)
+
+lint: ## the same without the tests
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/check.py --no-tests
+
+format: ## put the code into its one format
+	$(FOR_DEV)
+	@$(PYTHON_) -m ruff check --fix-only --quiet . && $(PYTHON_) -m ruff format --quiet .
+
+bench: ## measure speed, as ratios in one run
+	$(FOR_DEV)
+	@$(PYTHON_) -m pytest tests/bench -m bench -s -q -p no:cacheprovider $(ARGS)
+
+screenshots: ## take the pictures of README and docs anew
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/make_screenshots.py
+
+lock: ## work out the pinned versions anew (UPGRADE=1: the newest ones)
+	@sh packaging/lock.sh $(if $(UPGRADE),--upgrade)
+
+wheel: ## build dist/*.whl
+	$(FOR_DEV)
+	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
+
+clean: ## remove everything that was made here, .venv too
+	@rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

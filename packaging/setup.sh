@@ -1,0 +1,138 @@
+#!/bin/sh
+# The set-up behind the two commands: `sh packaging/setup.sh run` (to open the window) or `dev` (to test, too).
+#
+# Brings this checkout from a bare machine to a ready .venv: system libraries, virtual environment, pinned packages.
+# Rules: what is there is left alone; a ready checkout costs milliseconds; an interrupted set-up is begun anew; pip is
+# asked as this machine has it configured; every failure is one sentence that says what to do.
+set -eu
+cd "$(dirname "$0")/.."
+here=$(pwd)
+kind=${1:-run}
+
+case $kind in
+run) lock=packaging/requirements.lock ;;
+dev) lock=packaging/requirements-dev.lock ;;
+*) echo "usage: sh packaging/setup.sh run|dev" >&2 && exit 2 ;;
+esac
+
+say() { echo "set-up: $*"; }
+stop() {
+    echo "set-up: $*" >&2
+    exit 1
+}
+
+# --- system packages ------------------------------------------------------------------------------------------------
+
+# What Qt opens while it starts, as library:package. Found by leaving out one at a time on a bare Debian 12.
+libraries="libglib-2.0.so.0:libglib2.0-0 libGL.so.1:libgl1 libEGL.so.1:libegl1 libxkbcommon.so.0:libxkbcommon0
+    libfontconfig.so.1:libfontconfig1 libdbus-1.so.3:libdbus-1-3 libxcb-cursor.so.0:libxcb-cursor0
+    libxcb-icccm.so.4:libxcb-icccm4 libxcb-keysyms.so.1:libxcb-keysyms1 libxcb-shape.so.0:libxcb-shape0
+    libxkbcommon-x11.so.0:libxkbcommon-x11-0"
+
+# Packages of the libraries that the loader does not know; empty where it cannot be asked (then Qt itself will tell).
+missing_packages() {
+    [ "$(uname)" = Linux ] || return 0
+    known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null) || return 0
+    for pair in $libraries; do
+        case $known in *"${pair%%:*} "*) ;; *) printf '%s ' "${pair#*:}" ;; esac
+    done
+}
+
+# Run as root: directly, or through a sudo that asks nothing. Fails where neither is possible.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; elif sudo -n true 2>/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+apt_line="apt-get install -y --no-install-recommends"
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive $apt_line -o DPkg::Lock::Timeout=120 "$@" </dev/null >>"$log" 2>&1
+}
+
+# need_packages WHY PACKAGE...: install them, or stop with the one line that does it.
+need_packages() {
+    why=$1
+    shift
+    if ! command -v apt-get >/dev/null; then
+        stop "$why. On Debian these are the packages: $*; install what holds them on this system, then try again."
+    elif ! as_root true; then
+        stop "$why, and this user may not install them. Run: sudo $apt_line $*"
+    fi
+    say "installing system packages (once): $*"
+    apt_install "$@" || { as_root apt-get update </dev/null >>"$log" 2>&1 && apt_install "$@"; } ||
+        stop "installing failed (see $log). Run by hand: $apt_line $*"
+}
+
+# --- the virtual environment ----------------------------------------------------------------------------------------
+
+python_at_least() { "$1" -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; }
+
+# Sets $python to the first Python 3.11 or later, one that can make environments before one that cannot.
+find_python() {
+    for test in "import ensurepip, venv" "pass"; do
+        for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+            python_at_least "$python" && "$python" -c "$test" 2>/dev/null && return 0
+        done
+    done
+    return 1
+}
+
+make_environment() {
+    find_python || { need_packages "Python 3.11 or later is needed" python3 python3-venv && find_python; } ||
+        stop "Python 3.11 or later is needed; this machine's is older. Set PYTHON=/path/to/python3 once you have one."
+    if ! "$python" -c "import ensurepip, venv" 2>/dev/null; then
+        need_packages "Python lacks its venv module" python3-venv
+        "$python" -c "import ensurepip, venv" 2>/dev/null || python=/usr/bin/python3
+    fi
+    "$python" -m venv --clear .venv >>"$log" 2>&1 || stop "$python -m venv failed; see $log"
+}
+
+# The checkout itself: importable from anywhere, with its command beside the others.
+link_checkout() {
+    for packages in .venv/lib/python3*/site-packages; do
+        echo "$here" >"$packages/context_inspector_dev.pth"
+    done
+    printf '#!%s\nimport sys\n\nfrom inspector.__main__ import main\n\nsys.exit(main())\n' \
+        "$here/.venv/bin/python" >.venv/bin/context-inspector
+    chmod +x .venv/bin/context-inspector
+}
+
+install_pinned() {
+    say "installing the pinned Python packages into .venv (once)"
+    .venv/bin/python -m pip install --disable-pip-version-check --no-input --quiet --no-compile \
+        --only-binary :all: --require-hashes -r "$lock" </dev/null >>"$log" 2>&1 ||
+        { tail -n 5 "$log" >&2 && stop "pip could not install $lock (all of it is in $log)"; }
+    # Compiled now, on all cores, so that the first window does not wait for it. A package may carry a file that is
+    # not for this Python: the return code tells of it, and it does not matter.
+    .venv/bin/python -m compileall -q -j 0 .venv/lib/python3*/site-packages inspector >>"$log" 2>&1 || true
+}
+
+fingerprint() { printf '%s %s' "$here" "$(cksum <"$1")"; }
+ready() { [ -x .venv/bin/python ] && [ "$(cat ".venv/ready-$kind" 2>/dev/null)" = "$(fingerprint "$lock")" ]; }
+
+build() {
+    # Whoever comes second waits here and then finds everything done.
+    if command -v flock >/dev/null; then exec 9<packaging/setup.sh && flock 9; fi
+    ready && return
+    # `busy` outlives an interrupted set-up; what that left behind is not to be trusted.
+    if [ -e .venv/busy ] || ! [ -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1 ||
+        ! grep -qsF "$here/.venv/" .venv/bin/pip; then
+        make_environment
+    fi
+    : >.venv/busy
+    install_pinned
+    link_checkout
+    fingerprint packaging/requirements.lock >.venv/ready-run
+    [ "$kind" = run ] || fingerprint "$lock" >.venv/ready-dev
+    rm .venv/busy
+}
+
+log=${TMPDIR:-/tmp}/context-inspector-setup-$(id -u).log
+missing=$(missing_packages)
+if [ -n "$missing" ]; then
+    need_packages "Qt needs some system libraries" $missing
+fi
+if [ "$kind" = dev ] && ! command -v Xvfb >/dev/null && command -v apt-get >/dev/null && as_root true; then
+    need_packages "the tests open windows on a virtual screen" xvfb
+fi
+ready || build

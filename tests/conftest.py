@@ -1,0 +1,99 @@
+"""The floor under every test: no screen, no network, no user.
+
+Set before Qt is imported anywhere: the offscreen platform and a home folder of the test run's own. Every test gets its
+own folders for settings and data, so that none can see another's, let alone the user's. A connection to anything but
+this machine is refused, and the test that tried it fails, even where the code under test swallows the refusal.
+"""
+
+import ipaddress
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.shared import TRANSCRIPTS
+
+_HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+_NOT_FOR_TESTS = (
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR",
+)
+_RUN = tempfile.TemporaryDirectory(prefix="context-inspector-test-")
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ.update(dict.fromkeys(_HOMES, _RUN.name))
+for _name in _SCREENS + _AGENTS:
+    os.environ.pop(_name, None)
+
+# Time limits on single examples say more about the machine than about the code. In CI the examples are the same each
+# time, so that a red run can be repeated; at home they are new each time, so that they find something.
+hypothesis.settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("house")
+
+REFUSED: list[str] = []
+"""Addresses that the running test tried to reach."""
+
+
+def _is_here(host: object) -> bool:
+    """Does `host` name this machine? None and "" are what a server binds to."""
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if not isinstance(host, str):
+        return host is None
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("", "localhost")
+
+
+def _refuse_the_network(event: str, arguments: tuple[object, ...]) -> None:
+    """Audit hook: sees every connection and look-up in this process, from whatever library."""
+    if event in ("socket.connect", "socket.sendto"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None  # a local socket's address is a path
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    if not _is_here(host):
+        REFUSED.append(str(host))
+        raise ConnectionRefusedError(f"tests do not reach the network: {host}")
+
+
+sys.addaudithook(_refuse_the_network)
+
+
+@pytest.fixture(autouse=True)
+def _network_refused() -> Iterator[None]:
+    REFUSED.clear()
+    yield
+    assert not REFUSED, f"the test tried to reach {', '.join(REFUSED)}"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder, this test's own: the environment points at it, and so do Qt's settings."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in _HOMES:
+        monkeypatch.setenv(name, str(folder if name == "HOME" else folder / name.removeprefix("XDG_").lower()))
+    (folder / "runtime_dir").mkdir(mode=0o700)
+    if core := sys.modules.get("PySide6.QtCore"):
+        for kind in (core.QSettings.Format.NativeFormat, core.QSettings.Format.IniFormat):
+            core.QSettings.setPath(kind, core.QSettings.Scope.UserScope, str(folder / "config_home"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real transcripts; the test is skipped where this machine has none."""
+    if TRANSCRIPTS is None:
+        pytest.skip("no real transcripts on this machine")
+    return TRANSCRIPTS
