@@ -1,0 +1,158 @@
+"""The estimators of harnesses that count characters: Pulse and Pi in UTF-16 units, learn-claude-code in code points.
+
+Each counts what its harness counts, in the shape in which that harness holds a message.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.tokens.estimator import Kind
+
+PI_IMAGE = 4800
+"""Characters that Pi counts for an image in a tool result."""
+
+
+def u16(text: str) -> int:
+    """UTF-16 code units of a text: JavaScript's `length`."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _pulse_part(part: Part) -> dict[str, Any]:
+    """A part as the Vercel AI SDK spells it, which is what Pulse turns into JSON to count."""
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking():
+            return {"type": "reasoning", "text": part.text}
+        case ToolCall():
+            return {"type": "tool-call", "toolCallId": part.id, "toolName": part.name, "input": part.arguments}
+        case ToolResult():
+            kind = "error-text" if part.is_error else "text"
+            output = {"type": kind, "value": part.content}
+            return {"type": "tool-result", "toolCallId": part.call_id, "output": output}
+        case Image():
+            return {"type": "image", "image": part.data or part.url, "mediaType": part.media_type}
+        case Opaque():
+            return {"type": part.kind, "value": part.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Chars4:
+    """Pulse (spec 2.2): UTF-16 units of role and content over 4, one ceiling for the whole list. Weight = units."""
+
+    name: str = "chars4"
+    kind: Kind = "estimated"
+
+    def text(self, text: str) -> int:
+        return self.tokens(u16(text))
+
+    def weigh(self, message: Message) -> int:
+        return u16(message.role) + u16(self._content(message))
+
+    def _content(self, message: Message) -> str:
+        match message.parts:
+            case ():
+                return ""
+            case (Text(text),):
+                return text
+            case parts:
+                return dumps([_pulse_part(part) for part in parts])
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return 0  # outside the list, so not counted
+
+    def tokens(self, weight: int) -> int:
+        return -(-weight // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Pi:
+    """Pi (spec 3.4): per message UTF-16 units over 4, rounded up. An image counts in a tool result only."""
+
+    name: str = "pi"
+    kind: Kind = "estimated"
+
+    def text(self, text: str) -> int:
+        return -(-u16(text) // 4)
+
+    def weigh(self, message: Message) -> int:
+        return -(-sum(self._units(part, message) for part in message.parts) // 4)
+
+    def _units(self, part: Part, message: Message) -> int:
+        match part:
+            case Text() | Thinking():
+                return u16(part.text)
+            case ToolCall():
+                return u16(part.name) + u16(dumps(part.arguments))
+            case ToolResult():
+                return u16(part.content)
+            case Image():
+                return PI_IMAGE if message.role == "tool" else 0
+            case Opaque():
+                return 0
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return 0  # Pi sums over messages only
+
+    def tokens(self, weight: int) -> int:
+        return weight
+
+
+def _anthropic_block(part: Part) -> dict[str, Any]:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking():
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
+        case ToolResult():
+            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id, "content": part.content}
+            return block | ({"is_error": True} if part.is_error else {})
+        case Image():
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            return {"type": "image", "source": source if part.data else {"type": "url", "url": part.url}}
+        case Opaque():
+            return {"type": part.kind, "content": part.value}
+
+
+@dataclass(frozen=True, slots=True)
+class LearnClaudeCode:
+    """learn-claude-code (spec 4.2): floor(characters / 4) of Python's JSON of the message, ASCII escapes included.
+
+    A message is taken by itself: results that travelled in one wire message are counted as messages of their own.
+    """
+
+    name: str = "learn-claude-code"
+    kind: Kind = "estimated"
+
+    def text(self, text: str) -> int:
+        return len(text) // 4
+
+    def weigh(self, message: Message) -> int:
+        return self.text(_python_json(self._wire(message)))
+
+    def _wire(self, message: Message) -> dict[str, Any]:
+        role = "user" if message.role == "tool" else message.role
+        match message.parts:
+            case (Text(text),):
+                return {"role": role, "content": text}
+            case parts:
+                return {"role": role, "content": [_anthropic_block(part) for part in parts]}
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return 0  # a fixed reserve stands for system prompt and tools there
+
+    def tokens(self, weight: int) -> int:
+        return weight
+
+
+def _python_json(value: object) -> str:
+    try:
+        return json.dumps(value, default=str)
+    except RecursionError:  # nested deeper than Python's encoder goes: same text by way of our own
+        return json.dumps(dumps(value))[1:-1].replace('\\"', '"')

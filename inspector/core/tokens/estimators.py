@@ -1,0 +1,87 @@
+"""The estimators by name, and the weight of messages and buffers, cached."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt, View
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message
+from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi
+from inspector.core.tokens.counted import Tiktoken
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.roku import Roku
+from inspector.core.tokens.tokenizer import TokenizerRefused
+
+__all__ = ["ESTIMATORS", "Estimator", "UnknownEstimator", "buffer_tokens", "count", "estimator", "refusals", "weight"]
+
+ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
+    {
+        "roku": Roku,
+        "chars4": Chars4,
+        "pi": Pi,
+        "learn-claude-code": LearnClaudeCode,
+        "tiktoken": Tiktoken,
+        "tiktoken-cl100k": partial(Tiktoken, "cl100k_base"),
+    }
+)
+
+
+class UnknownEstimator(InspectorError):
+    """No estimator of that name. The sentence names those that are known."""
+
+
+def estimator(name: str, encoding: str | None = None) -> Estimator:
+    """The estimator of that name; `encoding` (o200k_base, cl100k_base) is for tiktoken. Raises UnknownEstimator."""
+    if name == "tiktoken" and encoding is not None:
+        return Tiktoken(encoding)
+    if name not in ESTIMATORS:
+        raise UnknownEstimator(f"There is no estimator {name!r}. Known: {', '.join(ESTIMATORS)}.")
+    return ESTIMATORS[name]()
+
+
+def weight(estimator: Estimator, message: Message) -> int:
+    """Weight of a message, cached on it. A message that the tokenizer refused weighs 0 (see `refusals`)."""
+    cached = message.counts.get(estimator.name)
+    if cached is not None:
+        return cached
+    try:
+        found = estimator.weigh(message)
+    except TokenizerRefused:
+        message.counts[_refused(estimator)] = 1
+        found = 0
+    message.counts[estimator.name] = found
+    return found
+
+
+def count(estimator: Estimator, message: Message) -> int:
+    """Tokens of one message in a buffer, framing included."""
+    return estimator.tokens(weight(estimator, message))
+
+
+def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) -> int:
+    """Summed weight of messages. O(new messages) for a view, O(messages) else."""
+    weigh = partial(weight, estimator)
+    if isinstance(messages, View):
+        return messages.weight(estimator.name, weigh)
+    return sum(map(weigh, messages))
+
+
+def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE) -> int:
+    """Tokens of a whole buffer: messages and what the estimator counts of the prompt."""
+    return estimator.tokens(messages_weight(estimator, messages) + estimator.weigh_prompt(prompt))
+
+
+def refusals(estimator: Estimator, messages: View | Iterable[Message]) -> int:
+    """How many of the messages the tokenizer refused: their tokens are missing in the count."""
+    key = _refused(estimator)
+    if isinstance(messages, View):
+        messages_weight(estimator, messages)
+        return messages.weight(key, lambda message: message.counts.get(key, 0))
+    listed = tuple(messages)
+    messages_weight(estimator, listed)
+    return sum(message.counts.get(key, 0) for message in listed)
+
+
+def _refused(estimator: Estimator) -> str:
+    return f"{estimator.name} refused"
