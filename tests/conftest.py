@@ -18,14 +18,8 @@ import pytest
 from tests.shared import TRANSCRIPTS
 
 _HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
-_NOT_FOR_TESTS = (
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "CODEX_HOME",
-    "CLAUDE_CONFIG_DIR",
-)
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
+_AGENTS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CODEX_HOME", "CLAUDE_CONFIG_DIR")
 _RUN = tempfile.TemporaryDirectory(prefix="context-inspector-test-")
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
