@@ -68,7 +68,7 @@ def test_empty_buffer_r_est_24() -> None:
 def test_call_ids_cost_nothing_r_est_25(call_id: str) -> None:
     call = Message("a", "assistant", (Text("ok"), ToolCall(call_id, "bash", {"cmd": "ls"})))
     result = Message("t", "tool", (ToolResult(call_id, "a.txt", is_error=True),))
-    assert buffer_tokens(Roku(), (call, result)) == (1 + 1 + 7 + 4) + (2 + 4)
+    assert buffer_tokens(Roku(), (call, result)) == (1 + 1 + 6 + 4) + (2 + 4)
 
 
 def test_arguments_are_halved_even_as_free_text() -> None:
