@@ -1,23 +1,27 @@
 """The first n items of a list that only grows: an immutable view that costs nothing to take."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Generic, TypeVar, overload
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Prefix(Sequence[T_co], Generic[T_co]):
-    """View of the first `length` items of `items`. The owner of `items` may append to it, never change it."""
+    """View of the first `length` items of `items`. The owner of `items` may append to it, never change it.
 
-    __slots__ = ("_items", "_length")
+    `then` follows them: what is not settled yet and may look different the next time.
+    """
 
-    def __init__(self, items: Sequence[T_co] = (), length: int | None = None) -> None:
+    __slots__ = ("_items", "_length", "_then")
+
+    def __init__(self, items: Sequence[T_co] = (), length: int | None = None, then: Sequence[T_co] = ()) -> None:
         self._items = items
         self._length = len(items) if length is None else length
+        self._then = tuple(then)
 
     def __len__(self) -> int:
-        return self._length
+        return self._length + len(self._then)
 
     @overload
     def __getitem__(self, index: int) -> T_co: ...
@@ -25,15 +29,15 @@ class Prefix(Sequence[T_co], Generic[T_co]):
     def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
     def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
         if isinstance(index, slice):
-            return tuple(self._items[i] for i in range(*index.indices(self._length)))
+            return tuple(self[i] for i in range(*index.indices(len(self))))
         if index < 0:
-            index += self._length
-        if not 0 <= index < self._length:
+            index += len(self)
+        if not 0 <= index < len(self):
             raise IndexError(index)
-        return self._items[index]
+        return self._items[index] if index < self._length else self._then[index - self._length]
 
     def __iter__(self) -> Iterator[T_co]:
-        return islice(iter(self._items), self._length)
+        return chain(islice(iter(self._items), self._length), self._then)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
