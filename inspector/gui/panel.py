@@ -1,15 +1,82 @@
-"""What a panel is: one dock of the window that shows a State and sends intents up."""
+"""What a panel is: one part of the window that shows a State and sends intents up.
 
-from typing import ClassVar, Protocol
+To add one: a file with a `Panel` subclass, named in the list in `gui/panels.py`. The rules:
 
+- `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
+- `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
+  seen (a hidden one is told when it comes to light) and must cost nothing when nothing it shows has changed: compare
+  with what was shown by identity (`state.session is self._session`).
+- What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
+- Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.
+- Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
+- Text of a transcript goes into widgets that never interpret it: labels by `gui.plain.label`, tooltips by
+  `gui.plain.tip`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from inspector.gui.bridge import Bridge
+from inspector.gui.settings import Settings
+from inspector.gui.theme import Theme
 from inspector.workbench.state import State
+from inspector.workbench.workbench import Workbench
+
+Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 
 
-class Panel(Protocol):
-    """A QWidget with these two. It keeps nothing of its own but what the eye needs (scroll, filter)."""
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a panel may reach."""
+
+    workbench: Workbench
+    bridge: Bridge
+    theme: Theme
+    settings: Settings
+    open_path: Callable[[str], None]
+    """Open a transcript, off the GUI thread; failures are told by the window."""
+    show_panel: Callable[[str], None]
+    """Bring the panel of that TITLE to the front."""
+    say: Callable[[str], None]
+    """One sentence in the calm bar, for an expected failure that is not about opening."""
+
+
+class Panel(QWidget):
+    """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
 
     TITLE: ClassVar[str]
+    PLACE: ClassVar[Place] = "bottom"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self._waiting: State | None = None
+        self.setObjectName(type(self).__name__)
+        self.setAccessibleName(self.TITLE)
 
     def show_state(self, state: State) -> None:
-        """Show `state`. Called on the GUI thread after every change; must cost nothing when nothing it shows changed."""
-        ...
+        """Show `state`."""
+        raise NotImplementedError
+
+    def restyle(self) -> None:
+        """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""
+        self.update()
+
+    def receive(self, state: State) -> None:
+        """Called by the window: shows the state now, or as soon as the panel can be seen."""
+        if self.isVisible():
+            self._waiting = None
+            self.show_state(state)
+        else:
+            self._waiting = state
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """A panel that comes to light shows what it missed."""
+        super().showEvent(event)
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self.show_state(waiting)

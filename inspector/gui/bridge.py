@@ -1,0 +1,116 @@
+"""The only file that makes threads: runs a job off the GUI thread and brings everything back onto it.
+
+A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often. Its result,
+its reports and what it raises arrive on the GUI thread, in order. What nobody expects is raised there again, so that
+it meets the same hook as any other bug.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from threading import Event
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from inspector.core.errors import InspectorError
+
+T = TypeVar("T")
+
+
+class Task:
+    """One job on its way."""
+
+    def __init__(self, deliver: Callable[[Callable[[], None]], None], reported: Callable[[Any], None]) -> None:
+        self._deliver = deliver
+        self._reported = reported
+        self._stop = Event()
+
+    def report(self, value: Any) -> None:
+        """From the job: hand `value` to whoever asked for reports. Nothing arrives after a cancel."""
+        self._deliver(partial(self._pass_on, value))
+
+    def _pass_on(self, value: Any) -> None:
+        if not self._stop.is_set():
+            self._reported(value)
+
+    def cancel(self) -> None:
+        """Ask the job to stop. Neither its reports nor its result will arrive."""
+        self._stop.set()
+
+    def cancelled(self) -> bool:
+        """Has it been asked to stop?"""
+        return self._stop.is_set()
+
+
+def _unheard(value: object) -> None:
+    pass
+
+
+class Bridge(QObject):
+    """Between the GUI thread and the others."""
+
+    _arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="job")
+        self._tasks: set[Task] = set()
+        self._closed = False
+        self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
+
+    def run(
+        self,
+        job: Callable[[Task], T],
+        done: Callable[[T], None],
+        failed: Callable[[InspectorError], None] | None = None,
+        reported: Callable[[Any], None] = _unheard,
+    ) -> Task:
+        """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other."""
+        task = Task(self._deliver, reported)
+        self._tasks.add(task)
+        future = self._threads.submit(job, task)
+        future.add_done_callback(lambda future: self._deliver(partial(self._end, task, future, done, failed)))
+        return task
+
+    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        """As the Workbench wants it: run `job` elsewhere, then `done` here."""
+        self.run(lambda task: job(), done)
+
+    def close(self) -> None:
+        """Cancel everything; nothing arrives any more."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def busy(self) -> bool:
+        """Is any job still on its way?"""
+        return bool(self._tasks)
+
+    def _deliver(self, call: Callable[[], None]) -> None:
+        if not self._closed:
+            self._arrived.emit(call)
+
+    def _run_here(self, call: Callable[[], None]) -> None:
+        if not self._closed:
+            call()
+
+    def _end(
+        self,
+        task: Task,
+        future: Future[T],
+        done: Callable[[T], None],
+        failed: Callable[[InspectorError], None] | None,
+    ) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            done(future.result())
+        elif isinstance(error, InspectorError) and failed is not None:
+            failed(error)
+        else:
+            raise error

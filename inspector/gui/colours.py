@@ -1,0 +1,92 @@
+"""The colours of the window, light and dark. Categories follow Okabe and Ito: told apart by colour-blind people too."""
+
+from dataclasses import dataclass, field
+
+from inspector.workbench.composition import Category
+
+_CATEGORIES: dict[Category, str] = {
+    "system": "#7d8795",
+    "tools": "#a9b1bc",
+    "user": "#56b4e9",
+    "assistant": "#0072b2",
+    "thinking": "#cc79a7",
+    "tool calls": "#8f7ee6",
+    "tool results": "#e69f00",
+    "summaries": "#009e73",
+    "images": "#f0e442",
+    "opaque": "#994f00",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """One palette. Every value is `#rrggbb`."""
+
+    dark: bool
+    window: str
+    raised: str
+    """Buttons, fields, chips."""
+    hover: str
+    line: str
+    """Hairlines between parts."""
+    faint: str
+    """Empty tank, empty bars, grid."""
+    text: str
+    quiet: str
+    """Second-rank text; still 4.5:1 on `window`."""
+    accent: str
+    on_accent: str
+    selected: str
+    """Ground of the selected row."""
+    low: str
+    """The lower watermark."""
+    high: str
+    """The higher watermark, and errors."""
+    good: str
+    missing: str
+    """Not in this file."""
+    playhead: str
+    on_tool: str
+    """The word `tool` as text."""
+    categories: dict[Category, str] = field(default_factory=lambda: dict(_CATEGORIES))
+
+
+DARK = Colours(
+    dark=True,
+    window="#1d2026",
+    raised="#272b33",
+    hover="#323742",
+    line="#30343d",
+    faint="#2a2e36",
+    text="#e4e7ec",
+    quiet="#949ca9",
+    accent="#56b4e9",
+    on_accent="#0d1620",
+    selected="#2b3645",
+    low="#e69f00",
+    high="#e8743b",
+    good="#2fb888",
+    missing="#6b7280",
+    playhead="#f2f4f7",
+    on_tool="#e69f00",
+)
+
+LIGHT = Colours(
+    dark=False,
+    window="#ffffff",
+    raised="#eff1f4",
+    hover="#e3e7ec",
+    line="#dfe3e8",
+    faint="#eceef2",
+    text="#1b2027",
+    quiet="#5c6673",
+    accent="#0072b2",
+    on_accent="#ffffff",
+    selected="#e1edfa",
+    low="#a86f00",
+    high="#c04f00",
+    good="#007a58",
+    missing="#6b7280",
+    playhead="#1b2027",
+    on_tool="#9a6700",
+)

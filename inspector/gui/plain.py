@@ -1,0 +1,26 @@
+"""Labels, tooltips and messages that never interpret what they show.
+
+Qt guesses whether a text is HTML; a transcript's `<img src=...>` would then be fetched, and a FIFO behind it would
+freeze the program. So every label is made here, and every tooltip is escaped.
+"""
+
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+
+def label(text: str = "", *, role: str = "", parent: QWidget | None = None) -> QLabel:
+    """A label of plain text. `role` picks its look from the style sheet: caption, quiet, strong, number."""
+    made = QLabel(parent)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setText(text)
+    if role:
+        made.setProperty("role", role)
+    return made
+
+
+def tip(text: str) -> str:
+    """A tooltip's text: escaped, lines kept, cut at 2,000 characters."""
+    shown = text if len(text) <= 2000 else text[:2000] + "…"
+    return f"<p style='white-space:pre-wrap'>{escape(shown)}</p>" if shown else ""

@@ -1,0 +1,50 @@
+"""What the window remembers between runs: layout, theme, recent transcripts. Nothing of a transcript's content."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings
+
+RECENT = 12
+"""So many transcripts are remembered."""
+
+
+class Settings:
+    """A typed face on QSettings."""
+
+    def __init__(self, store: QSettings | None = None) -> None:
+        self._store = store if store is not None else QSettings("context-inspector", "context-inspector")
+
+    def recents(self) -> tuple[str, ...]:
+        """Paths of recent transcripts, newest first."""
+        value = self._store.value("recents", [])
+        if isinstance(value, str):  # an ini file spells a list of one as a string
+            value = [value]
+        return tuple(path for path in value if isinstance(path, str)) if isinstance(value, list) else ()
+
+    def remember(self, path: str) -> None:
+        """Put `path` first among the recents."""
+        full = str(Path(path).absolute())
+        others = [known for known in self.recents() if known != full]
+        self._store.setValue("recents", [full, *others][:RECENT])
+
+    def forget(self, path: str) -> None:
+        """Take `path` out of the recents."""
+        self._store.setValue("recents", [known for known in self.recents() if known != path])
+
+    def text(self, key: str, default: str = "") -> str:
+        """A remembered word."""
+        value = self._store.value(key, default)
+        return value if isinstance(value, str) else default
+
+    def keep_text(self, key: str, value: str) -> None:
+        """Remember a word."""
+        self._store.setValue(key, value)
+
+    def data(self, key: str) -> QByteArray:
+        """Remembered bytes (geometry, docks); empty where there are none."""
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    def keep_data(self, key: str, value: QByteArray) -> None:
+        """Remember bytes."""
+        self._store.setValue(key, value)

@@ -1,0 +1,122 @@
+"""What fills a buffer: its tokens by category, at any request, from prefix sums."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal, TypeAlias, get_args
+
+from inspector.core.buffer import Prompt, View
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Thread
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.estimators import weight
+
+Category: TypeAlias = Literal[
+    "system", "tools", "user", "assistant", "thinking", "tool calls", "tool results", "summaries", "images", "opaque"
+]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+"""In the order in which they are stacked, lowest first."""
+
+
+def part_category(message: Message, part: Part) -> Category:
+    """Where a part is counted. All of a summary is summary, whatever its parts."""
+    if message.summary:
+        return "summaries"
+    match part:
+        case Thinking():
+            return "thinking"
+        case ToolCall():
+            return "tool calls"
+        case ToolResult():
+            return "tool results"
+        case Image():
+            return "images"
+        case Opaque():
+            return "opaque"
+        case Text():
+            match message.role:
+                case "system":
+                    return "system"
+                case "assistant":
+                    return "assistant"
+                case "user" | "tool":
+                    return "user"
+
+
+def message_category(message: Message) -> Category:
+    """The category of most of a message: of its first part that is not thinking, else of its first."""
+    if not message.parts:
+        return "assistant" if message.role == "assistant" else "user"
+    first = next((part for part in message.parts if not isinstance(part, Thinking)), message.parts[0])
+    return part_category(message, first)
+
+
+def split(estimator: Estimator, message: Message) -> Mapping[Category, int]:
+    """Weight of a message by category; the sum is the weight of the message.
+
+    Each category but the message's own is weighed as a message of its parts alone; its own gets the rest, framing
+    included. Where that rest would be negative (rounding), the others give way.
+    """
+    total = weight(estimator, message)
+    main = message_category(message)
+    groups: dict[Category, list[Part]] = {}
+    for part in message.parts:
+        groups.setdefault(part_category(message, part), []).append(part)
+    if len(groups) < 2:
+        return {main: total}
+    frame = weight(estimator, replace(message, parts=()))
+    found: dict[Category, int] = {}
+    for category, parts in groups.items():
+        if category != main:
+            alone = weight(estimator, replace(message, parts=tuple(parts))) - frame
+            found[category] = max(0, min(alone, total - sum(found.values())))
+    found[main] = total - sum(found.values())
+    return found
+
+
+def weigh_categories(thread: Thread, estimator: Estimator) -> None:
+    """Fill the caches, so that `composition` of any request of the thread is quick. O(messages)."""
+    for request in thread.requests:
+        composition(estimator, request.view)
+    composition(estimator, thread.end)
+
+
+def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) -> dict[Category, int]:
+    """Tokens by category (those with none left out). O(categories) once the view's messages were weighed."""
+    packed = view.weight(_key(estimator), partial(_packed, estimator))
+    weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
+    found = {category: estimator.tokens(weight) for category, weight in weights}
+    for category, tokens in _prompt_tokens(estimator, prompt).items():
+        found[category] += tokens
+    return {category: tokens for category, tokens in found.items() if tokens}
+
+
+_BITS = 48
+_MASK = (1 << _BITS) - 1
+"""The weights of all categories lie in one integer, 48 bits each: one running sum serves them all."""
+
+
+def _key(estimator: Estimator) -> str:
+    return f"{estimator.name} by category"
+
+
+def _packed(estimator: Estimator, message: Message) -> int:
+    key = _key(estimator)
+    if key not in message.counts:
+        weights = split(estimator, message)
+        message.counts[key] = sum(weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES))
+    return message.counts[key]
+
+
+def _prompt_tokens(estimator: Estimator, prompt: Prompt | None) -> dict[Category, int]:
+    """System prompt and tool schemas, as far as the file holds them and the estimator counts them."""
+    if prompt is None:
+        return {}
+    found: dict[Category, int] = {}
+    system = estimator.tokens(estimator.weigh_prompt(replace(prompt, tools=None)))
+    tools = estimator.tokens(estimator.weigh_prompt(prompt)) - system
+    if system > 0:
+        found["system"] = system
+    if tools > 0:
+        found["tools"] = tools
+    return found

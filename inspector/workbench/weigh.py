@@ -1,0 +1,27 @@
+"""What the State needs worked out: the pressures of the chosen thread, and the window where we stand."""
+
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.windows import Window, find_window
+from inspector.workbench.composition import weigh_categories
+from inspector.workbench.state import State
+
+
+def weigh(state: State) -> Pressures | None:
+    """Pressures of the chosen thread by the chosen estimator; None while nothing is open.
+
+    O(messages) the first time, O(requests) after: weights are cached. Raises UnknownEstimator.
+    """
+    thread = state.thread
+    if thread is None:
+        return None
+    measure = estimator(state.estimator)
+    weigh_categories(thread, measure)
+    return thread_pressures(thread, measure)
+
+
+def window_at(state: State) -> Window | None:
+    """The window at the request we look at, the user's word first; None while nothing is open."""
+    if state.session is None or state.thread is None:
+        return None
+    return find_window(state.session, state.thread, state.at, state.user_window)

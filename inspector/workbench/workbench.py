@@ -1,0 +1,174 @@
+"""The one thing that changes. Holds the State; everything that wants to see or change it comes here.
+
+Pure Python, no Qt. What may take long (weighing a whole session) goes through `work`, which runs a job and hands its
+result to a callback; the window gives one that uses another thread, the default runs it on the spot.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from inspector.core.session import Session
+from inspector.core.tokens.pressure import Pressures
+from inspector.workbench.state import Opening, State
+from inspector.workbench.weigh import weigh, window_at
+
+T = TypeVar("T")
+Callback = Callable[[State], None]
+Change = Callable[[State], State]
+
+
+class Work(Protocol):
+    """Runs `job` somewhere, then `done(result)` on the thread that asked."""
+
+    def __call__(self, job: Callable[[], T], done: Callable[[T], None]) -> None: ...
+
+
+def at_once(job: Callable[[], T], done: Callable[[T], None]) -> None:
+    """Work without another thread."""
+    done(job())
+
+
+class Workbench:
+    """Intents come in as method calls; after each, every subscriber is given the new State."""
+
+    def __init__(self, work: Work = at_once) -> None:
+        self._work = work
+        self._state = State()
+        self._callbacks: list[Callback] = []
+        self._asked = 0
+        self._follows_end = True
+
+    @property
+    def state(self) -> State:
+        """What is shown now."""
+        return self._state
+
+    def subscribe(self, callback: Callback) -> Callable[[], None]:
+        """Call back after every change, and once now. Returns what ends it."""
+        self._callbacks.append(callback)
+        callback(self._state)
+        return lambda: self._callbacks.remove(callback)
+
+    def _show(self, state: State) -> None:
+        if state is self._state:
+            return
+        self._state = state
+        for callback in tuple(self._callbacks):
+            callback(state)
+
+    # -- opening ---------------------------------------------------------------------------------------------------
+
+    def begin(self, path: str) -> None:
+        """A transcript is being read. What is shown stays until its first requests come."""
+        self._follows_end = True
+        self._show(replace(self._state, opening=Opening(path), failure=""))
+
+    def progress(self, done: int, total: int) -> None:
+        """So many bytes of the transcript have been read."""
+        if self._state.opening is not None:
+            self._show(replace(self._state, opening=replace(self._state.opening, done=done, total=total)))
+
+    def open(self, session: Session, *, more: bool = False) -> None:
+        """Show `session`, standing at its last request. `more`: it is still being read, a fuller one will follow.
+
+        A fuller one of the same transcript leaves the playhead where the user put it, with thread and selection.
+        """
+
+        def opened(now: State) -> State:
+            same = now.session is not None and bool(session.path) and now.session.path == session.path
+            fresh = now if same else State(estimator=now.estimator)
+            return replace(fresh, session=session, opening=now.opening if more else None, failure="")
+
+        if self._state.session is None or self._state.session.path != session.path:
+            self._follows_end = True
+        self._settle(opened)
+
+    def failed(self, sentence: str) -> None:
+        """An expected failure, told in one sentence; what is shown stays."""
+        self._show(replace(self._state, opening=None, failure=sentence))
+
+    def stopped(self) -> None:
+        """The user stopped the reading."""
+        self._show(replace(self._state, opening=None))
+
+    def dismiss(self) -> None:
+        """The user has read the failure."""
+        self._show(replace(self._state, failure=""))
+
+    def close(self) -> None:
+        """Back to nothing open."""
+        self._asked += 1
+        self._show(State(estimator=self._state.estimator))
+
+    # -- walking ---------------------------------------------------------------------------------------------------
+
+    def move(self, at: int | None) -> None:
+        """Stand at request `at` (clamped), or with None at the buffer after the last record."""
+        thread = self._state.thread
+        self._follows_end = thread is not None and at is not None and at >= len(thread.requests) - 1
+        self._stand(self._state.move(at))
+
+    def _stand(self, state: State) -> None:
+        self._show(replace(state, window=window_at(state)) if state.session else state)
+
+    def next(self) -> None:
+        """One request on; behind the last one stands the buffer after the last record."""
+        thread, at = self._state.thread, self._state.at
+        if thread is not None and at is not None:
+            self.move(at + 1 if at + 1 < len(thread.requests) else None)
+
+    def previous(self) -> None:
+        """One request back."""
+        thread, at = self._state.thread, self._state.at
+        if thread is not None:
+            self.move(len(thread.requests) - 1 if at is None else at - 1)
+
+    def first(self) -> None:
+        """To the first request."""
+        self.move(0)
+
+    def last(self) -> None:
+        """To the last request."""
+        thread = self._state.thread
+        self.move(len(thread.requests) - 1 if thread else None)
+
+    def select(self, message_id: str) -> None:
+        """Look at one message; empty for none."""
+        self._show(replace(self._state, selected=message_id))
+
+    # -- choosing --------------------------------------------------------------------------------------------------
+
+    def choose_thread(self, thread_id: str) -> None:
+        """Look at another agent's requests, standing at its last one."""
+        self._follows_end = True
+        self._settle(lambda state: replace(state, thread_id=thread_id, selected=""))
+
+    def set_window(self, tokens: int | None) -> None:
+        """The window the user says it is; None takes their word back."""
+        self._stand(replace(self._state, user_window=tokens))
+
+    def set_estimator(self, name: str) -> None:
+        """Estimate by another estimator (a name of `tokens.estimators.ESTIMATORS`)."""
+        self._settle(lambda state: replace(state, estimator=name))
+
+    def _settle(self, change: Change) -> None:
+        """Weigh what the changed state needs (may take long), then show it. Of several, only the newest counts.
+
+        The change is made anew to the state of then: the user may have walked on meanwhile.
+        """
+        self._asked += 1
+        asked, wanted = self._asked, change(self._state)
+
+        def weighed(pressures: Pressures | None) -> None:
+            if asked == self._asked:
+                self._stand(self._at_end(replace(change(self._state), pressures=pressures)))
+
+        self._work(lambda: weigh(wanted), weighed)
+
+    def _at_end(self, state: State) -> State:
+        """The playhead at the last request, unless the user put it elsewhere."""
+        thread = state.thread
+        if not self._follows_end or thread is None:
+            return state.move(state.at)
+        return state.move(len(thread.requests) - 1 if thread.requests else None)
