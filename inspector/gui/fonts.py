@@ -1,0 +1,75 @@
+"""The program's own fonts, so that it looks the same everywhere and Chinese, Japanese, Korean and emoji always render.
+
+Inter for the interface, JetBrains Mono for code, Noto for all that these two lack. Nothing is installed on the system:
+the files lie in `resources/fonts` and, for CJK, in the package `noto_cjk_sans_otc`. `load` comes before the first widget.
+"""
+
+from importlib.resources import files
+
+from PySide6.QtCore import QLocale
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+
+from inspector.resources import resource
+
+UI = "Inter"
+MONO = "JetBrains Mono"
+_EMOJI = "Noto Color Emoji"
+_SHIPPED = (
+    "Inter-Regular.otf",
+    "Inter-Italic.otf",
+    "Inter-Medium.otf",
+    "Inter-SemiBold.otf",
+    "JetBrainsMono-Regular.ttf",
+    "JetBrainsMono-Italic.ttf",
+    "JetBrainsMono-Bold.ttf",
+    "NotoColorEmoji.ttf",
+)
+
+
+class FontMissing(Exception):
+    """A font that ships with the program cannot be read: the installation is broken."""
+
+
+def load() -> None:
+    """Make the shipped fonts known to Qt and the interface font the application's. Needs a QApplication.
+
+    Raises FontMissing with one sentence.
+    """
+    cjk = files("noto_cjk_sans_otc").joinpath("NotoSansCJK-Regular.ttc")
+    for path in (*(str(resource(f"fonts/{name}")) for name in _SHIPPED), str(cjk)):
+        if QFontDatabase.addApplicationFont(path) < 0:
+            raise FontMissing(f"The font {path} cannot be read; install the program anew.")
+    QGuiApplication.setFont(ui_font())
+
+
+def ui_font(points: float | None = None, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """The interface font, figures all of one width. `points` None = the size the application has."""
+    font = _font([UI, MONO, *_cjk("Noto Sans CJK"), _EMOJI], points)
+    font.setWeight(weight)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def mono_font(points: float | None = None) -> QFont:
+    """The font for code and transcripts."""
+    font = _font([MONO, *_cjk("Noto Sans Mono CJK"), _EMOJI], points)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setFixedPitch(True)
+    return font
+
+
+def _font(families: list[str], points: float | None) -> QFont:
+    font = QFont(families)
+    font.setPointSizeF(points if points is not None else QGuiApplication.font().pointSizeF())
+    for joined in ("liga", "calt"):  # both fonts draw "->" as an arrow: a transcript is shown as it is
+        font.setFeature(QFont.Tag(joined), 0)
+    return font
+
+
+def _cjk(family: str) -> list[str]:
+    """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
+    locale = QLocale.system()
+    first = {QLocale.Language.Japanese: "JP", QLocale.Language.Korean: "KR"}.get(locale.language(), "SC")
+    if locale.language() == QLocale.Language.Chinese and locale.script() == QLocale.Script.TraditionalHanScript:
+        first = "HK" if locale.territory() == QLocale.Territory.HongKong else "TC"
+    return [f"{family} {first}", *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first)]
