@@ -1,7 +1,8 @@
 """The program's own fonts, so that it looks the same everywhere and Chinese, Japanese, Korean and emoji always render.
 
-Inter for the interface, JetBrains Mono for code, Noto for all that these two lack. Nothing is installed on the system:
-the files lie in `resources/fonts` and, for CJK, in the package `noto_cjk_sans_otc`. `load` comes before the first widget.
+Inter for the interface, JetBrains Mono for code, Noto for all that these two lack. Nothing is installed on the
+system: the files lie in `resources/fonts` and, for CJK, in the package `noto_cjk_sans_otc`. `load` comes before the
+first widget.
 """
 
 from importlib.resources import files
@@ -24,6 +25,7 @@ _SHIPPED = (
     "JetBrainsMono-Bold.ttf",
     "NotoColorEmoji.ttf",
 )
+_REGIONS = {"zh_TW": "TC", "zh_HK": "HK", "zh_MO": "HK", "ja": "JP", "ko": "KR"}
 
 
 class FontMissing(Exception):
@@ -68,8 +70,6 @@ def _font(families: list[str], points: float | None) -> QFont:
 
 def _cjk(family: str) -> list[str]:
     """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
-    locale = QLocale.system()
-    first = {QLocale.Language.Japanese: "JP", QLocale.Language.Korean: "KR"}.get(locale.language(), "SC")
-    if locale.language() == QLocale.Language.Chinese and locale.script() == QLocale.Script.TraditionalHanScript:
-        first = "HK" if locale.territory() == QLocale.Territory.HongKong else "TC"
+    language = QLocale.system().name()  # as in "zh_TW"
+    first = _REGIONS.get(language) or _REGIONS.get(language[:2], "SC")
     return [f"{family} {first}", *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first)]
