@@ -10,6 +10,7 @@ from importlib.resources import files
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 
+from inspector.core.errors import InspectorError
 from inspector.resources import resource
 
 UI = "Inter"
@@ -28,7 +29,7 @@ _SHIPPED = (
 _REGIONS = {"zh_TW": "TC", "zh_HK": "HK", "zh_MO": "HK", "ja": "JP", "ko": "KR"}
 
 
-class FontMissing(Exception):
+class FontMissing(InspectorError):
     """A font that ships with the program cannot be read: the installation is broken."""
 
 
