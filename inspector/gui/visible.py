@@ -1,0 +1,150 @@
+"""Untrusted text made fit to be seen: what hides is shown as a token, lines too long to lay out are broken.
+
+Nothing is lost: every change is kept as an Edit, so that a selection of the shown text maps back to the original.
+Positions are Python string positions (code points). No Qt here.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+LONG_LINE = 10_000
+"""Characters. A longer line costs Qt seconds to lay out; it is broken for display only."""
+BREAK = 2_000
+BROKEN = "↩\n"
+"""What stands where a long line was broken."""
+
+_NAMES = {0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL"}
+_HIDDEN = re.compile(
+    "([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\ufffe\uffff"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff])\\1*"
+)
+"""Controls, bidi marks, zero-width and filler characters, tags, and the characters Qt takes for its own."""
+_PLAIN_HIDDEN = re.compile("([\x00-\x08\x0b-\x1f\x7f])\\1*")
+_LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
+_GLUE = "\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_PICTURE = re.compile("[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
+_JOINING = re.compile("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
+"""Scripts that spell with joiners: Arabic, those of India and South-East Asia, Mongolian."""
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U000e007f")
+
+
+class Edit(NamedTuple):
+    """`shown[start:end]` stands for `original[first:last]`."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as it is displayed, and how it came about."""
+
+    text: str
+    original: str
+    edits: Sequence[Edit] = ()
+
+    def origin(self, start: int, end: int) -> str:
+        """The original of `text[start:end]`; a token cut in half counts as whole."""
+        starts = [edit.start for edit in self.edits]
+        return self.original[self._back(start, starts, after=False) : self._back(end, starts, after=True)]
+
+    def _back(self, at: int, starts: Sequence[int], after: bool) -> int:
+        index = bisect_right(starts, at) - 1
+        if index < 0:
+            return at
+        edit = self.edits[index]
+        if at >= edit.end:
+            return edit.last + at - edit.end
+        return edit.last if after and at > edit.start else edit.first
+
+
+def visible(text: str) -> Shown:
+    """The text with hidden characters as `⟨U+202E⟩`, a run of one as `⟨NUL ×12⟩`, and long lines broken. Linear."""
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    at = length = 0
+    for first, last, instead in _tokens(text):
+        pieces += (text[at:first], instead)
+        length += first - at
+        edits.append(Edit(length, length + len(instead), first, last))
+        length += len(instead)
+        at = last
+    shown = Shown("".join([*pieces, text[at:]]), text, edits) if edits else Shown(text, text)
+    return _broken(shown)
+
+
+def token(character: str, times: int = 1) -> str:
+    """How a hidden character is spelt."""
+    code = ord(character)
+    name = _NAMES.get(code) or f"U+{code:04X}"
+    return f"⟨{name} ×{times:,}⟩" if times > 1 else f"⟨{name}⟩"
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """(first, last, what is shown instead), in order, never overlapping."""
+    flag_end = 0
+    for match in (_PLAIN_HIDDEN if text.isascii() else _HIDDEN).finditer(text):
+        at, end = match.span()
+        character = text[at]
+        if character in "\r\u2028\u2029":
+            for n in range(at, end):
+                yield n, n + 1, token(character) + ("" if character == "\r" and text[n + 1 : n + 2] == "\n" else "\n")
+        elif "\U000e0000" < character < "\U000e0080" and (flag := _FLAG.match(text, at - 1)):
+            flag_end = flag.end()
+        elif at >= flag_end:
+            at += _belongs(text, at)
+            if at < end:
+                yield at, end, token(character, end - at)
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Is the joiner or variation selector at `at` part of how a visible character is spelt?"""
+    character, before, behind = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
+        return before > " " and not _HIDDEN.match(before)
+    if character == "\u200d" and before == "\ufe0f":
+        before = text[at - 2 : at - 1]
+    if character == "\u200d" and _PICTURE.match(before) and _PICTURE.match(behind):
+        return True
+    return character in "\u200c\u200d" and bool(_JOINING.match(before) and _JOINING.match(behind))
+
+
+def _broken(shown: Shown) -> Shown:
+    """The same with long lines broken, never inside a token or a spelt-together character."""
+    marks: list[tuple[int, Edit | None]] = [
+        (at, None) for line in _LONG.finditer(shown.text) for at in _places(shown.text, line.start(), line.end())
+    ]
+    if not marks:
+        return shown
+    tokens: list[tuple[int, Edit | None]] = [(edit.start, edit) for edit in shown.edits]
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    at = shift = drift = 0  # drift: how far the original lies behind the shown text
+    end = 0
+    for place, edit in sorted(marks + tokens, key=lambda mark: mark[0]):
+        if edit is not None:
+            edits.append(edit._replace(start=edit.start + shift, end=edit.end + shift))
+            drift, end = edit.last - edit.end, edit.end
+            continue
+        place = max(place, end)
+        pieces += (shown.text[at:place], BROKEN)
+        edits.append(Edit(place + shift, place + shift + len(BROKEN), place + drift, place + drift))
+        at, shift = place, shift + len(BROKEN)
+    return Shown("".join([*pieces, shown.text[at:]]), shown.original, edits)
+
+
+def _places(text: str, start: int, end: int) -> Iterator[int]:
+    for place in range(start + BREAK, end, BREAK):
+        near = range(place, min(place + 64, end))
+        yield next((at for at in near if not _glued(text, at)), place)
+
+
+def _glued(text: str, at: int) -> bool:
+    return bool(unicodedata.combining(text[at])) or text[at] in _GLUE or text[at - 1] == "\u200d"
