@@ -1,0 +1,83 @@
+"""What is known of a model by its name: the price catalogue that ships as a library, topped up by a table of our own.
+
+Names are matched as they stand, then without what a client or a cloud wraps around them; never by likeness. What is in
+neither is unknown.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from inspector.core.errors import InspectorError
+from inspector.resources import resource
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, Provider
+
+_CLIENT_SUFFIX = re.compile(r"\[[^\]]*\]$")
+"""Claude Code writes `[1m]` behind a model for its million-token window."""
+_CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai|meta|mistral|amazon|deepseek)\.")
+_CLOUD_VERSION = re.compile(r"-v\d+(?::\d+)?$")
+
+
+class BadModelTable(InspectorError):
+    """A table of models that cannot be read. The sentence says where and why."""
+
+
+def spellings(name: str) -> Iterator[str]:
+    """The name as written, then with less and less around it: suffix in brackets, provider's path, cloud's prefix."""
+    seen: set[str] = set()
+    bare = _CLIENT_SUFFIX.sub("", name.strip().lower())
+    last = bare.rpartition("/")[2]
+    cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", last))
+    for spelling in (name.strip().lower(), bare, last, cloud, cloud.partition("@")[0]):
+        if spelling and spelling not in seen:
+            seen.add(spelling)
+            yield spelling
+
+
+@cache
+def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
+    """Provider and model of the price catalogue; None where it does not know the name. Imports it on first use."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    for spelling in spellings(name):
+        try:
+            return get_snapshot().find_provider_model(spelling, None, None, None)
+        except LookupError:
+            continue
+    return None
+
+
+def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
+    """Tokens of the model's window; None = unknown. `own`: the user's table, which goes before everything else."""
+    for table in (own or {}, shipped_windows()):
+        for spelling in spellings(name):
+            if spelling in table:
+                return table[spelling]
+    found = priced_model(name) if name else None
+    return found[1].context_window if found else None
+
+
+@cache
+def shipped_windows() -> Mapping[str, int]:
+    """The table that ships with the program."""
+    return read_windows(resource("models.toml").read_text("utf-8"))
+
+
+def read_windows(text: str) -> Mapping[str, int]:
+    """A table in the form of `resources/models.toml`: window by model name. Raises BadModelTable."""
+    try:
+        models = tomllib.loads(text).get("models", {})
+    except tomllib.TOMLDecodeError as error:
+        raise BadModelTable(f"The table of models is not valid TOML: {error}.") from None
+    return {name.lower(): _window(name, model) for name, model in models.items()}
+
+
+def _window(name: str, model: object) -> int:
+    window = model.get("window") if isinstance(model, dict) else None
+    if not isinstance(window, int) or isinstance(window, bool) or window <= 0:
+        raise BadModelTable(f'The table of models needs a number of tokens, as in: [models."{name}"] window = 200000.')
+    return window
