@@ -21,7 +21,7 @@ CALL_FRAMING = 8
 
 
 def opaque_tokens(characters: int) -> int:
-    """Tokens behind `characters` of base64 that only the provider can read: 3/4 byte a character, 4 bytes a token."""
+    """Tokens behind base64 that only the provider can read: 3/4 byte a character, 4 bytes a token."""
     return -(-characters * 3 // 16)
 
 
@@ -55,7 +55,7 @@ class Tiktoken:
             case Image():
                 return image_tokens(part)
             case Opaque():
-                return opaque_tokens(part.size)
+                return -(-part.size // 4)
 
     def _json(self, value: Json) -> int:
         return self.text(value if isinstance(value, str) else dumps(value))

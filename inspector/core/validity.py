@@ -1,0 +1,139 @@
+"""Would a provider refuse this buffer, and why.
+
+Checked as the wire adapters would send it: neighbouring messages of one role count as one turn, so what is left is
+what no adapter can mend - calls and results that do not pair up, a wrong beginning, messages without content.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message, Text, Thinking, ToolResult
+
+Rule: TypeAlias = Literal[
+    "result-without-call",
+    "call-without-result",
+    "duplicate-answer",
+    "duplicate-call",
+    "order",
+    "first-role",
+    "empty-message",
+    "empty-text",
+]
+
+ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai-chat", "openai-responses"
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """One reason to refuse, at the message `message` (its id)."""
+
+    rule: Rule
+    message: str
+    why: str
+    """A sentence for people."""
+    providers: tuple[str, ...]
+    """Who refuses it."""
+
+
+def check(buffer: Buffer) -> tuple[Invalid, ...]:
+    """All reasons, in the order of the messages. Empty = any provider takes it. O(messages)."""
+    messages = buffer.messages
+    place = {id(message): n for n, message in enumerate(messages)}
+    found = [*_beginning(messages), *_empty(messages), *_pairs(messages)]
+    return tuple(invalid for _, invalid in sorted(found, key=lambda one: place[id(one[0])]))
+
+
+_Found: TypeAlias = Iterator[tuple[Message, Invalid]]
+
+
+def _beginning(messages: Sequence[Message]) -> _Found:
+    first = next((message for message in messages if message.role != "system"), None)
+    if first is not None and first.role == "assistant":
+        why = "The first message is the assistant's; Anthropic wants a user message first."
+        yield first, Invalid("first-role", first.id, why, (ANTHROPIC,))
+
+
+def _empty(messages: Sequence[Message]) -> _Found:
+    for message in messages:
+        if message.role == "tool" or (message is messages[-1] and message.role == "assistant"):
+            continue  # a result may be empty, and so may the assistant's last message
+        blank = [isinstance(part, Text) and not part.text.strip() for part in message.parts]
+        if not any(not isinstance(part, Thinking) for part in message.parts):
+            why = f"A message of the {message.role} without content."
+            yield message, Invalid("empty-message", message.id, why, (ANTHROPIC, CHAT))
+        elif all(blank):
+            why = f"A message of the {message.role} that holds nothing but white space."
+            yield message, Invalid("empty-message", message.id, why, (ANTHROPIC,))
+        elif any(blank):
+            why = "A text part that is empty or only white space."
+            yield message, Invalid("empty-text", message.id, why, (ANTHROPIC,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    at: int
+    message: Message
+
+
+def _pairs(messages: Sequence[Message]) -> _Found:
+    calls, answers = _spots(messages)
+    ends = _turn_ends(messages)
+    for call_id, made in calls.items():
+        yield from _calls(call_id, made, answers.get(call_id, []), ends)
+    for call_id, given in answers.items():
+        yield from _answers(call_id, given, calls.get(call_id, []))
+
+
+def _spots(messages: Sequence[Message]) -> tuple[dict[str, list[_Spot]], dict[str, list[_Spot]]]:
+    """Where each call id is called, and where it is answered."""
+    calls: dict[str, list[_Spot]] = defaultdict(list)
+    answers: dict[str, list[_Spot]] = defaultdict(list)
+    for at, message in enumerate(messages):
+        for call in message.calls:
+            calls[call.id].append(_Spot(at, message))
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                answers[part.call_id].append(_Spot(at, message))
+    return calls, answers
+
+
+def _turn_ends(messages: Sequence[Message]) -> list[int]:
+    """For each message the index where its turn is over: behind the assistant's messages and their results."""
+    ends = [len(messages)] * (len(messages) + 1)
+    for at in range(len(messages) - 1, -1, -1):
+        after = messages[at + 1].role if at + 1 < len(messages) else "user"
+        role = messages[at].role
+        goes_on = after == "tool" or (role == "assistant" and after == "assistant")
+        ends[at] = ends[at + 1] if goes_on else at + 1
+    return ends
+
+
+def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int]) -> _Found:
+    everyone = (ANTHROPIC, CHAT, RESPONSES)
+    for n, call in enumerate(made):
+        if n and call_id:
+            why = f"The call id {call_id} is used a second time."
+            yield call.message, Invalid("duplicate-call", call.message.id, why, (ANTHROPIC,))
+        answer = given[n] if n < len(given) else None
+        if answer is None or answer.at < call.at:
+            why = f"The call {call_id} is never answered."
+            yield call.message, Invalid("call-without-result", call.message.id, why, everyone)
+        elif answer.at >= ends[call.at]:
+            why = f"The result of {call_id} does not follow right behind its call: another message stands between."
+            yield answer.message, Invalid("order", answer.message.id, why, (ANTHROPIC, CHAT))
+
+
+def _answers(call_id: str, given: list[_Spot], made: list[_Spot]) -> _Found:
+    for n, answer in enumerate(given):
+        if n < len(made) and made[n].at < answer.at:
+            continue
+        if made and made[0].at < answer.at:
+            why = f"The call {call_id} is answered a second time."
+            yield answer.message, Invalid("duplicate-answer", answer.message.id, why, (ANTHROPIC, CHAT))
+        else:
+            why = f"A result for {call_id}, but no call of that id before it."
+            providers = (ANTHROPIC, CHAT, RESPONSES)
+            yield answer.message, Invalid("result-without-call", answer.message.id, why, providers)
