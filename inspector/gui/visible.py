@@ -148,3 +148,10 @@ def _places(text: str, start: int, end: int) -> Iterator[int]:
 
 def _glued(text: str, at: int) -> bool:
     return bool(unicodedata.combining(text[at])) or text[at] in _GLUE or text[at - 1] == "\u200d"
+
+
+def line(text: str, most: int = 200) -> str:
+    """The beginning of a text on one line, for lists and labels: hidden characters spelt out, cut at `most`."""
+    head = text[: most + 1].strip()
+    shown = " ".join(visible(head[:most]).text.split())
+    return shown + "…" if len(text.strip()) > most else shown

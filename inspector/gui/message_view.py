@@ -1,0 +1,160 @@
+"""The selected message in full: every part as plain text, its images below, nothing interpreted."""
+
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
+
+from inspector.core.buffer import View
+from inspector.core.message import Message
+from inspector.core.session import Thread
+from inspector.gui.find_bar import FindBar
+from inspector.gui.image_strip import ImageStrip
+from inspector.gui.message_header import MessageHeader
+from inspector.gui.message_parts import message_images, message_sections, original
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.gui.plain_text import PlainText
+from inspector.workbench.state import State
+
+
+class MessageView(Panel):
+    """One message below the other: the one that is selected."""
+
+    TITLE: ClassVar[str] = "Message"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._thread: Thread | None = None
+        self._place: tuple[str, str, View | None] | None = None
+        self._message: Message | None = None
+        self.header = MessageHeader(desk)
+        self.text = PlainText(desk.theme)
+        self.text.setAccessibleName("Text of the message")
+        self.text.filled.connect(self._show_rest)
+        self.find_bar = FindBar(self.text)
+        self.images = ImageStrip(desk.bridge)
+        self.rest = QToolButton()
+        self.rest.setProperty("role", "flat")
+        self.rest.clicked.connect(self._show_all)
+        self.rest.hide()
+        self._add_tools()
+        self._lay_out()
+        self._wrap(desk.settings.text("message/wrap", "yes") == "yes")
+        shortcut = QShortcut(QKeySequence.StandardKey.Find, self)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(self.find_bar.open)
+
+    def show_state(self, state: State) -> None:
+        """The selected message, as it stands in the buffer at the playhead."""
+        thread = state.thread
+        view = state.request.view if state.request else thread.end if thread else None
+        place = (state.selected, state.estimator, view)
+        if thread is self._thread and place == self._place:
+            return
+        self._thread, self._place = thread, place
+        number, message = find_message(state)
+        if message is None:
+            self._message = None
+            self._empty.setText(_why_empty(state))
+            self._stack.setCurrentIndex(0)
+            return
+        self.header.show_message(message, number, companions(thread, message), state.estimator)
+        if message is not self._message:
+            self._message = message
+            self.text.show_sections(message_sections(message))
+            self.images.show_images(message_images(message))
+        self._stack.setCurrentIndex(1)
+
+    def restyle(self) -> None:
+        """Colours of text are in the text: it is laid in anew."""
+        self.header.restyle()
+        self.text.restyle()
+
+    def copy_message(self) -> None:
+        """The original text of all parts, to the clipboard."""
+        if self._message is not None:
+            QGuiApplication.clipboard().setText(original(self._message))
+
+    def _add_tools(self) -> None:
+        self.wrap = QToolButton()
+        self.wrap.setCheckable(True)
+        self.wrap.setText("wrap")
+        self.wrap.toggled.connect(self._wrap)
+        find, copy = QToolButton(), QToolButton()
+        find.setText("find")
+        find.setToolTip("Find in message (Ctrl+F)")
+        find.clicked.connect(self.find_bar.open)
+        copy.setText("copy message")
+        copy.clicked.connect(self.copy_message)
+        self.copy = copy
+        for button in (self.wrap, find, copy):
+            button.setProperty("role", "flat")
+            self.header.tools.addWidget(button)
+
+    def _lay_out(self) -> None:
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self.text)
+        splitter.addWidget(self.images)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (self.header, self.find_bar, splitter, self.rest):
+            column.addWidget(widget, 1 if widget is splitter else 0)
+        self._empty = label(role="quiet")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+
+    def _wrap(self, on: bool) -> None:
+        self.wrap.setChecked(on)
+        modes = QPlainTextEdit.LineWrapMode
+        self.text.setLineWrapMode(modes.WidgetWidth if on else modes.NoWrap)
+        self.desk.settings.keep_text("message/wrap", "yes" if on else "no")
+
+    def _show_rest(self) -> None:
+        waiting = self.text.waiting and self._message is not None
+        self.rest.setVisible(waiting)
+        if waiting and self._message is not None:
+            size = sum(len(section.text) for section in message_sections(self._message))
+            self.rest.setText(f"The first part of {size:,} characters is shown. Show all")
+
+    def _show_all(self) -> None:
+        self.text.show_all()
+        self.rest.hide()
+
+
+def find_message(state: State) -> tuple[int | None, Message | None]:
+    """The selected message and its place in the buffer; from elsewhere in the thread, without a place, if need be."""
+    thread = state.thread
+    if thread is None or not state.selected:
+        return None, None
+    view = state.request.view if state.request else thread.end
+    for number, message in enumerate(view):
+        if message.id == state.selected:
+            return number, message
+    summaries = (compaction.summary for compaction in thread.compactions if compaction.summary is not None)
+    elsewhere = (message for source in (thread.messages, summaries) for message in source)
+    return None, next((message for message in elsewhere if message.id == state.selected), None)
+
+
+def companions(thread: Thread | None, message: Message) -> list[Message]:
+    """The messages that travelled in the same wire message."""
+    if thread is None or not message.together:
+        return []
+    return [other for other in thread.messages if other.together == message.together and other.id != message.id]
+
+
+def _why_empty(state: State) -> str:
+    if state.session is None:
+        return "Open a transcript to look at its messages."
+    if state.selected:
+        return "The selected message does not stand in this thread."
+    return "Select a message in the buffer to read it in full."
