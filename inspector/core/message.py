@@ -26,6 +26,8 @@ class Thinking:
 
     text: str
     signature: str = ""
+    tokens: int | None = None
+    """What the provider reported for it, where it did: the text may be a summary, or nothing at all."""
 
 
 @dataclass(frozen=True, slots=True)

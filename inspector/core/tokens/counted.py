@@ -46,7 +46,9 @@ class Tiktoken:
         match part:
             case Text():
                 return self.text(part.text)
-            case Thinking(text, signature):
+            case Thinking(text, signature, tokens):
+                if tokens is not None:
+                    return tokens
                 return self.text(text) if text else opaque_tokens(len(signature))
             case ToolCall():
                 return CALL_FRAMING + self.text(part.name) + self._json(part.arguments)
