@@ -1,0 +1,53 @@
+"""Codex rollouts, 0.40 to 0.169: one JSONL file a thread, items in list order, no links between records.
+
+A sub-agent's thread is a file of its own beside its parent's; its first record names the parent.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.formats.codex.meta import parent_of
+from inspector.core.formats.codex.reader import NAME, CodexReader
+from inspector.core.formats.format import Format, Head
+from inspector.core.session import Session
+
+_KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+
+
+def sniff(head: Head) -> float:
+    """Sure where the head of a rollout stands first; nearly so for records without it."""
+    records = [value for value in head.values if _payload(value) is not None]
+    kinds = [value.get("type") for value in records]
+    if not records or not all(isinstance(kind, str) for kind in kinds):
+        return 0.0
+    if kinds[0] == "session_meta":
+        return 1.0
+    known = sum(kind in _KINDS for kind in kinds)
+    return 0.95 if known and 2 * known >= len(head.values) else 0.0
+
+
+def _payload(value: Any) -> Mapping[str, Any] | None:
+    payload = value.get("payload") if isinstance(value, Mapping) else None
+    return payload if isinstance(payload, Mapping) else None
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """Sub-agents write beside their parent, into the folder of the day."""
+    return ("rollout-*.jsonl", "rollout-*.jsonl.gz") if path.name.startswith("rollout-") else ()
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """Was this thread started, directly or not, by one of the session's threads?"""
+    first = head.values[0] if head.values else None
+    payload = _payload(first)
+    if payload is None or not isinstance(first, Mapping) or first.get("type") != "session_meta" or not session.id:
+        return False
+    parent, title = parent_of(payload)
+    if payload.get("id") == session.id or not (parent or title):
+        return False
+    threads = {session.id, *(thread.id for thread in session.threads)}
+    return parent in threads or payload.get("session_id") == session.id
+
+
+FORMAT = Format(NAME, "Codex rollout", sniff, CodexReader, companions, is_companion)

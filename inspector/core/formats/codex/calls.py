@@ -1,0 +1,189 @@
+"""The calls of one Codex thread, found from the order of what was written.
+
+A rollout does not say which items are one response. It holds items in list order, and a count of tokens once a call:
+
+- newer versions write the items of a call, then its count. The call's buffer is all that stood before its first item;
+- until about 0.60 the count comes first and the items follow. The buffer is then all that stood before the count;
+- in between, results came after the count of the call that asked for them. They are not part of the response.
+
+All three are read by one rule: a count closes the response that is open, or, where none is open, opens one.
+
+Reasoning goes back to the model only until the user writes again; then the provider leaves it out of the buffer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.message import Message, Thinking
+from inspector.core.prefix import Prefix
+from inspector.core.session import Compaction, Request
+from inspector.core.usage import Usage
+from inspector.core.wire.openai_responses import join
+
+
+@dataclass(slots=True)
+class Setting:
+    """What holds for the next call, as far as the file has told."""
+
+    prompt: Prompt = NOT_IN_FILE
+    model: str = ""
+    window: int | None = None
+    inherited: bool = False
+    """The records are a copy of another thread's: they are buffer here, and calls only there."""
+
+
+class Calls:
+    """Takes messages and counts in file order. Everything already handed out stays as it is."""
+
+    def __init__(self) -> None:
+        self.setting = Setting()
+        self._messages: list[Message] = []
+        self._requests: list[Request] = []
+        self._compactions: list[Compaction] = []
+        self._settled = Stretch()
+        """What stood before the user last wrote, without its reasoning."""
+        self._stretch = Stretch(self._settled.view())
+        self._thought = False
+        self._open: Request | None = None
+        self._said: list[Message] = []
+        self._results: list[Message] = []
+        self._compaction: Compaction | None = None
+
+    def client(self, message: Message) -> None:
+        """A message that the client or the user wrote: no response goes on behind one."""
+        self.turn()
+        if message.role == "user" and self._thought:
+            self._forget_reasoning()
+        self._put(message)
+
+    def model(self, message: Message) -> None:
+        """An item of a response."""
+        self._settle_compaction()
+        if self._open is None and not self.setting.inherited:
+            self._open = self._request(message.line, message.time)
+        self._said.append(message)
+
+    def result(self, message: Message) -> None:
+        """A tool's answer. One that came while the response was still being written goes behind it."""
+        if self._said:
+            self._results.append(message)
+        else:
+            self._put(message)
+
+    def count(self, usage: Usage, line: int, time: str) -> None:
+        """What the provider reported for one call."""
+        if self.setting.inherited:
+            self.turn()
+        elif self._open is not None and self._open.usage is None:
+            self._open = replace(self._open, usage=usage, window=self.setting.window)
+            self.turn()
+        else:
+            self.turn()
+            self._settle_compaction()
+            self._open = replace(self._request(line, time), usage=usage)
+
+    def turn(self, finish: str = "") -> None:
+        """The response that was open, if any, is over."""
+        for message in self._unsettled():
+            self._put(message)
+        self._said, self._results = [], []
+        if self._open is not None:
+            self._requests.append(replace(self._open, finish=finish) if finish else self._open)
+            self._open = None
+
+    def aside(self, message: Message) -> None:
+        """A message that never stood in a buffer of this thread."""
+        self._messages.append(message)
+
+    def compacted(self, messages: Sequence[Message], compaction: Compaction) -> None:
+        """The whole buffer is replaced. A count right before, without a response, was that of the compaction itself."""
+        self.settle_before_compaction()
+        self._settle_compaction()
+        known = {id(message) for message in self._stretch.view()}
+        self._messages.extend(message for message in messages if id(message) not in known)
+        self._settled = Stretch(own=messages)
+        self._stretch, self._thought = Stretch(self._settled.view()), False
+        self._compaction = replace(compaction, before_request=len(self._requests))
+
+    def settle_before_compaction(self) -> None:
+        """Ends the response, and forgets a call that nothing was said in."""
+        if self._open is not None and not self._said:
+            self._open = None
+        self.turn()
+
+    def size_after_compaction(self, tokens: int) -> None:
+        """The client's estimate of the new buffer, written after a compaction."""
+        if self._compaction is not None:
+            self._compaction = replace(self._compaction, tokens_after=tokens)
+            self._settle_compaction()
+
+    def buffer(self) -> View:
+        """What the next call would send. O(messages not settled yet)."""
+        unsettled = self._unsettled()
+        return Stretch(self._stretch.view(), unsettled).view() if unsettled else self._stretch.view()
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All messages in file order."""
+        return Prefix(self._messages, then=self._unsettled())
+
+    @property
+    def requests(self) -> Sequence[Request]:
+        """All calls; the last may still be without its count."""
+        return Prefix(self._requests, then=(self._open,) if self._open else ())
+
+    @property
+    def compactions(self) -> Sequence[Compaction]:
+        """All compactions."""
+        return Prefix(self._compactions, then=(self._compaction,) if self._compaction else ())
+
+    def _request(self, line: int, time: str) -> Request:
+        setting, view = self.setting, self._stretch.view()
+        return Request(
+            len(self._requests), view, setting.prompt, None, setting.model, time, line=line, window=setting.window
+        )
+
+    def _unsettled(self) -> tuple[Message, ...]:
+        """The response so far as one message, then the results."""
+        if not self._said:
+            return ()
+        said = join(self._said)
+        usage = self._open.usage if self._open else None
+        return (_with_reasoning(said, usage.reasoning) if usage else said, *self._results)
+
+    def _forget_reasoning(self) -> None:
+        """Moves the turn, without its reasoning, to what is settled. O(messages of the turn)."""
+        for message in self._stretch.own:
+            left = without_reasoning(message)
+            if left is not None:
+                self._settled.append(left)
+        self._stretch, self._thought = Stretch(self._settled.view()), False
+
+    def _put(self, message: Message) -> None:
+        self._messages.append(message)
+        self._stretch.append(message)
+        self._thought = self._thought or any(isinstance(part, Thinking) for part in message.parts)
+
+    def _settle_compaction(self) -> None:
+        if self._compaction is not None:
+            self._compactions.append(self._compaction)
+            self._compaction = None
+
+
+def _with_reasoning(message: Message, tokens: int) -> Message:
+    """With the reported tokens on the reasoning: all on the first of several items, as they are reported in one sum."""
+    parts, left = [], tokens
+    for part in message.parts:
+        if isinstance(part, Thinking):
+            part, left = replace(part, tokens=left), 0
+        parts.append(part)
+    return replace(message, parts=tuple(parts))
+
+
+def without_reasoning(message: Message) -> Message | None:
+    """The same message as the provider sees it in a later turn; None where nothing is left of it."""
+    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
+    if len(parts) == len(message.parts):
+        return message
+    return replace(message, parts=parts) if parts else None

@@ -1,0 +1,84 @@
+"""The reader of Codex rollouts: the main file and those of its sub-agents, each a thread."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspector.core.formats.codex.rollout import Rollout
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session, Thread
+
+NAME = "codex"
+
+
+class CodexReader:
+    """A `Reader`. Each file is told to its own `Rollout`; asking for the session costs O(threads)."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+        self._rollouts: dict[str, Rollout] = {"": Rollout("", self._problems)}
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one record. Never raises for what it holds."""
+        rollout = self._rollouts.get(file)
+        if rollout is None:
+            rollout = self._rollouts[file] = Rollout(file, self._problems)
+        rollout.take(line, value)
+
+    def session(self) -> Session:
+        """The session so far."""
+        main = self._rollouts[""]
+        rollouts = tuple(self._rollouts.values())
+        return Session(
+            format=NAME,
+            threads=tuple(_thread(rollout, rollouts) for rollout in rollouts),
+            problems=Prefix(self._problems),
+            client=f"Codex {main.meta.version}".rstrip() if main.meta else "Codex",
+            id=main.meta.id if main.meta else "",
+            notes=_notes(main),
+        )
+
+
+def _thread(rollout: Rollout, rollouts: Sequence[Rollout]) -> Thread:
+    calls, meta = rollout.calls, rollout.meta
+    parent = _parent(rollout, rollouts)
+    return Thread(
+        id=_name(rollout),
+        title=meta.title if meta else "",
+        model=calls.setting.model,
+        requests=calls.requests,
+        messages=calls.messages,
+        end=calls.buffer(),
+        prompt=calls.setting.prompt,
+        compactions=calls.compactions,
+        parent=_name(parent) if parent else "",
+        parent_call=_parent_call(rollout, parent),
+    )
+
+
+def _name(rollout: Rollout) -> str:
+    return "main" if not rollout.file else (rollout.meta.id if rollout.meta and rollout.meta.id else rollout.file)
+
+
+def _parent(rollout: Rollout, rollouts: Sequence[Rollout]) -> Rollout | None:
+    """The file of the thread that started this one; the main one where it is not here."""
+    if not rollout.file:
+        return None
+    named = rollout.meta.parent if rollout.meta else ""
+    return next((one for one in rollouts if one.meta and named and one.meta.id == named), rollouts[0])
+
+
+def _parent_call(rollout: Rollout, parent: Rollout | None) -> str:
+    """The call whose answer names this thread."""
+    own = rollout.meta.id if rollout.meta else ""
+    if parent is None or not own:
+        return ""
+    return next((call for call, output in parent.spawned if own in output), "")
+
+
+def _notes(main: Rollout) -> tuple[str, ...]:
+    notes = []
+    if main.headless:
+        notes.append("The file begins in the middle of a rollout: what stood before is not in it.")
+    if main.meta and main.meta.parent:
+        notes.append(f"This is the thread of a sub-agent, started by thread {main.meta.parent}.")
+    return tuple(notes)

@@ -1,0 +1,93 @@
+"""The buffer after a Codex compaction: `replacement_history` where it is recorded, else what Codex would have built."""
+
+from collections import defaultdict, deque
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.core.formats.codex.items import mark_of, summary_kind
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.wire.openai_responses import read_items
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The new buffer. Messages that stay word for word are the same objects, with the same ids, as before."""
+
+    messages: tuple[Message, ...]
+    summary: Message | None
+    kept: int
+
+
+def replaced(payload: Mapping[str, Any], before: Sequence[Message], prefix: str, line: int, time: str) -> Replaced:
+    """The buffer that a `compacted` record leaves of `before`. O(both)."""
+    history, said = payload.get("replacement_history"), payload.get("message")
+    said = said if isinstance(said, str) else ""
+    if not isinstance(history, list):
+        return _rebuilt(said, before, prefix, line, time)
+    known = _by_content(before)
+    messages, kept, summary = [], 0, None
+    for message in _read(history, prefix, line, time):
+        same = known[_key(message)]
+        if same and not message.summary:
+            message = same.popleft()
+            kept += 1
+        elif message.summary or _holds(message, said):
+            summary = message = replace(message, summary=True, mark="")
+        messages.append(message)
+    return Replaced(tuple(messages), summary, kept)
+
+
+def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence[Message]:
+    """As `read_items`, with the marks that Codex's own fields give."""
+    by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
+    return [
+        replace(
+            message,
+            mark=mark_of(by_id[message.id], message),
+            summary=message.summary or summary_kind(by_id[message.id]),
+        )
+        for message in read_items(history, prefix=prefix, line=line, time=time)
+    ]
+
+
+def _holds(message: Message, said: str) -> bool:
+    return bool(said) and message.role == "user" and said in message.text
+
+
+def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time: str) -> Replaced:
+    """Early versions record the summary alone: instructions and what the user typed stay, the rest goes.
+
+    Codex then also cut the user's messages to 20,000 tokens in all, which the file does not show.
+    """
+    kept = [message for message in before if not message.summary and message.role in ("system", "user")]
+    summary = Message(f"{prefix}0", "user", (Text(said),), summary=True, line=line, time=time)
+    return Replaced((*kept, summary), summary, len(kept))
+
+
+def _by_content(messages: Sequence[Message]) -> dict[Hashable, deque[Message]]:
+    found: dict[Hashable, deque[Message]] = defaultdict(deque)
+    for message in messages:
+        found[_key(message)].append(message)
+    return found
+
+
+def _key(message: Message) -> Hashable:
+    return message.role, tuple(_part_key(part) for part in message.parts)
+
+
+def _part_key(part: Part) -> Hashable:
+    match part:
+        case Text(text):
+            return text
+        case Thinking(text, signature):
+            return "thinking", text, signature
+        case ToolCall(id=call_id):
+            return "call", call_id
+        case ToolResult(call_id, content):
+            return "result", call_id, content
+        case Image(_, data, url):
+            return "image", data, url
+        case Opaque(kind, value):
+            return "opaque", kind, dumps(value)

@@ -1,0 +1,177 @@
+"""One rollout file: its records, told to `Calls` in order.
+
+`response_item` is the buffer; `event_msg` repeats it for the screen and adds counts, turns and aborts.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.formats.codex.calls import Calls
+from inspector.core.formats.codex.items import NEVER_SENT, is_compaction_output, mark_of
+from inspector.core.formats.codex.meta import Meta, read_meta
+from inspector.core.formats.codex.replaced import replaced
+from inspector.core.message import Message, ToolResult
+from inspector.core.session import Compaction, Problem
+from inspector.core.wire.openai_responses import read_item, read_usage
+
+_SILENT = ("world_state",)
+"""Records that neither reach the model nor say anything of a call."""
+
+
+@dataclass(slots=True)
+class Rollout:
+    """What one file has told so far."""
+
+    file: str
+    problems: list[Problem]
+    meta: Meta | None = None
+    headless: bool = False
+    calls: Calls = field(default_factory=Calls)
+    spawned: list[tuple[str, str]] = field(default_factory=list)
+    """(call id, output) of the calls that may have started sub-agents."""
+    _spawning: set[str] = field(default_factory=set)
+    _total: Any = None
+    _counted_by_record: bool = False
+    _side_call: bool = False
+    _unknown: set[str] = field(default_factory=set)
+
+    def take(self, line: int, value: Any) -> None:
+        """Take the record on `line`. O(record), but for a compaction: O(buffer)."""
+        payload = value.get("payload") if isinstance(value, Mapping) else None
+        if not isinstance(payload, Mapping):
+            self._problem(line, "not a rollout record", value)
+            return
+        kind, time = value.get("type"), _str(value.get("timestamp"))
+        if self.meta is None and kind != "session_meta":
+            self.headless = True
+        if self.meta is not None:
+            self.calls.setting.inherited = self.meta.inherits(value.get("ordinal"), time)
+        take = _RECORDS.get(kind) if isinstance(kind, str) else None
+        if take is not None:
+            take(self, line, time, value, payload)
+        elif kind not in _SILENT:
+            self._unknown_kind(line, f"unknown record type {str(kind)[:60]!r}", value)
+
+    def _session_meta(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        """The first names the thread; a second is that of the thread this one was copied from."""
+        if self.meta is None and not self.headless:
+            self.meta = read_meta(payload)
+            self.calls.setting.prompt = Prompt(self.meta.instructions, None)
+
+    def _turn_context(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        self.calls.turn()
+        self.calls.setting.model = _str(payload.get("model")) or self.calls.setting.model
+
+    def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
+        if item.get("type") in NEVER_SENT:
+            return
+        message = read_item(item, id=self._id(line), line=line, time=time)
+        if is_compaction_output(record):
+            self._side_call = True
+            self.calls.aside(message)
+        elif message.role == "tool":
+            self._watch_result(message)
+            self.calls.result(message)
+        elif message.role == "assistant" and not message.summary:
+            self._spawning.update(call.id for call in message.calls if "spawn" in call.name)
+            self.calls.model(message)
+        else:
+            mark = mark_of(item, message)
+            self.calls.client(replace(message, mark=mark) if mark else message)
+
+    def _watch_result(self, message: Message) -> None:
+        result = message.result
+        if isinstance(result, ToolResult) and result.call_id in self._spawning:
+            self.spawned.append((result.call_id, result.content))
+
+    def _compacted(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        self.calls.settle_before_compaction()
+        before = self.calls.buffer().messages()
+        after = replaced(payload, before, f"{self._id(line)}.", line, time)
+        trigger = _str(payload.get("trigger")) or _str(payload.get("reason"))
+        self.calls.compacted(
+            after.messages, Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time)
+        )
+
+    def _token_usage_record(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        """Newer versions: written as soon as the response is complete. `token_count` then repeats it."""
+        self._counted_by_record = True
+        self._count(payload.get("usage"), line, time)
+
+    def _event(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        match payload.get("type"):
+            case "token_count":
+                info = payload.get("info")
+                if isinstance(info, Mapping):
+                    self._token_count(info, line, time)
+            case "task_started" | "turn_started":
+                self.calls.turn()
+                self._window(payload)
+            case "turn_aborted":
+                self.calls.turn("aborted")
+            case "task_complete" | "turn_complete":
+                self.calls.turn()
+
+    def _token_count(self, info: Mapping[str, Any], line: int, time: str) -> None:
+        """A call only where the running total has changed: the same count is often written again."""
+        self._window(info)
+        last, total = info.get("last_token_usage"), info.get("total_token_usage")
+        if not isinstance(last, Mapping):
+            return
+        if not last.get("input_tokens") and not last.get("output_tokens"):
+            estimated = last.get("total_tokens")
+            if type(estimated) is int and estimated > 0:
+                self.calls.size_after_compaction(estimated)
+            return
+        changed = total != self._total
+        self._total = total
+        if changed and not self._counted_by_record:
+            self._count(last, line, time)
+
+    def _count(self, usage: Any, line: int, time: str) -> None:
+        reported = read_usage(usage)
+        if reported is None:
+            self._problem(line, "a count without tokens", usage)
+        elif self._side_call:
+            self._side_call = False
+        else:
+            self.calls.count(reported, line, time)
+
+    def _window(self, holder: Mapping[str, Any]) -> None:
+        window = holder.get("model_context_window")
+        if type(window) is int and window > 0:
+            self.calls.setting.window = window
+
+    def _id(self, line: int) -> str:
+        return f"{self.file}:{line}" if self.file else f"L{line}"
+
+    def _unknown_kind(self, line: int, what: str, value: Any) -> None:
+        if what not in self._unknown:
+            self._unknown.add(what)
+            self._problem(line, what, value)
+
+    def _problem(self, line: int, what: str, value: Any) -> None:
+        self.problems.append(Problem(line, what, _excerpt(value), self.file))
+
+
+def _excerpt(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(str(key)[:40] for key in list(value)[:8])
+    return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_Take = Callable[[Rollout, int, str, Mapping[str, Any], Mapping[str, Any]], None]
+_RECORDS: Mapping[str, _Take] = {
+    "session_meta": Rollout._session_meta,
+    "turn_context": Rollout._turn_context,
+    "response_item": Rollout._response_item,
+    "compacted": Rollout._compacted,
+    "token_usage_record": Rollout._token_usage_record,
+    "event_msg": Rollout._event,
+}
