@@ -1,0 +1,57 @@
+"""A desk for a panel under test: a real workbench, bridge and theme, settings in the test's own folder."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.gui import fonts
+from inspector.gui.bridge import Bridge
+from inspector.gui.panel import Desk
+from inspector.gui.settings import Settings
+from inspector.gui.theme import Theme
+from inspector.workbench.workbench import Workbench
+
+
+@dataclass
+class Asked:
+    """What panels asked of the window."""
+
+    opened: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def application(qapp: QApplication) -> QApplication:
+    """The one application, with the program's fonts."""
+    fonts.load()
+    return qapp
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """Filled by the desk."""
+    return Asked()
+
+
+@pytest.fixture
+def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Desk]:
+    """What a panel may reach."""
+    settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    bridge = Bridge()
+    theme = Theme(application, settings)
+    yield Desk(
+        Workbench(),
+        bridge,
+        theme,
+        settings,
+        asked.opened.append,
+        asked.shown.append,
+        asked.said.append,
+    )
+    bridge.close()
