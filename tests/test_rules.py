@@ -1,0 +1,130 @@
+"""The rules of the house that no other tool keeps."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LINES = 300
+FUNCTION_LINES = 45
+
+
+def _committed() -> list[str]:
+    """Names of the files under version control, or, in an unpacked source archive, of all files."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    skipped = (".venv", "build", "dist")
+    return [
+        str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file() and p.relative_to(ROOT).parts[0] not in skipped
+    ]
+
+
+COMMITTED = _committed()
+OURS = [name for name in COMMITTED if name.startswith("inspector/") and name.endswith(".py")]
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """(name, text) of every committed text file that people write."""
+    for name in COMMITTED:
+        if not name.startswith(("resources/tiktoken/", "resources/fonts/")):
+            data = (ROOT / name).read_bytes()
+            if b"\0" not in data:
+                yield name, data.decode("utf-8", errors="replace")
+
+
+def _lines(node: ast.stmt | ast.expr) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _long_texts(node: ast.AST) -> Iterator[ast.expr]:
+    """Multi-line strings (docstrings, a style sheet): texts, not code."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
+            yield child
+        else:
+            yield from _long_texts(child)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_file_is_small_and_says_what_it_is(name: str) -> None:
+    """300 lines at most, a docstring of its own, functions that fit on a screen."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert text.count("\n") <= LINES
+    assert ast.get_docstring(tree), "a module says what it is and which rule it keeps"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = _lines(node) - sum(_lines(text) - 1 for text in _long_texts(node))
+            assert length <= FUNCTION_LINES, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if not name.startswith("inspector/gui/")])
+def test_what_is_public_says_what_it_does(name: str) -> None:
+    """Public functions and classes carry a docstring. (In the window, methods that Qt calls explain themselves.)"""
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+_MACHINE = re.compile(r"/work/(?:main|shared)|/root/\.|/opt/(?:wheels|pypi)")
+_REGISTRY = re.compile(r"pypi\.org/simple|files\.pythonhosted|deb\.debian\.org|registry\.npmjs")
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    """What is committed holds on every machine: no path of one, no host that packages come from."""
+    found = [name for name, text in _texts() if _MACHINE.search(text) or _REGISTRY.search(text)]
+    assert not found
+
+
+def _pins(lock: str) -> dict[str, set[str]]:
+    """name==version (with its marker) -> hashes, of packaging/`lock`."""
+    pins: dict[str, set[str]] = {}
+    for line in (ROOT / "packaging" / lock).read_text().replace("\\\n", " ").splitlines():
+        requirement, *hashes = re.split(r"\s+--hash=", line)
+        pins[requirement.strip()] = {one.strip() for one in hashes}
+    return pins
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_pins_by_hash_and_names_no_host(lock: str) -> None:
+    """One version and at least one SHA-256 each, and nothing else in the file."""
+    for requirement, hashes in _pins(lock).items():
+        assert re.fullmatch(r"[a-z0-9.-]+==[^\s;]+( ; .+)?", requirement)
+        assert hashes
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one) for one in hashes)
+    assert "://" not in (ROOT / "packaging" / lock).read_text()
+
+
+def test_the_test_lock_holds_the_run_lock() -> None:
+    """What is tested is what is run."""
+    dev = _pins("requirements-dev.lock")
+    assert {name: dev.get(name) for name in _pins("requirements.lock")} == _pins("requirements.lock")
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"[\w.-]+", requirement)
+    assert match
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def test_the_locks_hold_what_is_asked_for() -> None:
+    """Every dependency of pyproject.toml is pinned."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for lock, wanted in (
+        ("requirements.lock", project["project"]["dependencies"]),
+        ("requirements-dev.lock", project["dependency-groups"]["dev"]),
+    ):
+        assert {_name(one) for one in wanted} <= {_name(pin) for pin in _pins(lock)}
+
+
+def test_pyside_that_dies_on_this_python_is_not_pinned() -> None:
+    """PySide6 6.12.0 loses a reference to None with every call on Python 3.11 and dies after some thousand."""
+    (pin,) = (pin for pin in _pins("requirements.lock") if pin.startswith("pyside6-essentials=="))
+    assert tuple(map(int, pin.partition("==")[2].split(".")[:2])) < (6, 12)
