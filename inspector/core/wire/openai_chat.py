@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
+from inspector.core.wire.openai_responses import read_arguments, read_image
 
 _ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -78,17 +79,9 @@ def _part(part: Any) -> Part:
     if kind == "refusal":
         return Text(_text(part.get("refusal")))
     if kind == "image_url":
-        return read_image(part.get("image_url"))
+        image = part.get("image_url")
+        return read_image(_text(image.get("url") if isinstance(image, Mapping) else image))
     return Opaque(kind or "unknown", part, len(dumps(part).encode()))
-
-
-def read_image(value: Any) -> Image:
-    """An `image_url` (an object with `url`, or the URL itself): data URLs give their bytes, others stay an address."""
-    url = _text(value.get("url")) if isinstance(value, Mapping) else _text(value)
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Image(head[5:-7] or "image/png", data)
-    return Image("", "", url)
 
 
 def _calls(message: Mapping[str, Any], call_id: str) -> list[Part]:
@@ -96,7 +89,7 @@ def _calls(message: Mapping[str, Any], call_id: str) -> list[Part]:
     found: list[Part] = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
     legacy = message.get("function_call")
     if isinstance(legacy, Mapping):
-        found.append(ToolCall(call_id, _text(legacy.get("name")), read_arguments(legacy.get("arguments"))))
+        found.append(ToolCall(call_id, _text(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
     return found
 
 
@@ -106,20 +99,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
         return ToolCall(_text(call.get("id")), _text(custom.get("name")), _text(custom.get("input")))
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
-    return ToolCall(_text(call.get("id")), _text(inner.get("name")), read_arguments(inner.get("arguments")))
-
-
-def read_arguments(value: Any) -> Json:
-    """The arguments of a call: parsed where they are a JSON object or list, else the text as it stood."""
-    if value is None or value == "":
-        return {}
-    if not isinstance(value, str):
-        return value  # type: ignore[no-any-return]
-    try:
-        parsed = loads(value.encode("utf-8", errors="replace"))
-    except NotJson:
-        return value
-    return parsed if isinstance(parsed, dict | list) else value
+    return ToolCall(_text(call.get("id")), _text(inner.get("name")), read_arguments(inner.get("arguments") or None))
 
 
 def read_usage(usage: Any) -> Usage | None:

@@ -1,0 +1,93 @@
+"""OpenAI Responses: request bodies, responses, bare item lists, alone or in a row.
+
+A body with `previous_response_id` holds only what came since: it goes on from the response of that name, where the
+file has it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from inspector.core.formats.format import Format, Head
+from inspector.core.formats.payload import PayloadReader
+from inspector.core.formats.payload_dialect import Dialect
+from inspector.core.formats.payload_signs import sniff_payload
+from inspector.core.message import Message
+from inspector.core.wire.openai_responses import read_items, read_prompt, read_usage
+
+
+def _read(wire: Sequence[Any], line: int, time: str) -> Iterator[Sequence[Message]]:
+    for message in read_items(wire, prefix="", line=line, time=time):
+        yield (message,)
+
+
+def _body(body: Mapping[str, Any]) -> Sequence[Any]:
+    items = body.get("input")
+    if isinstance(items, str):
+        return ({"type": "message", "role": "user", "content": items},)
+    return items if isinstance(items, list) else ()
+
+
+def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
+    output = response.get("output")
+    return output if isinstance(output, list) else ()
+
+
+def _finish(response: Mapping[str, Any]) -> str:
+    status = response.get("status")
+    return status if isinstance(status, str) else ""
+
+
+def _side(body: Mapping[str, Any]) -> str:
+    if body.get("generate") is False:
+        return "prewarm"
+    items = body.get("input")
+    last = items[-1] if isinstance(items, list) and items else None
+    if isinstance(last, Mapping) and last.get("type") == "compaction_trigger":
+        return "compaction"
+    text = body.get("text")
+    shape = text.get("format") if isinstance(text, Mapping) else None
+    shaped = isinstance(shape, Mapping) and shape.get("type") == "json_schema"
+    return "title or other answer to a schema" if shaped and not body.get("tools") else ""
+
+
+def _is_response(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("output"), list) and (
+        str(value.get("object", "")).startswith("response") or "usage" in value
+    )
+
+
+_ITEMS = (
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("type") in _ITEMS
+
+
+DIALECT = Dialect(
+    name="openai-responses",
+    key="input",
+    read=_read,
+    body=_body,
+    prompt=read_prompt,
+    answer=_answer,
+    usage=read_usage,
+    finish=_finish,
+    side=_side,
+    is_response=_is_response,
+    is_message=_is_message,
+)
+
+
+def _sniff(head: Head) -> float:
+    return sniff_payload(DIALECT, head)
+
+
+FORMAT = Format("openai-responses", "OpenAI Responses payload", _sniff, partial(PayloadReader, DIALECT))

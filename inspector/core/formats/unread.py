@@ -1,0 +1,77 @@
+"""Formats that are recognised but cannot be read yet: each gets a name, so that its user is told what the file is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.formats.format import Head
+
+
+def recognise(head: Head) -> str:
+    """What the file is, for a sentence ("a HAR web capture"); empty where it is nothing that we know of."""
+    if title := _by_bytes(head.data):
+        return title
+    first = head.document if head.document is not None else next(iter(head.values), None)
+    if isinstance(first, list):
+        return _list(first)
+    return _object(first, head.values) if isinstance(first, Mapping) else ""
+
+
+def _by_bytes(data: bytes) -> str:
+    start = data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if data.startswith(b"PK\x03\x04"):
+        inspect = b"header.json" in data or b"_journal/" in data or b"samples/" in data
+        return "an Inspect .eval log" if inspect else "a zip archive"
+    if data.startswith(b"SQLite format 3\x00"):
+        return "an SQLite database (opencode and llm keep their sessions in one)"
+    if start.startswith(b"interactions:") or b"\ninteractions:" in start:
+        return "a VCR cassette"
+    if b"# aider chat started at" in start:
+        return "an Aider chat log"
+    return ""
+
+
+_OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
+    (frozenset(keys.split()), title)
+    for keys, title in (
+        ("sessionId projectHash startTime", "a Gemini CLI chat"),
+        ("requests responderUsername", "a VS Code Copilot chat export"),
+        ("trajectory_format messages", "a mini-swe-agent trajectory"),
+        ("trajectory history info", "a SWE-agent trajectory"),
+        ("trajectory info", "a SWE-agent trajectory"),
+        ("eval status samples", "an Inspect log"),
+        ("eval status plan", "an Inspect log"),
+        ("session agent task packets", "a claude-tap capture"),
+        ("info messages", "an opencode session export"),
+        ("v agent cli_version ts content", "an Entire compact transcript"),
+        ("dir size text ts", "a log of raw WebSocket frames"),
+        ("resourceSpans", "an OpenTelemetry trace"),
+        ("task_id traj", "a tau-bench result"),
+        ("ts say type", "a Cline message log"),
+        ("ts ask type", "a Cline message log"),
+        ("source action id", "an OpenHands event log"),
+        ("source observation id", "an OpenHands event log"),
+        ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
+    )
+)
+
+
+def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
+    if (log := first.get("log")) and isinstance(log, Mapping) and "entries" in log:
+        return "a HAR web capture"
+    if str(first.get("type", "")).startswith("session.") and isinstance(first.get("data"), Mapping):
+        return "a Copilot CLI session"
+    if first.get("type") == "session" and "trace_id" in first:
+        return "an LHAR capture"
+    request = first.get("request")
+    if isinstance(request, Mapping) and "response" in first and ("method" in request or "headers" in request):
+        return "a proxy log (claude-tap and its like)"
+    if any(isinstance(value, Mapping) and "$set" in value for value in values[:5]):
+        return "a Gemini CLI chat"
+    return next((title for keys, title in _OBJECTS if keys <= first.keys()), "")
+
+
+def _list(rows: Sequence[Any]) -> str:
+    some = [row for row in rows[:20] if isinstance(row, Mapping)]
+    if any("modelInfo" in row or "metrics" in row for row in some):
+        return "a Cline or Roo conversation"
+    return next((title for keys, title in _OBJECTS if some and keys <= some[0].keys()), "")
