@@ -5,11 +5,12 @@ Answer or has a Failure thrown in, and returns its Outcome. Who answers (a provi
 recording, a script, the person at the window) is somebody else's business.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from inspector.core.message import Message
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message, ToolCall
 from inspector.core.usage import Usage
 
 
@@ -60,7 +61,24 @@ class SaveText:
     name: str = "output"
 
 
-Need: TypeAlias = Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """The agent's own call: the next answer of the model to this buffer."""
+
+    buffer: Buffer
+    max_tokens: int | None = None
+    stream: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Execute these calls; the answer's messages are their results, in order."""
+
+    calls: tuple[ToolCall, ...]
+
+
+Need: TypeAlias = Summarize | RemoteCompact | ReadFile | SaveTranscript | SaveText | AskModel | RunTools
+"""The last two are asked by an agent's loop only, never by a tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +88,19 @@ class Answer:
     text: str = ""
     """Summarize: the text; ReadFile: the content; SaveTranscript, SaveText: the path."""
     messages: tuple[Message, ...] = ()
-    """RemoteCompact: the new messages (opaque parts kept)."""
+    """RemoteCompact: the new messages (opaque parts kept); AskModel: the assistant's message; RunTools: the results."""
     usage: Usage | None = None
     finish: str = ""
+    elapsed_ms: int = 0
     by: str = ""
     """Who answered: offline, simulated, anthropic, openai, person, script, recording."""
 
 
 class Failure(Exception):
     """A need that could not be met; thrown into the tier. `str(failure)` is what the user reads."""
+
+    elapsed_ms: int = 0
+    """How long it took to fail, where somebody measured it."""
 
 
 class ContextWindowExceeded(Failure):
@@ -104,3 +126,19 @@ class Timeout(Failure):
 T = TypeVar("T")
 Conversation: TypeAlias = Generator[Need, Answer, T]
 """Yields needs, is sent answers (or has a Failure thrown in), returns T."""
+
+
+def drive(conversation: Conversation[T], answer: Callable[[Need], Answer]) -> T:
+    """Run a conversation to its end, with `answer` meeting every need (it raises a Failure where it cannot)."""
+    try:
+        need = next(conversation)
+        while True:
+            try:
+                reply = answer(need)
+            except Failure as failure:
+                need = conversation.throw(failure)
+            else:
+                need = conversation.send(reply)
+    except StopIteration as finished:
+        value: T = finished.value
+        return value

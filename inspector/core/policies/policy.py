@@ -32,8 +32,18 @@ class Moment:
     """The provider can compact remotely."""
     instructions: str = ""
     """What the user wants kept (manual compaction)."""
-    overflow: bool = False
-    """The model has just refused the buffer as too long."""
+    overflow: str = ""
+    """What the model said when it refused the buffer as too long; empty where it did not."""
+    router: bool = True
+    """There is a model to call at all."""
+    max_tokens: int | None = None
+    """Output tokens that the next call asks for."""
+    output_ceiling: int | None = None
+    """The most the model can be asked for, where known."""
+    output_cap: bool = True
+    """The provider lets the client set the output budget."""
+    idle_s: float | None = None
+    """Seconds since the last successful call, where known."""
 
 
 @dataclass(frozen=True, slots=True)

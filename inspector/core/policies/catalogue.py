@@ -1,0 +1,19 @@
+"""The one list that names the policies."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies import roku
+from inspector.core.policies.policy import Policy
+
+POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType({policy.name: policy for policy in (roku.POLICY,)})
+
+
+def policy(name: str) -> Policy[Any, Any]:
+    """The policy of that name. Raises InspectorError with the names that are known."""
+    found = POLICIES.get(name.strip().lower())
+    if found is None:
+        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(POLICIES)}.")
+    return found

@@ -1,0 +1,136 @@
+"""Roku: five tiers, L0 to L4 (spec section 1). `POLICY` is the whole of it for everyone else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.message import Json
+from inspector.core.needs import Conversation
+from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
+from inspector.core.policies.roku import running as states
+from inspector.core.policies.roku.collapse import collapse, remember
+from inspector.core.policies.roku.compaction import Path, choose_path, run_compaction
+from inspector.core.policies.roku.microcompact import microcompact
+from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
+from inspector.core.policies.roku.settings import Settings, checked
+from inspector.core.policies.roku.verdicts import verdicts
+from inspector.core.policies.settings import apply
+
+TIERS = (
+    TierName("L0", "Microcompact", "Clears all but the newest tool results."),
+    TierName("L1", "Context collapse", "Replaces the older half by a mechanical digest."),
+    TierName("L2", "Session memory", "Replaces the older half by a summary that is at hand."),
+    TierName("L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True),
+    TierName("L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True),
+    TierName("L4", "Reactive", "Compacts because the model refused the buffer.", calls_model=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RokuPolicy:
+    """See `core.policies.policy.Policy`."""
+
+    name: str = "roku"
+    title: str = "Roku"
+    tiers: Sequence[TierName] = TIERS
+
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
+        start = Settings() if window is None else Settings(context_window_tokens=window)
+        return checked(apply(start, values))
+
+    def fresh(self, settings: Settings) -> Running:
+        return Running()
+
+    def load(self, settings: Settings, data: Json) -> Running:
+        return states.load(data)
+
+    def dump(self, running: Running) -> dict[str, Any]:
+        return states.dump(running)
+
+    def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
+        return replace(running, calibration=running.calibration.update(estimated, reported))
+
+    def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
+        raw = raw_tokens(buffer)
+        return raw, running.calibration.apply(raw)
+
+    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+        mid, high = settings.mid_water_trigger_ratio, settings.compact_threshold_ratio
+        return (
+            Watermark(f"{mid:.0%} L1 / L2", settings.mid_watermark, "mid_water_trigger_ratio", ("L1", "L2")),
+            Watermark(f"{high:.0%} L3", settings.high_watermark, "compact_threshold_ratio", ("L3a", "L3b")),
+        )
+
+    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+        return verdicts(buffer, settings, running, moment)
+
+    def tier(
+        self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment
+    ) -> Conversation[Outcome[Running]]:
+        match name.lower():
+            case "l0":
+                return microcompact(buffer, settings, running, moment)
+            case "l1":
+                return collapse(buffer, settings, running, moment)
+            case "l2":
+                return (yield from remember(buffer, settings, running, moment))
+            case "l3":
+                return (yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment))
+            case "l3a":
+                path: Path = "mechanical" if running.breaker.open else "L3a"
+                return (yield from compact("L3a", path, buffer, settings, running, moment))
+            case "l3b":
+                path = "mechanical" if running.breaker.open else "L3b"
+                return (yield from compact("L3b", path, buffer, settings, running, moment))
+            case "l4":
+                return (yield from react(buffer, settings, running, moment))
+        known = ", ".join(tier.name for tier in TIERS)
+        raise InspectorError(f"Roku has no tier {name!r}. It has L3 (which chooses) and {known}.")
+
+    def run_due(
+        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
+    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        """After an overflow L4 and then L0; else L0, the mid tier, L3: each where it is due after the one before."""
+        if moment.overflow:
+            reacted = yield from react(buffer, settings, running, moment)
+            return (reacted, microcompact(reacted.buffer, settings, reacted.running, moment))
+        done = [microcompact(buffer, settings, running, moment)]
+        last = done[-1]
+        if total_tokens(last.buffer, last.running) > settings.mid_watermark:
+            done.append((yield from mid_tier(last.buffer, settings, last.running, moment)))
+            last = done[-1]
+        if total_tokens(last.buffer, last.running) > settings.high_watermark:
+            path = choose_path(last.running, moment)
+            done.append((yield from compact("L3", path, last.buffer, settings, last.running, moment)))
+        return tuple(done)
+
+
+def mid_tier(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
+    """L2 where a summary is at hand or can be made, else L1."""
+    if moment.summary.strip() or settings.session_memory == "generate":
+        return (yield from remember(buffer, settings, running, moment))
+    return collapse(buffer, settings, running, moment)
+
+
+def compact(
+    tier: str, path: Path, buffer: Buffer, settings: Settings, running: Running, moment: Moment
+) -> Conversation[Outcome[Running]]:
+    """L3, with the event that announces it. The outcome names the path that was taken."""
+    total = total_tokens(buffer, running)
+    sent = (Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total}),)
+    name = path if tier == "L3" and path != "mechanical" else tier
+    return (yield from run_compaction(name, path, buffer, settings, running, moment, sent))
+
+
+def react(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
+    """L4: compact without looking at any watermark (spec 1.10)."""
+    running = replace(running, detector=running.detector.notify_compaction())
+    sent = (Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow}),)
+    path = choose_path(running, moment)
+    return (yield from run_compaction("L4", path, buffer, settings, running, moment, sent))
+
+
+POLICY = RokuPolicy()

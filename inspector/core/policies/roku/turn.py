@@ -1,0 +1,191 @@
+"""One turn: compaction where it is due, the model call, its tools (spec 1.4, 1.10, 1.12).
+
+The turn is a conversation like a tier: it also yields AskModel and RunTools. Who drives it (the live agent, a replay,
+a test) answers them.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message
+from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, SaveText
+from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.policy import Moment
+from inspector.core.policies.roku import compact, mid_tier, react
+from inspector.core.policies.roku.cache_break import CacheBreak
+from inspector.core.policies.roku.compaction import choose_path
+from inspector.core.policies.roku.microcompact import microcompact
+from inspector.core.policies.roku.records import StepRecord
+from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
+from inspector.core.policies.roku.settings import Settings
+from inspector.core.tokens.roku import estimate
+
+TRUNCATED = ("max_tokens", "length")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a turn ended. `error` is empty unless it failed; then `buffer` is what stood when it did."""
+
+    buffer: Buffer
+    running: Running
+    events: tuple[Event, ...] = ()
+    outcomes: tuple[Outcome[Running], ...] = ()
+    answer: Answer | None = None
+    error: str = ""
+
+
+class _Book:
+    """What a turn writes down while it runs."""
+
+    def __init__(self, buffer: Buffer, running: Running) -> None:
+        self.buffer = buffer
+        self.running = running
+        self.events: list[Event] = []
+        self.outcomes: list[Outcome[Running]] = []
+
+    def apply(self, outcome: Outcome[Running]) -> None:
+        self.buffer, self.running = outcome.buffer, outcome.running
+        self.events += outcome.events
+        self.outcomes.append(outcome)
+
+    def tell(self, name: str, **fields: object) -> None:
+        self.events.append(Event(name, fields))  # type: ignore[arg-type]
+
+    def closed(self, answer: Answer | None = None, error: str = "") -> Turn:
+        return Turn(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error)
+
+
+def turn(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Generator[Need, Answer, Turn]:
+    """Run one turn. Fails (in `error`) on the second overflow, and at once on any other error of the model."""
+    book, reactive = _Book(buffer, running), False
+    while True:
+        yield from _before_call(book, settings, moment, reactive)
+        book.running = replace(
+            book.running, detector=book.running.detector.record_prompt_state(book.buffer.prompt, moment.model)
+        )
+        raw = raw_tokens(book.buffer)
+        try:
+            answer = yield AskModel(book.buffer, moment.max_tokens)
+            break
+        except ContextWindowExceeded as overflow:
+            if reactive:
+                return book.closed(error=f"context window exceeded again after compaction: {overflow}")
+            reactive = True
+            over = replace(moment, overflow=str(overflow) or "context window exceeded")
+            book.apply((yield from react(book.buffer, settings, book.running, over)))
+        except Failure as failure:
+            return book.closed(error=str(failure) or type(failure).__name__)
+    yield from _after_call(book, settings, moment, raw, answer)
+    answer = yield from _escalated(book, settings, moment, raw, answer)
+    yield from _tools(book, settings, moment, answer)
+    if settings.placement == "end_of_turn":
+        yield from _high_tier(book, settings, moment)
+    return book.closed(answer)
+
+
+def _before_call(book: _Book, settings: Settings, moment: Moment, reactive: bool) -> Generator[Need, Answer, None]:
+    cold = moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
+    if settings.l0_gate == "always" or (cold and not reactive):
+        book.apply(microcompact(book.buffer, settings, book.running, moment))
+    if not reactive and total_tokens(book.buffer, book.running) > settings.mid_watermark:
+        book.apply((yield from mid_tier(book.buffer, settings, book.running, moment)))
+    if settings.placement == "preflight" and not reactive:
+        yield from _high_tier(book, settings, moment)
+
+
+def _high_tier(book: _Book, settings: Settings, moment: Moment) -> Generator[Need, Answer, None]:
+    if total_tokens(book.buffer, book.running) > settings.high_watermark:
+        path = choose_path(book.running, moment)
+        book.apply((yield from compact("L3", path, book.buffer, settings, book.running, moment)))
+
+
+def _after_call(
+    book: _Book, settings: Settings, moment: Moment, raw: int, answer: Answer
+) -> Generator[Need, Answer, None]:
+    """Calibrate and watch the cache. The event is sent even where no usage was reported."""
+    usage = answer.usage
+    before = book.running.calibration.apply(raw)
+    calibration = book.running.calibration.update(raw, usage.prompt if usage else 0)
+    book.running = replace(book.running, calibration=calibration)
+    book.tell(
+        "EstimatorCalibrated",
+        step=moment.step,
+        estimated_prompt_tokens=before,
+        prompt_tokens=usage.prompt if usage else 0,
+        scale=calibration.scale,
+    )
+    detector, found = book.running.detector.check_response(usage.cache_read if usage else 0)
+    book.running = replace(
+        book.running, detector=detector, breaker=book.running.breaker.good_turn(settings.breaker_recovery_after)
+    )
+    if found is not None:
+        yield from _tell_break(book, moment, found)
+
+
+def _tell_break(book: _Book, moment: Moment, found: CacheBreak) -> Generator[Need, Answer, None]:
+    changed = ", ".join(found.changed)
+    text = f"step {moment.step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
+    try:
+        path = (yield SaveText(text, "cache-break")).text
+    except Failure:  # a diagnostic that cannot be written is ignored
+        path = ""
+    book.tell(
+        "CacheBreakDetected",
+        step=moment.step,
+        reason="cache_read_drop",
+        tokens_lost=found.tokens_lost,
+        component_changed=changed,
+        diagnostic_path=path,
+    )
+
+
+def _escalated(
+    book: _Book, settings: Settings, moment: Moment, raw: int, answer: Answer
+) -> Generator[Need, Answer, Answer]:
+    """A truncated answer is asked for once more with the model's full output budget."""
+    if answer.finish not in TRUNCATED:
+        return answer
+    if not moment.output_cap:
+        book.tell("OutputSlotEscalationUnsupported")
+        return answer
+    asked, ceiling = moment.max_tokens, moment.output_ceiling
+    if asked is None or ceiling is None or ceiling <= asked:
+        return answer
+    book.tell(
+        "OutputSlotEscalated",
+        step=moment.step,
+        initial_max_tokens=asked,
+        escalated_max_tokens=ceiling,
+        model_id=moment.model,
+    )
+    try:
+        repeated = yield AskModel(book.buffer, ceiling, stream=False)
+    except Failure:
+        return answer
+    yield from _after_call(book, settings, moment, raw, repeated)
+    return repeated
+
+
+def _tools(book: _Book, settings: Settings, moment: Moment, answer: Answer) -> Generator[Need, Answer, None]:
+    book.buffer = book.buffer.with_messages((*book.buffer.messages, *answer.messages))
+    calls = tuple(call for message in answer.messages for call in message.calls)
+    results: Sequence[Message] = ()
+    if calls:
+        results = (yield RunTools(calls)).messages
+        book.buffer = book.buffer.with_messages((*book.buffer.messages, *results))
+        spent = sum(estimate(m.result.content) for m in results if m.result)
+        exceeded = spent > settings.per_turn_tool_budget_tokens
+        book.tell("ToolBudgetCheck", step=moment.step, per_turn_tool_tokens=spent, exceeded=exceeded)
+    book.running = replace(book.running, history=(*book.running.history, *_records(moment.step, answer, results)))
+
+
+def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[StepRecord]:
+    """What LoopState.history keeps of the turn: a record a call, or one for the final answer."""
+    said = "\n".join(message.text for message in answer.messages)
+    names = {call.id: call.name for message in answer.messages for call in message.calls}
+    if not names:
+        return [StepRecord(step, None, "", "final", message=said)]
+    found = [m.result for m in results if m.result is not None]
+    return [StepRecord(step, names.get(one.call_id), said, "tool", not one.is_error, one.content) for one in found]
