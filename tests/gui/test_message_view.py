@@ -1,0 +1,252 @@
+"""The selected message: all of it is shown, none of it interpreted, and what is copied is the original."""
+
+import base64
+import json
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QBuffer, QIODevice, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtWidgets import QLabel, QTextBrowser, QTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.core.buffer import Stretch
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Session, Thread
+from inspector.gui.image_strip import Picture
+from inspector.gui.message_view import MessageView
+from inspector.gui.panel import Desk
+from tests.gui.hands import click, press, write
+
+Show = Callable[..., MessageView]
+
+
+@pytest.fixture
+def show(desk: Desk, qtbot: QtBot) -> Show:
+    """Show a message of these parts in a visible panel."""
+    view = MessageView(desk)
+    qtbot.addWidget(view)
+    view.resize(600, 500)
+    view.show()
+
+    def shown(*parts: Part, others: tuple[Message, ...] = (), together: str = "") -> MessageView:
+        message = Message("m1", "user", parts, together=together, line=7, time="2026-01-03T10:11:12Z")
+        messages = (message, *others)
+        desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+        desk.workbench.select("m1")
+        view.show_state(desk.workbench.state)
+        return view
+
+    return shown
+
+
+def displayed(view: MessageView) -> str:
+    return view.text.document().toPlainText()
+
+
+def fill(view: MessageView, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: view.text.complete or view.text.waiting, timeout=20_000)
+
+
+def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
+    view = show(
+        Text("hello\nworld"),
+        Thinking("let me see", "sig"),
+        ToolCall("call_1", "Bash", {"command": "ls -l", "timeout": 5}),
+        ToolResult("call_1", "total 0", is_error=True),
+        Opaque("compaction", "gAAAA", 5_000),
+    )
+    fill(view, qtbot)
+    text = displayed(view)
+    for line in (
+        "text · 11 characters",
+        "thinking · 10 characters · signature of 3 characters, not shown",
+        "tool call · Bash · call_1",
+        '  "command": "ls -l",',
+        "tool result · error · 7 characters · call_1",
+        "opaque · compaction · 5,000 bytes, readable by the provider only",
+    ):
+        assert line in text.split("\n")
+
+
+def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
+    view = show(Text("x" * 400))
+    shown = "\n".join(label.text() for label in view.header.findChildren(QLabel))
+    assert "user" in shown
+    assert "m1 · line 7 · 2026-01-03T10:11:12Z" in shown
+    assert "roku, estimated" in shown
+
+
+def test_counting_with_a_tokenizer_is_asked_for(show: Show, qtbot: QtBot) -> None:
+    view = show(Text("one two three"))
+    click(view.header.counter)
+    qtbot.waitUntil(lambda: "counted" in view.header.counter.text(), timeout=20_000)
+
+
+def test_those_that_travelled_together_are_a_click_away(show: Show, desk: Desk) -> None:
+    other = Message("m2", "tool", (ToolResult("c", "R&D"),), together="u1")
+    view = show(ToolResult("b", "first"), others=(other,), together="u1")
+    menu = view.header.together.menu()
+    assert [action.text() for action in menu.actions()] == ["tool · R&&D"]
+    menu.actions()[0].trigger()
+    assert desk.workbench.state.selected == "m2"
+
+
+def test_markup_is_shown_as_it_is_and_nothing_is_fetched(show: Show, qtbot: QtBot, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)  # whoever opens it waits for ever
+    attack = f"![x]({fifo}) <img src='{fifo}'> <a href='file://{fifo}'>y</a> <b>bold</b>"
+    view = show(Text(attack), ToolResult("c", attack), ToolCall("c", attack, {attack: attack}))
+    fill(view, qtbot)
+    assert not view.grab().isNull()
+    assert displayed(view).count("<b>bold</b>") >= 4
+    assert "￼" not in displayed(view)
+
+
+def test_no_widget_could_interpret_rich_text(show: Show) -> None:
+    view = show(Text("x"), Image("image/png", "broken"))
+    assert not view.findChildren(QTextEdit)
+    assert not view.findChildren(QTextBrowser)
+    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in view.findChildren(QLabel))
+    assert not view.text.acceptDrops()
+    assert view.text.isReadOnly()
+
+
+def test_hidden_characters_are_seen_and_copied_as_they_were(show: Show, qtbot: QtBot) -> None:
+    secret = "pay\u202e lla \u200b\x00\x1b[2J\u2028end 👨‍👩‍👧 中文"
+    view = show(Text(secret))
+    fill(view, qtbot)
+    assert "pay⟨U+202E⟩ lla ⟨U+200B⟩⟨NUL⟩⟨ESC⟩[2J⟨U+2028⟩\nend 👨‍👩‍👧 中文" in displayed(view)
+    click(view.copy)
+    assert QGuiApplication.clipboard().text() == secret
+    view.text.selectAll()
+    view.text.copy()
+    assert QGuiApplication.clipboard().text().endswith(secret)
+
+
+def test_a_selection_copies_the_original_across_emoji_and_tokens(show: Show, qtbot: QtBot) -> None:
+    view = show(Text("a😀b\u202ec😀d"))
+    fill(view, qtbot)
+    shown = displayed(view)
+    start = len(shown[: shown.index("b⟨")].encode("utf-16-le")) // 2
+    assert view.text.original(start, start + 3) == "b\u202e"  # half a token is the whole character
+    assert view.text.original(start + 9, start + 12) == "c😀"
+
+
+@pytest.mark.parametrize("look", ["text", "result"])
+def test_large_texts_come_in_parts_and_whole_on_demand(show: Show, qtbot: QtBot, look: str) -> None:
+    text = "".join(f"line {n} of a large text with some 中文 in it\n" for n in range(50_000))
+    view = show(Text(text) if look == "text" else ToolResult("c", text))
+    assert len(displayed(view)) < 200_000  # the first part is there at once
+    fill(view, qtbot)
+    assert view.text.waiting
+    assert view.rest.isVisible()
+    click(view.rest)
+    qtbot.waitUntil(lambda: view.text.complete, timeout=30_000)
+    assert not view.rest.isVisible()
+    assert view.text.original(0, view.text.document().characterCount() - 1).endswith(text)
+
+
+def test_one_line_of_a_megabyte_is_broken_for_display_and_copied_whole(show: Show, qtbot: QtBot) -> None:
+    view = show(ToolResult("c", "x" * 990_000))
+    fill(view, qtbot)
+    assert max(map(len, displayed(view).split("\n"))) < 12_000
+    click(view.copy)
+    assert QGuiApplication.clipboard().text() == "x" * 990_000
+
+
+def test_find_walks_through_the_hits(show: Show, qtbot: QtBot) -> None:
+    view = show(Text("apple pear Apple\nAPPLE"))
+    fill(view, qtbot)
+    view.activateWindow()
+    view.text.setFocus()
+    press(view.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert view.find_bar.isVisible()
+    write(view.find_bar.field, "apple")
+    qtbot.waitUntil(lambda: view.find_bar.count.text() == "1 of 3")
+    press(view.find_bar.field, Qt.Key.Key_Return)
+    assert view.find_bar.count.text() == "2 of 3"
+    assert view.text.textCursor().selectedText() == "Apple"
+    press(view.find_bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert view.find_bar.count.text() == "1 of 3"
+    press(view.find_bar.field, Qt.Key.Key_Escape)
+    assert not view.find_bar.isVisible()
+
+
+def test_json_and_diffs_are_coloured_prose_is_not(show: Show, qtbot: QtBot) -> None:
+    def colours(*parts: Part) -> int:
+        view = show(*parts)
+        fill(view, qtbot)
+        return len(view.text.extraSelections())
+
+    assert colours(Text('{"a": 1}')) == 0
+    assert colours(ToolResult("c", '{"a": [1, null], "b": "x"}')) == 5
+    assert colours(ToolResult("c", "@@ -1 +1 @@\n-a\n+b\n c")) == 3
+    assert colours(Text("a\x00b")) == 1
+
+
+def test_wrap_is_remembered(show: Show, desk: Desk, qtbot: QtBot) -> None:
+    view = show(Text("x"))
+    assert view.wrap.isChecked()
+    click(view.wrap)
+    assert not MessageView(desk).wrap.isChecked()
+
+
+def png(width: int, height: int) -> str:
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = zlib.compress(b"\0" * 100_000)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    return base64.b64encode(data).decode()
+
+
+def picture() -> str:
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(QColor("red"))
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return base64.b64encode(bytes(buffer.data().data())).decode()
+
+
+def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
+    view = show(Text("look"), Image("image/png", picture()), Image("image/png", picture()))
+    qtbot.waitUntil(lambda: len(view.images.findChildren(Picture)) == 2, timeout=5_000)
+    assert "image 2 of 2 · image/png · see below" in displayed(view)
+    assert view.images.isVisible()
+    show(Text("no more"))
+    assert not view.images.isVisible()
+
+
+@pytest.mark.qt_log_ignore("libpng", "qt.gui.imageio", "Corrupt JPEG")
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        (Image("image/png", png(30_000, 30_000)), "30,000 × 30,000 pixels are too many"),
+        (Image("image/png", png(20_000, 3)), "pixels are too many"),
+        (Image("image/png", picture()[:60]), "image cannot be shown: "),
+        (Image("image/png", "no base64!"), "its base64 is broken"),
+        (Image("image/svg+xml", base64.b64encode(b"<svg xmlns='x'/>").decode()), "none of PNG, JPEG, GIF, WebP"),
+        (Image("image/png", "", "file:///etc/hostname"), "holds only where it was: file:///etc/hostname"),
+        (Image("image/png"), "it holds no bytes"),
+    ],
+)
+def test_what_cannot_be_shown_says_why(show: Show, qtbot: QtBot, image: Image, why: str) -> None:
+    view = show(image)
+    qtbot.waitUntil(lambda: any(why in label.text() for label in view.images.findChildren(QLabel)), timeout=5_000)
+    assert not view.images.findChildren(Picture)
+
+
+def test_deep_arguments_do_not_end_the_program(show: Show, qtbot: QtBot) -> None:
+    deep: object = 1
+    for _ in range(5_000):
+        deep = [deep]
+    view = show(ToolCall("c", "x", json.loads("[1]")), ToolCall("d", "y", deep))  # type: ignore[arg-type]
+    fill(view, qtbot)
+    assert "[[[[" in displayed(view)
