@@ -1,0 +1,161 @@
+"""Where a text stands in a session: the request where it first appears, the request where it leaves the buffer.
+
+Messages are searched once each, however many requests they went along with; when each came and went is read off the
+views, by what changed from one request to the next.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.core.buffer import Stretch, View
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """When a message stood in the buffer. The number of requests stands for the buffer after the last record."""
+
+    came: int
+    """First request that holds it."""
+    left: int | None
+    """First request behind the last that holds it; None = it is still there at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that holds the text."""
+
+    message: Message
+    part: int
+    """Index of the first part that holds it."""
+    start: int
+    """Where in `part_text` of that part, in characters."""
+    stay: Stay | None
+    """None = the message stood in no buffer."""
+
+
+def find(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
+    """All messages that hold `text`, in the order in which they came into the buffer; those that never did last.
+
+    An edited message is found in each of its versions. An empty text is found nowhere.
+    """
+    if not text:
+        return ()
+    pattern = re.compile(re.escape(text), re.NOFLAG if case else re.IGNORECASE)
+    stays = message_stays(thread)
+    hits = [hit for message, stay in _all_messages(thread, stays) if (hit := _hit(message, stay, pattern))]
+    never = len(thread.requests) + 1
+    return tuple(sorted(hits, key=lambda hit: hit.stay.came if hit.stay else never))
+
+
+def _hit(message: Message, stay: Stay | None, pattern: re.Pattern[str]) -> Hit | None:
+    for n, part in enumerate(message.parts):
+        found = pattern.search(part_text(part))
+        if found:
+            return Hit(message, n, found.start(), stay)
+    return None
+
+
+def part_text(part: Part) -> str:
+    """The text of a part as far as people read it: a call as its name and arguments; images and opaque parts none."""
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolResult():
+            return part.content
+        case ToolCall():
+            arguments = part.arguments if isinstance(part.arguments, str) else dumps(part.arguments)
+            return f"{part.name} {arguments}"
+        case Image() | Opaque():
+            return ""
+
+
+def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
+    """Every message that stood in a buffer, by `id()` of the object, with when. O(messages + changes)."""
+    came: dict[int, tuple[Message, int]] = {}
+    left: dict[int, int] = {}
+    walk = _Walk()
+    for at, view in enumerate(_views(thread)):
+        gone, new = walk.to(view)
+        for message in gone:
+            left[id(message)] = at
+        for message in new:
+            came.setdefault(id(message), (message, at))
+            left.pop(id(message), None)
+    return {key: (message, Stay(at, left.get(key))) for key, (message, at) in came.items()}
+
+
+def _all_messages(thread: Thread, stays: dict[int, tuple[Message, Stay]]) -> Iterator[tuple[Message, Stay | None]]:
+    yield from stays.values()
+    yield from ((message, None) for message in thread.messages if id(message) not in stays)
+
+
+def _views(thread: Thread) -> Iterator[View]:
+    yield from (request.view for request in thread.requests)
+    yield thread.end
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Messages `start` to `stop` of a stretch's own."""
+
+    stretch: Stretch
+    start: int
+    stop: int
+
+
+class _Walk:
+    """Goes from buffer to buffer and tells what changed. A buffer is a stack of runs, the oldest at the bottom."""
+
+    def __init__(self) -> None:
+        self._stack: list[_Run] = []
+        self._place: dict[int, int] = {}
+
+    def to(self, view: View) -> tuple[list[Message], list[Message]]:
+        """(messages that left, messages that came) since the former view.
+
+        From the uppermost stretch that both share downwards all is the same.
+        """
+        coming: list[_Run] = []
+        shared = 0
+        for run in _runs_downwards(view):
+            place = self._place.get(id(run.stretch))
+            coming.append(run)
+            if place is not None:
+                shared = place
+                break
+        going = self._stack[shared:]
+        del self._stack[shared:]
+        for run in going:
+            del self._place[id(run.stretch)]
+        for run in reversed(coming):
+            self._place[id(run.stretch)] = len(self._stack)
+            self._stack.append(run)
+        return _changes(going, coming[::-1])
+
+
+def _runs_downwards(view: View) -> Iterator[_Run]:
+    stretch, length = view.stretch, view.length
+    while True:
+        below = stretch.base.length if stretch.base else 0
+        if length > below:
+            yield _Run(stretch, 0, length - below)
+            length = below
+        if stretch.base is None:
+            return
+        stretch = stretch.base.stretch
+
+
+def _changes(going: Sequence[_Run], coming: Sequence[_Run]) -> tuple[list[Message], list[Message]]:
+    if going and coming and going[0].stretch is coming[0].stretch:
+        first, stretch = min(going[0].stop, coming[0].stop), going[0].stretch
+        going = [_Run(stretch, first, going[0].stop), *going[1:]]
+        coming = [_Run(stretch, first, coming[0].stop), *coming[1:]]
+    return _messages(going), _messages(coming)
+
+
+def _messages(runs: Iterable[_Run]) -> list[Message]:
+    return [message for run in runs for message in run.stretch.own[run.start : run.stop]]
