@@ -1,0 +1,83 @@
+"""What in the transcript could not be read as it stands: listed with its line, never hidden, never fatal."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
+
+from inspector.core.session import Problem, Session
+from inspector.gui.numbers import plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.gui.rows import Column, Rows
+from inspector.workbench.state import State
+
+COLUMNS: Sequence[Column[Problem]] = (
+    Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 9, figures=True),
+    Column("what", lambda problem: problem.what, 42),
+    Column("excerpt", lambda problem: problem.excerpt),
+    Column("file", lambda problem: problem.file, 22),
+)
+
+
+class ProblemsPanel(Panel):
+    """The problems of the session. A click selects the message that stands on the line, where there is one."""
+
+    TITLE: ClassVar[str] = "Problems"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._session: Session | None = None
+        self._count = -1
+        self.says = label(role="quiet")
+        self.says.setWordWrap(True)
+        self.copy = QToolButton()
+        self.copy.setText("copy")
+        self.copy.setProperty("role", "flat")
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
+        self.table: Rows[Problem] = Rows("Problems", COLUMNS)
+        self.table.chosen.connect(self._select)
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 4, 8, 2)
+        head.addWidget(self.says, 1)
+        head.addWidget(self.copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.table, 1)
+
+    def show_state(self, state: State) -> None:
+        """The session's problems, notes above them."""
+        session = state.session
+        problems = session.problems if session else ()
+        if session is self._session and len(problems) == self._count:
+            return
+        self._session, self._count = session, len(problems)
+        self.table.show_rows(problems)
+        self.table.setVisible(bool(problems))
+        self.copy.setVisible(bool(problems))
+        self.says.setText(_says(session, len(problems)))
+        self.setWindowTitle(f"{self.TITLE} ({len(problems):,})" if problems else self.TITLE)
+
+    def _select(self, row: int, column: int = -1) -> None:
+        problem = self.table.rows[row]
+        if self._session is None or problem.file or not problem.line:
+            return
+        for thread in self._session.threads:
+            for message in thread.messages:
+                if message.line == problem.line:
+                    if thread.id != self.desk.workbench.state.thread_id:
+                        self.desk.workbench.choose_thread(thread.id)
+                    self.desk.workbench.select(message.id)
+                    return
+
+
+def _says(session: Session | None, count: int) -> str:
+    if session is None:
+        return "Open a transcript to see what in it could not be read."
+    notes = " ".join(session.notes)
+    if not count:
+        return f"Everything in this file was read. {notes}".rstrip()
+    return f"{plural(count, 'problem')}; the rest was read. {notes}".rstrip()

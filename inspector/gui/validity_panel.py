@@ -1,0 +1,65 @@
+"""Would a provider refuse the buffer at the playhead, and why."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from PySide6.QtWidgets import QVBoxLayout
+
+from inspector.core.buffer import View
+from inspector.core.validity import Invalid, check
+from inspector.gui.numbers import plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.gui.rows import Column, Rows
+from inspector.workbench.state import State
+
+COLUMNS: Sequence[Column[Invalid]] = (
+    Column("rule", lambda invalid: invalid.rule, 22),
+    Column("why", lambda invalid: invalid.why),
+    Column("refused by", lambda invalid: ", ".join(invalid.providers), 36),
+    Column("message", lambda invalid: invalid.message, 26),
+)
+
+
+class ValidityPanel(Panel):
+    """The reasons to refuse, in the order of the messages. A click selects the message."""
+
+    TITLE: ClassVar[str] = "Valid"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._view: View | None = None
+        self.says = label(role="quiet")
+        self.says.setWordWrap(True)
+        self.says.setContentsMargins(13, 6, 13, 4)
+        self.table: Rows[Invalid] = Rows("Why a provider would refuse this buffer", COLUMNS)
+        self.table.chosen.connect(lambda row, column: desk.workbench.select(self.table.rows[row].message))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.says)
+        column.addWidget(self.table, 1)
+        self.table.hide()
+
+    def show_state(self, state: State) -> None:
+        """Check the buffer at the playhead, if it is another one."""
+        thread = state.thread
+        if thread is None:
+            self.says.setText("Open a transcript to see whether a provider would take its buffers.")
+            return
+        view = state.request.view if state.request else thread.end
+        if view == self._view:
+            return
+        self._view = view
+        found = check(state.buffer())
+        self.table.show_rows(found)
+        self.table.setVisible(bool(found))
+        self.says.setText(_says(found))
+        self.setWindowTitle(f"{self.TITLE} ✗ ({len(found):,})" if found else f"{self.TITLE} ✓")
+
+
+def _says(found: Sequence[Invalid]) -> str:
+    if not found:
+        return "Any provider would take this buffer."
+    providers = sorted({name for invalid in found for name in invalid.providers})
+    return f"{plural(len(found), 'reason')} to refuse this buffer: {', '.join(providers)}."
