@@ -7,6 +7,8 @@ this machine is refused, and the test that tried it fails, even where the code u
 
 import ipaddress
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -91,3 +93,22 @@ def shared() -> Path:
     if TRANSCRIPTS is None:
         pytest.skip("no real transcripts on this machine")
     return TRANSCRIPTS
+
+
+@pytest.fixture(scope="session")
+def screen() -> Iterator[str]:
+    """The name of a virtual screen (for DISPLAY), to run the whole program on with QT_QPA_PLATFORM=xcb.
+
+    For programs that a test starts: the test's own process has its one Qt platform already. Skipped without Xvfb.
+    """
+    if not shutil.which("Xvfb"):
+        pytest.skip("no Xvfb on this machine")
+    command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x900x24", "-nolisten", "tcp"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout
+        number = server.stdout.readline().strip()  # written once it takes connections
+        if not number:
+            server.kill()
+            pytest.fail("Xvfb did not start")
+        yield f":{number}"
+        server.terminate()

@@ -71,6 +71,6 @@ def _font(families: list[str], points: float | None) -> QFont:
 
 def _cjk(family: str) -> list[str]:
     """The CJK families, the user's own first: Han characters are shared, their shapes differ by country."""
-    language = QLocale.system().name()  # as in "zh_TW"
+    language = QLocale().name()  # as in "zh_TW"
     first = _REGIONS.get(language) or _REGIONS.get(language[:2], "SC")
     return [f"{family} {first}", *(f"{family} {region}" for region in ("SC", "JP", "KR") if region != first)]
