@@ -1,13 +1,12 @@
 """The buffer after a Codex compaction: `replacement_history` where it is recorded, else what Codex would have built."""
 
-from collections import defaultdict, deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.codex.items import mark_of, summary_kind
-from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.formats.same import Known
+from inspector.core.message import Message, Text
 from inspector.core.wire.openai_responses import read_items
 
 
@@ -26,12 +25,12 @@ def replaced(payload: Mapping[str, Any], before: Sequence[Message], prefix: str,
     said = said if isinstance(said, str) else ""
     if not isinstance(history, list):
         return _rebuilt(said, before, prefix, line, time)
-    known = _by_content(before)
+    known = Known(before)
     messages, kept, summary = [], 0, None
     for message in _read(history, prefix, line, time):
-        same = known[_key(message)]
-        if same and not message.summary:
-            message = same.popleft()
+        same = None if message.summary else known.take(message)
+        if same is not None:
+            message = same
             kept += 1
         elif message.summary or _holds(message, said):
             summary = message = replace(message, summary=True, mark="")
@@ -64,30 +63,3 @@ def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time:
     kept = [message for message in before if not message.summary and message.role in ("system", "user")]
     summary = Message(f"{prefix}0", "user", (Text(said),), summary=True, line=line, time=time)
     return Replaced((*kept, summary), summary, len(kept))
-
-
-def _by_content(messages: Sequence[Message]) -> dict[Hashable, deque[Message]]:
-    found: dict[Hashable, deque[Message]] = defaultdict(deque)
-    for message in messages:
-        found[_key(message)].append(message)
-    return found
-
-
-def _key(message: Message) -> Hashable:
-    return message.role, tuple(_part_key(part) for part in message.parts)
-
-
-def _part_key(part: Part) -> Hashable:
-    match part:
-        case Text(text):
-            return text
-        case Thinking(text, signature):
-            return "thinking", text, signature
-        case ToolCall(id=call_id):
-            return "call", call_id
-        case ToolResult(call_id, content):
-            return "result", call_id, content
-        case Image(_, data, url):
-            return "image", data, url
-        case Opaque(kind, value):
-            return "opaque", kind, dumps(value)

@@ -1,0 +1,274 @@
+"""The reader of pi sessions: v1 is one line of records, v2 and v3 are a tree whose last record is where pi stands.
+
+Every call is a request, also on a branch that was left: it was made, and its buffer is that of its own branch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.buffer import NOT_IN_FILE, Stretch
+from inspector.core.formats.pi.messages import (
+    FAILED,
+    SystemPrompt,
+    Where,
+    branch_text,
+    read_content,
+    read_message,
+    read_usage,
+    summary_text,
+)
+from inspector.core.formats.pi.tree import ROOT, Node, appended, kept, settle
+from inspector.core.formats.same import Known
+from inspector.core.message import Message, Text, Thinking
+from inspector.core.prefix import Prefix
+from inspector.core.session import Compaction, Problem, Request, Session, Thread
+
+NAME = "pi"
+_SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
+"""Records that neither reach the model nor change what does."""
+
+
+class PiReader:
+    """A `Reader`. Everything is known when its record comes, so all lists only grow."""
+
+    def __init__(self) -> None:
+        self._header: Mapping[str, Any] = {}
+        self._lines: dict[int, Node] = {}
+        """By line: v1 names records by it."""
+        self._nodes: dict[str, Node] = {}
+        self._sources: dict[str, Message] = {}
+        self._leaf = ROOT
+        self._model = ""
+        self._messages: list[Message] = []
+        self._requests: list[Request] = []
+        self._compactions: list[Compaction] = []
+        self._problems: list[Problem] = []
+        self._unknown: set[str] = set()
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one record. O(record), but for compactions and edits: O(buffer)."""
+        if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+            self._problems.append(Problem(line, "not a session record", _excerpt(value), file))
+            return
+        kind = value["type"]
+        if kind == "session":
+            self._take_header(value)
+            return
+        where = self._where(line, value)
+        node = self._node(line, value)
+        self._take(kind, value, where, node)
+        self._leaf = self._nodes[where.id] = self._lines[line] = node
+
+    def _take_header(self, value: Mapping[str, Any]) -> None:
+        if not self._header:
+            self._header = value
+            self._model = _str(value.get("modelId"))
+
+    @property
+    def _linear(self) -> bool:
+        return bool(self._header) and self._version < 2
+
+    @property
+    def _version(self) -> int:
+        version = self._header.get("version")
+        return version if type(version) is int else 1 if self._header else 3
+
+    def _where(self, line: int, value: Mapping[str, Any]) -> Where:
+        name = "" if self._linear else _str(value.get("id"))
+        if name and name in self._nodes:
+            self._problems.append(Problem(line, f"the id {name[:40]!r} was used before"))
+            name = f"{name}@{line}"
+        return Where(name or f"L{line}", line, _str(value.get("timestamp")))
+
+    def _node(self, line: int, value: Mapping[str, Any]) -> Node:
+        """The record's place in the tree, standing where its parent left the buffer."""
+        parent = self._leaf
+        if not self._linear and "parentId" in value:
+            name = value["parentId"]
+            if name is None:
+                parent = ROOT
+            elif isinstance(name, str) and name in self._nodes:
+                parent = self._nodes[name]
+            else:
+                what = f"the parent {str(name)[:40]!r} is not in the file: taken as the record before"
+                self._problems.append(Problem(line, what))
+        return Node(parent, parent.view, parent.system, parent.depth + 1, pending=parent.pending)
+
+    def _take(self, kind: str, value: Mapping[str, Any], where: Where, node: Node) -> None:
+        match kind:
+            case "message":
+                self._take_message(value, where, node)
+            case "compaction":
+                self._take_compaction(value, where, node)
+            case "context_edit":
+                self._take_edit(value, where, node)
+            case "custom_message":
+                parts = read_content(value.get("content"))
+                self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
+            case "branch_summary":
+                text = branch_text(_str(value.get("summary")))
+                self._put(node, Message(where.id, "user", (Text(text),), mark="meta", line=where.line, time=where.time))
+            case "model_change":
+                self._model = _str(value.get("modelId")) or self._model
+            case _ if kind not in _SILENT and kind not in self._unknown:
+                self._unknown.add(kind)
+                self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", _excerpt(value)))
+
+    def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+        message = value.get("message")
+        if not isinstance(message, Mapping):
+            self._problems.append(Problem(where.line, "a message record without a message", _excerpt(value)))
+        elif message.get("role") == "system":
+            node.system = (node.system or SystemPrompt()).changed(message)
+        elif value.get("checkpoint") is not True:  # a response half written, to be written again as a whole
+            read = read_message(message, where)
+            if read.role == "assistant":
+                self._call(message, read, where, node)
+                read = _with_reasoning(read, message)
+            if self._sent(message, read):
+                self._put(node, read)
+            else:
+                self._messages.append(read)
+
+    def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
+        """Does the message go back to the model? Empty ones never did; since v3 no failed answer does."""
+        if read.role == "assistant" and message.get("stopReason") in FAILED and self._version >= 3:
+            return False
+        return bool(read.parts) and message.get("excludeFromContext") is not True
+
+    def _call(self, message: Mapping[str, Any], read: Message, where: Where, node: Node) -> None:
+        """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
+        usage, finish = read_usage(message), _str(message.get("stopReason"))
+        self._model = _str(message.get("model")) or self._model
+        if usage is None and finish in FAILED:
+            return
+        prompt = node.system.prompt() if node.system else NOT_IN_FILE
+        self._requests.append(
+            Request(len(self._requests), settle(node), prompt, usage, self._model, where.time, finish, where.line)
+        )
+
+    def _put(self, node: Node, message: Message) -> None:
+        self._messages.append(message)
+        node.view, node.message = appended(settle(node), message), message
+        self._sources[message.id] = message
+
+    def _take_compaction(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+        text = summary_text(_str(value.get("summary")))
+        summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
+        stays = self._retained(value, where, node)
+        self._messages.append(summary)
+        self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
+        before = value.get("tokensBefore")
+        self._compactions.append(
+            Compaction(
+                before_request=len(self._requests),
+                trigger="extension" if value.get("fromHook") is True else "",
+                tokens_before=before if type(before) is int and before > 0 else None,
+                summary=summary,
+                kept=len(stays),
+                line=where.line,
+                time=where.time,
+            )
+        )
+        node.view, node.pending = Stretch(own=(summary, *stays)).view(), False
+        if isinstance(system := value.get("systemMessage"), Mapping):
+            node.system = SystemPrompt().changed(system)
+
+    def _retained(self, value: Mapping[str, Any], where: Where, node: Node) -> list[Message]:
+        """What stays word for word: copied into the record, or named by its first record."""
+        tail = value.get("retainedTail")
+        if isinstance(tail, list):
+            known = Known(settle(node))
+            copies = [
+                read_message(message, Where(f"{where.id}.{n}", where.line, where.time))
+                for n, message in enumerate(tail)
+                if isinstance(message, Mapping) and message.get("role") != "system"
+            ]
+            return [known.take(copy) or copy for copy in copies if copy.parts]
+        first = self._first_kept(value)
+        return kept(node.parent, first) if first and node.parent else []
+
+    def _first_kept(self, value: Mapping[str, Any]) -> Node | None:
+        index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
+        if isinstance(name, str):
+            return self._nodes.get(name)
+        return self._lines.get(index + 1) if type(index) is int else None  # counted from 0, with the header
+
+    def _take_edit(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+        target, replacement = value.get("targetId"), value.get("replacement")
+        source = self._sources.get(target) if isinstance(target, str) else None
+        if not isinstance(target, str) or target not in self._nodes:
+            self._problems.append(Problem(where.line, "an edit of a record that is not in the file", _excerpt(value)))
+            return
+        stands: Message | None = None
+        if source is not None and isinstance(replacement, Mapping):
+            stands = _with_content(source, replacement.get("content"))
+        node.edit, node.pending = (target, stands), True
+        self._compactions.append(
+            Compaction(
+                before_request=len(self._requests),
+                trigger=_str(value.get("reason")),
+                kind="edit",
+                cleared=(target,),
+                line=where.line,
+                time=where.time,
+            )
+        )
+
+    def session(self) -> Session:
+        """The session so far."""
+        end = settle(self._leaf)
+        main = Thread(
+            id="main",
+            model=self._model,
+            requests=Prefix(self._requests),
+            messages=Prefix(self._messages),
+            end=end,
+            prompt=self._leaf.system.prompt() if self._leaf.system else NOT_IN_FILE,
+            compactions=Prefix(self._compactions),
+        )
+        return Session(
+            format=NAME,
+            threads=(main,),
+            problems=Prefix(self._problems),
+            client=f"pi (session version {self._version})" if self._header else "pi",
+            id=_str(self._header.get("id")),
+            notes=self._notes(),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
+        origin = _str(self._header.get("parentSession")) or _str(self._header.get("branchedFrom"))
+        return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
+
+
+def _with_reasoning(read: Message, message: Mapping[str, Any]) -> Message:
+    """With the reasoning that the provider reported, where it reports it."""
+    usage = read_usage(message)
+    thoughts = [part for part in read.parts if isinstance(part, Thinking)]
+    if usage is None or not usage.reasoning or len(thoughts) != 1:
+        return read
+    parts = tuple(replace(part, tokens=usage.reasoning) if part is thoughts[0] else part for part in read.parts)
+    return replace(read, parts=parts)
+
+
+def _with_content(source: Message, content: Any) -> Message:
+    """The message with other content: its role, id and, for a tool's answer, its call stay."""
+    parts = read_content(content)
+    result = source.result
+    if result is None:
+        return replace(source, parts=parts)
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    rest = tuple(part for part in parts if not isinstance(part, Text))
+    return replace(source, parts=(replace(result, content=text), *rest))
+
+
+def _excerpt(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(str(key)[:40] for key in list(value)[:8])
+    return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
