@@ -87,9 +87,12 @@ R = TypeVar("R")
 class Policy(Protocol[S, R]):
     """One harness. Stateless: all state goes in and comes out."""
 
-    name: str
-    title: str
-    tiers: Sequence[TierName]
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def tiers(self) -> Sequence[TierName]: ...
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
         """Settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.

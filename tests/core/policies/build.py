@@ -1,0 +1,70 @@
+"""The notation of the conformance cases: U, A, T, and a script of answers."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.message import Json, Message, Text, ToolCall, ToolResult
+from inspector.core.needs import Answer, Failure, Need, ProviderFailure
+
+_ids: Iterator[int] = count()
+
+
+def user(text: str) -> Message:
+    return Message(f"u{next(_ids)}", "user", (Text(text),))
+
+
+def assistant(text: str, *calls: tuple[str, str, Json]) -> Message:
+    parts = (Text(text),) if text else ()
+    return Message(f"a{next(_ids)}", "assistant", (*parts, *(ToolCall(*call) for call in calls)))
+
+
+def result(call_id: str, content: str, error: bool = False) -> Message:
+    return Message(f"t{next(_ids)}", "tool", (ToolResult(call_id, content, error),))
+
+
+def buffer(*messages: Message, system: str | None = None) -> Buffer:
+    return Buffer(messages, Prompt(system))
+
+
+def build(k: int, body: str) -> Buffer:
+    """Build(k, body) of the L0 cases."""
+    messages = [user("initial goal")]
+    for i in range(k):
+        messages.append(assistant(f"calling tool {i}", (f"tc-{i}", "Bash", {"command": f"echo {i}"})))
+        messages.append(result(f"tc-{i}", body))
+    return buffer(*messages)
+
+
+def conv(k: int) -> Buffer:
+    """conv(k) of the mid tier cases."""
+    messages = [user("initial goal")]
+    for i in range(k):
+        messages += [assistant(f"assistant turn {i}"), user(f"user reply {i}")]
+    return buffer(*messages)
+
+
+def plain(n: int, text: str = "x" * 400) -> Buffer:
+    """n messages U/A alternating; plain(10) is B10."""
+    return buffer(*(user(text) if i % 2 == 0 else assistant(text) for i in range(n)))
+
+
+class Script:
+    """Answers needs in order, and remembers them. When it runs out, a need fails as a provider failure."""
+
+    def __init__(self, *replies: str | Answer | Failure) -> None:
+        self.replies = list(replies)
+        self.needs: list[Need] = []
+
+    def __call__(self, need: Need) -> Answer:
+        self.needs.append(need)
+        if not self.replies:
+            raise ProviderFailure("no more answers")
+        reply = self.replies.pop(0)
+        if isinstance(reply, Failure):
+            raise reply
+        return Answer(text=reply) if isinstance(reply, str) else reply
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    return [message.result.content if message.result else message.text for message in messages]

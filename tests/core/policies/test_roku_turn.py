@@ -1,0 +1,398 @@
+"""Roku's conformance cases R-L4, R-BRK, R-HIS, R-CB, R-OS, R-TB, and the turn around them, by ID."""
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    ProviderFailure,
+    RemoteCompact,
+    RunTools,
+    Summarize,
+    drive,
+)
+from inspector.core.policies.policy import Moment
+from inspector.core.policies.roku import POLICY
+from inspector.core.policies.roku.breaker import Breaker
+from inspector.core.policies.roku.cache_break import Detector
+from inspector.core.policies.roku.records import StepRecord, boundary, joined_summary, mechanical_text, split_records
+from inspector.core.policies.roku.running import Running
+from inspector.core.policies.roku.settings import Settings
+from inspector.core.policies.roku.turn import Turn, turn
+from inspector.core.usage import Usage
+from tests.core.policies.build import Script, assistant, build, plain, result, texts
+
+W1000 = Settings(context_window_tokens=1000)
+OK4 = "Goal: g\nAccomplished: a\nKey Decisions: k\nRelevant Files: r"
+FAIL = ProviderFailure("down", 500)
+CWE = ContextWindowExceeded("prompt is too long")
+DONE = Answer(messages=(assistant("done"),), usage=Usage(input=10, output=2), finish="end_turn")
+
+
+class World:
+    """Answers the model from one list, summaries from another, tools by echo; counts each kind."""
+
+    def __init__(self, model: list[Answer | Failure], *summaries: str | Answer | Failure, tools: str = "out") -> None:
+        self.model, self.summaries, self.tools = list(model), Script(*summaries), tools
+        self.asked: list[AskModel] = []
+
+    def __call__(self, need: Need) -> Answer:
+        match need:
+            case AskModel():
+                self.asked.append(need)
+                reply = self.model.pop(0)
+                if isinstance(reply, Failure):
+                    raise reply
+                return reply
+            case RunTools(calls):
+                return Answer(messages=tuple(result(call.id, self.tools) for call in calls))
+            case _:
+                return self.summaries(need)
+
+
+def play(
+    start: Buffer,
+    world: World,
+    settings: Settings = W1000,
+    running: Running | None = None,
+    moment: Moment | None = None,
+) -> Turn:
+    return drive(turn(start, settings, running or Running(), moment or Moment(1)), world)
+
+
+def names(done: Turn) -> list[str]:
+    return [event.name for event in done.events]
+
+
+# --- L4
+
+
+def test_r_l4_1_overflow_then_ok() -> None:
+    world = World([CWE, DONE], OK4)
+    done = play(plain(10, "hi"), world, Settings())
+    assert names(done)[:3] == ["ReactiveCompactTriggered", "AutoCompactSummarizerCalled", "CompactComplete"]
+    assert "MidCompactLayer1Ran" not in names(done)
+    assert len(world.asked) == 2
+    assert not done.error
+
+
+def test_r_l4_2_second_overflow_fails() -> None:
+    world = World([CWE, CWE], OK4, OK4)
+    done = play(plain(10, "hi"), world)
+    assert (len(world.asked), names(done).count("ReactiveCompactTriggered")) == (2, 1)
+    assert done.error
+
+
+def test_r_l4_3_other_error_after_overflow() -> None:
+    world = World([CWE, FAIL], OK4)
+    done = play(plain(10, "hi"), world)
+    assert done.error == "down"
+    assert names(done).count("CompactComplete") == 1
+
+
+def test_r_l4_5_nothing_to_compact() -> None:
+    world = World([CWE, DONE])
+    done = play(plain(2, "hi"), world)
+    assert len(world.asked) == 2
+    assert done.running.breaker == Breaker()
+    assert not done.error
+
+
+def test_r_l4_6_mid_tier_is_skipped_and_l0_runs_in_the_retry() -> None:
+    start = build(8, "x" * 2000)
+    settings = POLICY.settings([("microcompact_retain_recent", "3")], 1200)
+    done = play(start, World([CWE, DONE], OK4, OK4, OK4), settings)
+    tiers = [outcome.tier for outcome in done.outcomes]
+    assert tiers[: tiers.index("L4")] == ["L0", "L1"]
+    assert tiers[tiers.index("L4") + 1] == "L0"
+    assert "L1" not in tiers[tiers.index("L4") :]
+
+
+def test_r_l4_7_breaker_open_is_mechanical() -> None:
+    world = World([CWE, DONE])
+    done = play(plain(10), world, Settings(), Running(breaker=Breaker(3, True)))
+    assert done.buffer.messages[1].text.startswith("[5 messages compacted]\n")
+    assert not world.summaries.needs
+    assert names(done)[:2] == ["ReactiveCompactTriggered", "CompactComplete"]
+
+
+def test_r_l4_8_other_error_first() -> None:
+    world = World([FAIL])
+    done = play(plain(10, "hi"), world)
+    assert (done.error, len(world.asked), names(done)) == ("down", 1, [])
+
+
+# --- the breaker
+
+
+def compactions(*replies: object, running: Running | None = None, remote: bool = False) -> tuple[Running, list[str]]:
+    running, seen = running or Running(), list[str]()
+    for reply in replies:
+        start = plain(2, "hi") if reply is None else plain(10)
+        outcome = drive(
+            POLICY.tier("L3", start, W1000, running, Moment(1, remote=remote)),
+            Script(reply),  # type: ignore[arg-type]
+        )
+        running = outcome.running
+        seen += [event.name for event in outcome.events]
+    return running, seen
+
+
+def test_r_brk_1_success_resets() -> None:
+    running, seen = compactions(FAIL, FAIL, OK4, FAIL, FAIL)
+    assert running.breaker == Breaker(2, False)
+    assert "AutoCompactCircuitBreakerTripped" not in seen
+
+
+def test_r_brk_2_and_3_opens_on_the_third_and_stays() -> None:
+    running, seen = compactions(FAIL, FAIL, FAIL)
+    assert running.breaker.open
+    assert seen[-4:] == [
+        "CompactTriggered",
+        "AutoCompactSummarizerCalled",
+        "AutoCompactCircuitBreakerTripped",
+        "CompactComplete",
+    ]
+    script = Script(OK4)
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), script)
+    assert [event.name for event in outcome.events] == ["CompactTriggered", "CompactComplete"]
+    assert outcome.events[-1].fields["llm_succeeded"] is False
+    assert outcome.buffer.messages[1].text.startswith("[5 messages compacted]\n")
+    assert not script.needs
+
+
+def test_r_brk_4_nothing_to_compact_is_neutral() -> None:
+    running, _ = compactions(FAIL, None, FAIL)
+    assert running.breaker == Breaker(2, False)
+    assert compactions(FAIL, running=running)[0].breaker.open
+
+
+def test_r_brk_5_kinds_count_together() -> None:
+    running, _ = compactions(FAIL, remote=True)
+    reacted = drive(POLICY.tier("L4", plain(10), W1000, running, Moment(1, overflow="x")), Script(FAIL))
+    running, _ = compactions("no headers at all", running=reacted.running)
+    assert running.breaker.open
+
+
+def test_r_brk_6_no_recovery_upstream_and_ours_when_set() -> None:
+    opened = Running(breaker=Breaker(3, True))
+    running = opened
+    for _ in range(50):
+        running = play(plain(2, "hi"), World([DONE]), running=running).running
+    assert running.breaker.open
+    settings = POLICY.settings([("breaker_recovery_after", "3")])
+    for expected in (True, True, False):
+        opened = play(plain(2, "hi"), World([DONE]), settings, opened).running
+        assert opened.breaker.open is expected
+
+
+def test_r_brk_7_new_session() -> None:
+    assert POLICY.fresh(Settings()).breaker == Breaker(0, False)
+
+
+def test_r_brk_8_history_failure_does_not_count() -> None:
+    running = Running(history=tuple(StepRecord(i) for i in range(12)))
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), Script(OK4, FAIL))
+    assert outcome.running.breaker == Breaker()
+    assert outcome.running.working_summary.startswith("[Compact summary — 4 steps discarded]")
+
+
+# --- history
+
+
+def test_r_his_3_text() -> None:
+    removed = [StepRecord(1, "Read", "look at file", "tool", True, "done"), StepRecord(2, None, "r")]
+    assert mechanical_text(removed) == (
+        "[Compact summary — 2 steps discarded]\n"
+        "Step 1: Read — look at file — ok: done\n"
+        "Step 2: unknown — r — no observation"
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "limit", "unit", "expected"),
+    [
+        pytest.param("new", "abc", 4000, "chars", "new\n\nabc", id="R-HIS-5"),
+        pytest.param("new", "abc", 7, "chars", "new\n\nab", id="R-HIS-5-cut"),
+        pytest.param("n" * 30, "OLD", 20, "chars", "n" * 20, id="R-HIS-6"),
+        pytest.param("中" * 10, "", 10, "chars", "中" * 10, id="R-HIS-7-chars"),
+        pytest.param("中" * 10, "", 10, "bytes", "中" * 3, id="R-HIS-7-bytes"),
+    ],
+)
+def test_working_summary(new: str, old: str, limit: int, unit: str, expected: str) -> None:
+    settings = POLICY.settings([("working_summary_max_chars", str(limit)), ("unit", unit)])
+    assert joined_summary(new, old, settings) == expected
+
+
+@pytest.mark.parametrize("reply", ["  ", FAIL], ids=["blank", "raises"])
+def test_r_his_8_falls_back_to_mechanical(reply: object) -> None:
+    running = Running(history=tuple(StepRecord(i) for i in range(9)))
+    outcome = drive(
+        POLICY.tier("L3", plain(10), W1000, running, Moment(1)),
+        Script(OK4, reply),  # type: ignore[arg-type]
+    )
+    assert outcome.running.working_summary.startswith("[Compact summary — 1 steps discarded]")
+
+
+def test_history_by_the_model_and_after_remote_only_when_set() -> None:
+    running = Running(history=tuple(StepRecord(i) for i in range(9)))
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), Script(OK4, "by model"))
+    assert outcome.running.working_summary == "by model"
+    assert outcome.running.history[0].kind == "boundary"
+    remote = Answer(messages=(assistant("sum"),))
+    settings = POLICY.settings([("history_after_remote", "llm")], 1000)
+    script = Script(remote, "by model")
+    outcome = drive(POLICY.tier("L3", plain(10), settings, running, Moment(1, remote=True)), script)
+    assert [type(need) for need in script.needs] == [RemoteCompact, Summarize]
+
+
+def test_r_his_9_boundary_counts_in_faithful_only() -> None:
+    records = (boundary(0, [StepRecord(0)], "t"), *(StepRecord(i) for i in range(8)))
+    removed, kept = split_records(records, Settings())
+    assert (len(removed), len(kept)) == (1, 8)
+    assert split_records(records, Settings(mode="safe")) == ((), records)
+
+
+# --- cache breaks
+
+
+def detector(baseline: int) -> Detector:
+    prompt = Prompt("s", (Tool("t", {"a": 1}),))
+    return replace(Detector().record_prompt_state(prompt, "m").record_prompt_state(prompt, "m"), baseline=baseline)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lost"),
+    [
+        pytest.param(50_000, 47_500, None, id="R-CB-1"),
+        pytest.param(3_000, 1_500, None, id="R-CB-4"),
+        pytest.param(50_000, 47_499, 2_501, id="just over 5 %"),
+        pytest.param(50_000, 60_000, None, id="no drop"),
+    ],
+)
+def test_cache_break(before: int, now: int, lost: int | None) -> None:
+    after, found = detector(before).check_response(now)
+    assert after.baseline == now
+    assert (found.tokens_lost if found else None) == lost
+
+
+def test_r_cb_5_notified() -> None:
+    state = detector(50_000).notify_compaction()
+    seen = []
+    for cache_read in (0, 40_000, 10_000):
+        state, found = state.check_response(cache_read)
+        seen.append(found.tokens_lost if found else None)
+    assert seen == [None, None, 30_000]
+
+
+def test_r_cb_7_and_8_components() -> None:
+    changed = detector(50_000).record_prompt_state(Prompt("s", (Tool("t", {"a": 2}),)), "n")
+    _, found = changed.check_response(10_000)
+    assert found is not None
+    assert found.changed == ("tool_schema", "model(m -> n)")
+    _, found = detector(50_000).check_response(10_000)
+    assert found is not None
+    assert found.changed == ("unknown",)
+
+
+def test_cache_break_event_in_a_turn() -> None:
+    first = Answer(messages=(assistant("a"),), usage=Usage(cache_read=50_000))
+    second = Answer(messages=(assistant("b"),), usage=Usage(cache_read=1_000))
+    one = play(plain(2, "hi"), World([first]))
+    two = play(plain(2, "hi"), World([second], "/tmp/x.txt"), running=one.running)
+    event = next(event for event in two.events if event.name == "CacheBreakDetected")
+    assert (event.fields["tokens_lost"], event.fields["component_changed"]) == (49_000, "unknown")
+
+
+# --- output slot, budget
+
+CUT = Answer(messages=(assistant("cut"),), usage=Usage(input=10), finish="max_tokens")
+SLOT = Moment(1, max_tokens=2048, output_ceiling=8192)
+
+
+def test_r_os_1_escalates_once() -> None:
+    world = World([CUT, DONE])
+    done = play(plain(2, "hi"), world, moment=SLOT)
+    assert [ask.max_tokens for ask in world.asked] == [2048, 8192]
+    assert world.asked[1].stream is False
+    assert texts(done.buffer.messages)[-1] == "done"
+    event = next(event for event in done.events if event.name == "OutputSlotEscalated")
+    assert (event.fields["initial_max_tokens"], event.fields["escalated_max_tokens"]) == (2048, 8192)
+    assert names(done).count("EstimatorCalibrated") == 2
+
+
+@pytest.mark.parametrize(
+    ("moment", "replies", "told", "calls"),
+    [
+        pytest.param(replace(SLOT, output_cap=False), [CUT], "OutputSlotEscalationUnsupported", 1, id="R-OS-2"),
+        pytest.param(replace(SLOT, output_ceiling=2048), [CUT], None, 1, id="R-OS-3"),
+        pytest.param(SLOT, [CUT, FAIL], "OutputSlotEscalated", 2, id="R-OS-4"),
+    ],
+)
+def test_output_slot_keeps_the_first(moment: Moment, replies: list[Answer], told: str | None, calls: int) -> None:
+    world = World(list(replies))
+    done = play(plain(2, "hi"), world, moment=moment)
+    assert texts(done.buffer.messages)[-1] == "cut"
+    assert len(world.asked) == calls
+    assert [name for name in names(done) if name.startswith("OutputSlot")] == ([told] if told else [])
+
+
+def test_r_os_5_no_third_call() -> None:
+    again = Answer(messages=(assistant("cut again"),), finish="length")
+    world = World([CUT, again])
+    done = play(plain(2, "hi"), world, moment=SLOT)
+    assert (len(world.asked), texts(done.buffer.messages)[-1]) == (2, "cut again")
+
+
+@pytest.mark.parametrize(("size", "exceeded"), [(800_000, False), (800_001, True)])
+def test_r_tb_1_budget_is_a_notice(size: int, exceeded: bool) -> None:
+    call = Answer(messages=(assistant("", ("c", "Read", {})),), usage=Usage(input=1))
+    done = play(plain(2, "hi"), World([call], tools="x" * size), Settings(context_window_tokens=2_000_000))
+    event = next(event for event in done.events if event.name == "ToolBudgetCheck")
+    assert event.fields["exceeded"] is exceeded
+    assert done.buffer.messages[-1].result is not None
+
+
+def test_r_tb_2_no_tools_no_check() -> None:
+    assert "ToolBudgetCheck" not in names(play(plain(2, "hi"), World([DONE])))
+
+
+# --- order and placement
+
+
+def test_r_cal_8_event_is_sent_without_usage() -> None:
+    done = play(plain(2, "hi"), World([Answer(messages=(assistant("x"),))]))
+    event = next(event for event in done.events if event.name == "EstimatorCalibrated")
+    assert (event.fields["prompt_tokens"], event.fields["scale"]) == (0, 1.0)
+
+
+@pytest.mark.parametrize(("placement", "first"), [("end_of_turn", "L1"), ("preflight", "L1")])
+def test_placement(placement: str, first: str) -> None:
+    settings = POLICY.settings([("placement", placement)], 1000)
+    world = World([DONE], OK4, OK4)
+    done = play(plain(14), world, settings)
+    tiers = [outcome.tier for outcome in done.outcomes]
+    assert tiers[:2] == ["L0", first]
+    if placement == "preflight":
+        assert "L3b" in tiers
+        assert done.events[-1].name == "EstimatorCalibrated"
+
+
+def test_l0_gate() -> None:
+    settings = POLICY.settings([("l0_gate", "cache_ttl")])
+    for idle, ran in ((None, False), (300.0, False), (301.0, True)):
+        done = play(build(4, "x" * 400), World([DONE]), settings, moment=Moment(1, idle_s=idle))
+        assert ("MicrocompactRan" in names(done)) is ran
+
+
+def test_state_round_trip() -> None:
+    running, _ = compactions(FAIL, FAIL)
+    running = POLICY.learn(running, W1000, 1000, 1100)
+    running = replace(running, history=(StepRecord(1, "Read", "r", "tool"),), working_summary="w", detector=detector(5))
+    assert POLICY.load(W1000, POLICY.dump(running)) == running
