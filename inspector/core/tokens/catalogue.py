@@ -22,6 +22,9 @@ _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai|meta|mistral|amazon|
 _CLOUD_VERSION = re.compile(r"-v\d+(?::\d+)?$")
 
 
+USUAL_WINDOWS = (128_000, 200_000, 400_000, 1_000_000, 2_000_000)
+
+
 class BadModelTable(InspectorError):
     """A table of models that cannot be read. The sentence says where and why."""
 
@@ -62,6 +65,14 @@ def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | N
 
 
 @cache
+def offered_windows(name: str) -> tuple[int, ...]:
+    """The sizes of window that the model's provider offers, smallest first; of everybody's usual ones if unknown."""
+    found = priced_model(name) if name else None
+    sizes = {model.context_window for model in found[0].models if model.context_window} if found else USUAL_WINDOWS
+    return tuple(sorted(sizes))
+
+
+@cache
 def shipped_windows() -> Mapping[str, int]:
     """The table that ships with the program."""
     return read_windows(resource("models.toml").read_text("utf-8"))
@@ -73,6 +84,8 @@ def read_windows(text: str) -> Mapping[str, int]:
         models = tomllib.loads(text).get("models", {})
     except tomllib.TOMLDecodeError as error:
         raise BadModelTable(f"The table of models is not valid TOML: {error}.") from None
+    if not isinstance(models, dict):
+        raise BadModelTable("The table of models needs a section for each model.")
     return {name.lower(): _window(name, model) for name, model in models.items()}
 
 

@@ -4,18 +4,16 @@ The user's word; else what the file records; else what the session gives away; e
 source but the first is checked against the others, and what contradicts becomes a sentence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.catalogue import catalogue_window
+from inspector.core.tokens.catalogue import catalogue_window, offered_windows
 from inspector.core.tokens.pressure import compaction_sizes
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
-KNOWN_WINDOWS = (128_000, 200_000, 272_000, 400_000, 1_000_000, 2_000_000)
-"""Sizes that providers offer: where a session went beyond one, it had the next."""
 _MILLION = "[1m]"
 """What Claude Code writes behind the model's name for the window of a million."""
 FULL_FROM = 0.7
@@ -60,7 +58,7 @@ def find_window(
     catalogue = catalogue_window(model, models)
     if model.lower().endswith(_MILLION):
         return Window(1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says"))
-    inferred = _inferred(evidence, catalogue)
+    inferred = _inferred(evidence, catalogue, offered_windows(model))
     if inferred is not None:
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
@@ -95,9 +93,12 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
     return _Evidence(largest, compacted_at)
 
 
-def _inferred(evidence: _Evidence, catalogue: int | None) -> int | None:
-    """The window that the evidence speaks for, where the catalogue is silent or contradicted by it."""
-    fits = next((window for window in KNOWN_WINDOWS if window >= evidence.largest), None)
+def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]) -> int | None:
+    """The window that the evidence speaks for, where the catalogue is silent or contradicted by it.
+
+    Where a session went beyond one size, it had the next that is offered.
+    """
+    fits = next((window for window in offered if window >= evidence.largest), None)
     if catalogue is not None and evidence.largest > catalogue:
         return fits
     compacted_when_full = fits is not None and evidence.compacted_at >= FULL_FROM * fits

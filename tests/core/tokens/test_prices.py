@@ -1,0 +1,57 @@
+"""Prices: every part of a call at its own price, unknown models without one."""
+
+from decimal import Decimal
+
+import pytest
+
+from inspector.core.buffer import EMPTY_VIEW
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.prices import cost, thread_cost
+from inspector.core.usage import Usage
+
+OPUS = "claude-opus-4-5-20251101"
+"""5 dollars a million in, 25 out, 0.5 from the cache, 6.25 into it."""
+
+
+@pytest.mark.parametrize(
+    ("usage", "dollars"),
+    [
+        (Usage(input=1_000_000), "5"),
+        (Usage(output=1_000_000), "25"),
+        (Usage(cache_read=1_000_000), "0.5"),
+        (Usage(cache_write=1_000_000), "6.25"),
+        (Usage(input=10, cache_read=1000, cache_write=100, output=20), "0.001675"),
+        (Usage(), "0"),
+    ],
+)
+def test_cost(usage: Usage, dollars: str) -> None:
+    assert cost(OPUS, usage, "2026-01-03T10:11:12Z") == Decimal(dollars)
+
+
+@pytest.mark.parametrize("model", ["claude-fake", "", "<synthetic>"])
+def test_unknown_models_have_no_price(model: str) -> None:
+    assert cost(model, Usage(input=5)) is None
+
+
+def test_impossible_numbers_have_no_price() -> None:
+    assert cost(OPUS, Usage(input=-2000, cache_read=1000)) is None
+
+
+def test_time_may_be_anything() -> None:
+    assert cost(OPUS, Usage(input=1), "yesterday") == cost(OPUS, Usage(input=1), "2026-01-03T10:11:12")
+
+
+def call(n: int, usage: Usage | None, model: str = "") -> Request:
+    return Request(n, EMPTY_VIEW, usage=usage, model=model)
+
+
+def test_a_thread_costs_what_its_calls_cost() -> None:
+    calls = (call(0, Usage(input=100_000), OPUS), call(1, None, "claude-fake"), call(2, Usage(output=1000), OPUS))
+    assert thread_cost(Thread("main", requests=calls)) == Decimal("0.525")
+    assert thread_cost(Thread("main", requests=(*calls, call(3, Usage(input=1), "claude-fake")))) is None
+    assert thread_cost(Thread("main")) == 0
+
+
+def test_a_call_without_a_name_is_of_the_model_before() -> None:
+    calls = (call(0, Usage(input=100_000)), call(1, Usage(input=100_000)))
+    assert thread_cost(Thread("main", model=OPUS, requests=calls)) == 1
