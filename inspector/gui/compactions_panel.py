@@ -72,7 +72,12 @@ class CompactionsPanel(Panel):
         self.table.show_rows(rows)
         self.table.setVisible(bool(rows))
         self.says.setText(_says(thread, rows))
-        self.setWindowTitle(f"{self.TITLE} ({len(rows):,})" if rows else self.TITLE)
+
+    def receive(self, state: State) -> None:
+        """The count stands in the title, seen or not."""
+        count = len(state.thread.compactions) if state.thread else 0
+        self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
+        super().receive(state)
 
     def _go(self, row: int, column: int = -1) -> None:
         compaction, thread = self.table.rows[row].compaction, self._thread

@@ -59,7 +59,12 @@ class ProblemsPanel(Panel):
         self.table.setVisible(bool(problems))
         self.copy.setVisible(bool(problems))
         self.says.setText(_says(session, len(problems)))
-        self.setWindowTitle(f"{self.TITLE} ({len(problems):,})" if problems else self.TITLE)
+
+    def receive(self, state: State) -> None:
+        """The count stands in the title, seen or not."""
+        count = len(state.session.problems) if state.session else 0
+        self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
+        super().receive(state)
 
     def _select(self, row: int, column: int = -1) -> None:
         problem = self.table.rows[row]

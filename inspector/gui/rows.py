@@ -65,7 +65,7 @@ class _Model(QAbstractTableModel, Generic[T]):
 
 
 class Rows(QTableView, Generic[T]):
-    """`chosen`: a row was clicked (in that column) or walked to (column -1); `opened`: Enter or a double click on it."""
+    """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
     chosen = Signal(int, int)
     opened = Signal(int)

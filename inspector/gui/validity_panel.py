@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout
 
 from inspector.core.buffer import View
@@ -40,6 +41,18 @@ class ValidityPanel(Panel):
         column.addWidget(self.says)
         column.addWidget(self.table, 1)
         self.table.hide()
+        self._latest = State()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(200)
+        self._soon.timeout.connect(lambda: self.show_state(self._latest))
+
+    def receive(self, state: State) -> None:
+        """The verdict stands in the title, seen or not; unseen it may come a moment later."""
+        super().receive(state)
+        self._latest = state
+        if not self.isVisible():
+            self._soon.start()
 
     def show_state(self, state: State) -> None:
         """Check the buffer at the playhead, if it is another one."""
