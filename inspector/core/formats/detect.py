@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import anthropic_payload, codex, openai_chat_payload, openai_responses_payload
+from inspector.core.formats import anthropic_payload, codex, openai_chat_payload, openai_responses_payload, pi
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.unread import recognise
 
 FORMATS: tuple[Format, ...] = (
     codex.FORMAT,
+    pi.FORMAT,
     anthropic_payload.FORMAT,
     openai_chat_payload.FORMAT,
     openai_responses_payload.FORMAT,
@@ -21,17 +22,15 @@ _SURE = 0.9
 
 def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORMATS) -> Format:
     """The format of that name, else the surest. Raises UnknownFormat with a sentence that names the known ones."""
-    known = ", ".join(one.name for one in formats)
     if name is not None:
         for one in formats:
             if one.name == name:
                 return one
-        raise UnknownFormat(f"there is no format called {name!r}; choose one of {known}")
+        raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(one.name for one in formats)}")
     sureness, best = max(((one.sniff(head), -n) for n, one in enumerate(formats)), default=(0.0, 0))
+    known = ", ".join(one.title for one in formats)
     if sureness < _SURE and (other := recognise(head)):
-        raise UnknownFormat(
-            f"this looks like {other}, which cannot be read yet; the formats that can be read are {known}"
-        )
+        raise UnknownFormat(f"this looks like {other}, which cannot be read yet; what can be read: {known}")
     if sureness <= 0:
-        raise UnknownFormat(f"this is no transcript that is known here; the formats that can be read are {known}")
+        raise UnknownFormat(f"this is no transcript that is known here; what can be read: {known}")
     return formats[-best]

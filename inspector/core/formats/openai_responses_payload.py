@@ -68,7 +68,9 @@ _ITEMS = (
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.get("type") in _ITEMS
+    return (
+        isinstance(value, Mapping) and value.get("type") in _ITEMS and (value["type"] != "message" or "role" in value)
+    )
 
 
 DIALECT = Dialect(

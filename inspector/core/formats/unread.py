@@ -50,6 +50,7 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("ts ask type", "a Cline message log"),
         ("source action id", "an OpenHands event log"),
         ("source observation id", "an OpenHands event log"),
+        ("agentType toolUseId", "the note beside a Claude Code sub-agent, not its transcript"),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
     )
 )

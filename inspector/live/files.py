@@ -1,0 +1,93 @@
+"""Opens a transcript: unpacking, line by line, companions, progress, cancel.
+
+Files are only ever read, never locked. Whatever cannot be read is a Problem of the session; where nothing can be read,
+one sentence (NothingToRead, UnknownFormat).
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from inspector.core.errors import NothingToRead, UnknownFormat
+from inspector.core.formats.detect import detect
+from inspector.core.formats.format import Format, Reader
+from inspector.core.session import Problem, Session
+from inspector.live.opening import Opening, Watch
+from inspector.live.plugins import all_formats
+
+
+def open_transcript(
+    path: Path | str,
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: Callable[[int, int], None] | None = None,
+    first: Callable[[Session], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Session:
+    """The session that a transcript holds, with the threads of its companions.
+
+    `progress` is told (bytes done, bytes in all); `first` gets the beginning of a long session as soon as it can be
+    shown; `cancelled` is asked for every chunk. Raises NothingToRead, UnknownFormat, Cancelled, each with a sentence.
+    """
+    watch = Watch(progress, first, cancelled)
+    path = Path(path)
+    with _no_collection():
+        formats, notes = all_formats()
+        opened = Opening(path, watch)
+        try:
+            chosen = detect(opened.head(), format, formats)
+        except UnknownFormat as error:
+            raise UnknownFormat(f"{path}: {error}") from None
+        session, problems = _read(opened, chosen, path, watch)
+    merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
+    return replace(session, path=str(path), problems=tuple(merged), notes=(*session.notes, *notes))
+
+
+def _read(opened: Opening, chosen: Format, path: Path, watch: Watch) -> tuple[Session, list[Problem]]:
+    """Everything, with the companions. The problems are those of the files, not of the reader."""
+    reader = chosen.start()
+    companions = list(_companions(chosen, path))
+    watch.total = opened.size + sum(size for _, _, size in companions)
+    opened.feed(reader, watch.first)
+    session, problems = reader.session(), opened.problems
+    for companion, name, _ in companions:
+        problems += _feed_companion(chosen, reader, session, companion, name, watch)
+    return (reader.session() if companions else session), problems
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Nothing here makes circles; looking for them among a million new objects would take as long as reading."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _companions(chosen: Format, path: Path) -> Iterator[tuple[Path, str, int]]:
+    """Path, name and size of the files that may belong to the session."""
+    seen = {path.resolve()}
+    for pattern in chosen.companions(path):
+        for found in sorted(path.parent.glob(pattern)):
+            if found.is_file() and (real := found.resolve()) not in seen:
+                seen.add(real)
+                yield found, found.relative_to(path.parent).as_posix(), found.stat().st_size
+
+
+def _feed_companion(
+    chosen: Format, reader: Reader, session: Session, path: Path, name: str, watch: Watch
+) -> list[Problem]:
+    """Feed one companion, if it is one. That it cannot be read is a problem of the session."""
+    opening = Opening(path, watch, name)
+    try:
+        if not chosen.is_companion(opening.head(), session):
+            return []
+        opening.feed(reader)
+    except NothingToRead as error:
+        return [Problem(0, f"{error}; the thread in it is not shown", "", name)]
+    return opening.problems

@@ -1,0 +1,44 @@
+"""Formats of third parties, found through the entry points `inspector.formats`. A broken one is a note, not a crash."""
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from inspector.core.formats.detect import FORMATS
+from inspector.core.formats.format import Format, Head
+
+GROUP = "inspector.formats"
+
+
+@cache
+def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
+    """Every format there is, and a sentence for each plug-in that could not be loaded."""
+    formats, notes = list(FORMATS), []
+    for point in entry_points(group=GROUP):
+        loaded = load(point)
+        if isinstance(loaded, Format):
+            formats.append(loaded)
+        else:
+            notes.append(loaded)
+    return tuple(formats), tuple(notes)
+
+
+def load(point: EntryPoint) -> Format | str:
+    """The format behind an entry point, or the sentence that says why there is none."""
+    try:
+        found = point.load()
+    except Exception as error:  # noqa: BLE001 - anybody's code runs here
+        return f"The format plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
+    if not isinstance(found, Format):
+        return f"The format plug-in {point.name!r} is no Format but {type(found).__name__}; it was left out."
+    return Format(found.name, found.title, _careful(found), found.start, found.companions, found.is_companion)
+
+
+def _careful(format: Format) -> Callable[[Head], float]:  # noqa: A002
+    def sniff(head: Head) -> float:
+        try:
+            return float(format.sniff(head))
+        except Exception:  # noqa: BLE001 - anybody's code runs here; a plug-in that fails is not sure
+            return 0.0
+
+    return sniff

@@ -1,0 +1,123 @@
+"""The bytes of a transcript, chunk by chunk: only regular files, only read, unpacked where they were packed.
+
+What the file is (gzip, UTF-16, a byte-order mark) is told by its first bytes. A pipe or a device is never opened, as
+that could block for ever.
+"""
+
+import codecs
+import os
+import stat
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from inspector.core.errors import NothingToRead
+from inspector.core.session import Problem
+
+_FIRST, _CHUNK = 1 << 16, 1 << 20
+_GZIP = b"\x1f\x8b"
+_KINDS = (
+    (stat.S_ISDIR, "is a folder; name a file in it"),
+    (stat.S_ISFIFO, "is a pipe, not a file"),
+    (stat.S_ISSOCK, "is a socket, not a file"),
+    (stat.S_ISCHR, "is a device, not a file"),
+    (stat.S_ISBLK, "is a device, not a file"),
+)
+
+
+class Source:
+    """One file, to be read once from its beginning. Raises NothingToRead where there is nothing to read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        """Bytes on disk when it was opened; the file may grow meanwhile."""
+        self.done = 0
+        """Bytes on disk that were read."""
+        self.problems: list[Problem] = []
+
+    def chunks(self) -> Generator[bytes, None, None]:
+        """The unpacked bytes. The first chunks are small, so that there is something to show early."""
+        with _opened(self.path) as file:
+            self.size = os.fstat(file.fileno()).st_size
+            raw = self._raw(file)
+            start = next(raw, b"")
+            if not start:
+                raise NothingToRead(f"{self.path} is empty")
+            yield from _as_utf8(self._unpacked(start, raw) if start.startswith(_GZIP) else _again(start, raw))
+
+    def _raw(self, file: BinaryIO) -> Iterator[bytes]:
+        size = _FIRST
+        try:
+            while chunk := file.read(size):
+                self.done += len(chunk)
+                yield chunk
+                size = min(2 * size, _CHUNK)
+        except OSError as error:
+            if not self.done:
+                raise NothingToRead(f"{self.path} cannot be read: {error.strerror or error}") from None
+            what = f"reading stopped after {self.done:,} bytes ({error.strerror or error}); the rest is not shown"
+            self.problems.append(Problem(0, what))
+
+    def _unpacked(self, start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+        """All members of a gzip file; a damaged or torn one gives what was readable."""
+        member = zlib.decompressobj(wbits=31)
+        try:
+            for chunk in _again(start, raw):
+                data = chunk
+                while data:
+                    if member.eof:
+                        data = data.lstrip(b"\0")
+                        if not data.startswith(_GZIP[: len(data)]):
+                            self.problems.append(Problem(0, "what follows the packed data is no gzip; it was left out"))
+                            return
+                        member = zlib.decompressobj(wbits=31)
+                    if unpacked := member.decompress(data, _CHUNK):
+                        yield unpacked
+                    data = member.unused_data if member.eof else member.unconsumed_tail
+        except zlib.error as error:
+            self.problems.append(Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked"))
+            return
+        if rest := member.flush():
+            yield rest
+        if not member.eof:
+            self.problems.append(Problem(0, "the packed file ends in the middle; shown is what could be unpacked"))
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        _check(path, os.stat(path).st_mode)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = open(handle, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise NothingToRead(f"there is no file {path}") from None
+    except OSError as error:
+        raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the name
+        raise NothingToRead(f"{str(path)!r} is no name of a file: {error}") from None
+    _check(path, os.fstat(handle).st_mode)
+    return file
+
+
+def _check(path: Path, mode: int) -> None:
+    for is_kind, what in _KINDS:
+        if is_kind(mode):
+            raise NothingToRead(f"{path} {what}")
+
+
+def _again(start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+    yield start
+    yield from raw
+
+
+def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Without a byte-order mark; UTF-16 (what a Windows shell writes) as UTF-8."""
+    start = next(chunks, b"")
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        for chunk in _again(start, chunks):
+            yield decoder.decode(chunk).encode("utf-8", errors="replace")
+        return
+    yield start.removeprefix(codecs.BOM_UTF8)
+    yield from chunks
