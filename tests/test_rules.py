@@ -1,8 +1,10 @@
 """The rules of the house that no other tool keeps."""
 
 import ast
+import importlib.metadata
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,3 +130,24 @@ def test_pyside_that_dies_on_this_python_is_not_pinned() -> None:
     """PySide6 6.12.0 loses a reference to None with every call on Python 3.11 and dies after some thousand."""
     (pin,) = (pin for pin in _pins("requirements.lock") if pin.startswith("pyside6-essentials=="))
     assert tuple(map(int, pin.partition("==")[2].split(".")[:2])) < (6, 12)
+
+
+def test_what_is_imported_is_declared() -> None:
+    """The tests' environment holds more packages than the program's: an import of one of those would break it there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {_name(requirement) for requirement in project["project"]["dependencies"]}
+    owners = importlib.metadata.packages_distributions()
+    for module in _imported():
+        assert {_name(owner) for owner in owners.get(module, ())} & declared, f"{module} is imported and not declared"
+
+
+def _imported() -> set[str]:
+    """Names of the foreign top-level packages that the program imports."""
+    found = set[str]()
+    for name in OURS:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"inspector"}
