@@ -1,0 +1,226 @@
+"""How good the estimators are on this thread: each against what the provider reported, one of them plotted.
+
+The quick ones are worked out at once, the tokenizers only when asked for; all off the GUI thread. The plots, and
+pyqtgraph with them, are loaded when the panel is first seen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+
+from inspector.core.errors import Cancelled
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import ESTIMATORS, estimator, weight
+from inspector.core.tokens.fit import Fit, fit
+from inspector.gui.bridge import Task
+from inspector.gui.numbers import grouped, percent, plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.gui.rows import Column, Rows
+from inspector.workbench.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An estimator of the table; `fit` None = not worked out yet."""
+
+    name: str
+    fit: Fit | None
+    used: bool
+    """Is it the one whose numbers the window shows?"""
+    working: bool = False
+
+
+COLUMNS: Sequence[Column[Row]] = (
+    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}"),
+    Column("R²", lambda row: _r2(row), 8, figures=True),
+    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 8, figures=True),
+    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 8, figures=True),
+    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 9, True),
+    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 7, figures=True),
+)
+
+
+class CalibrationPanel(Panel):
+    """A table of the estimators and three plots of the chosen one. Enter makes it the window's."""
+
+    TITLE: ClassVar[str] = "Calibration"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.plots: Any = None
+        self._state = State()
+        self._thread: Thread | None = None
+        self._requests = -1
+        self._plotted = ""
+        self._fits: dict[str, Fit] = {}
+        self._tasks: dict[str, Task] = {}
+        self._loading = False
+        self.table: Rows[Row] = Rows("Estimators", COLUMNS)
+        self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
+        self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
+        self.table.opened.connect(lambda row: desk.workbench.set_estimator(self.table.rows[row].name))
+        self.says = label(role="quiet")
+        self.says.setWordWrap(True)
+        self.tokenizers = QPushButton("Count with the tokenizers")
+        self.tokenizers.setProperty("role", "flat")
+        self.tokenizers.clicked.connect(self._count)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        side = QWidget()
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(2)
+        column.addWidget(self.table, 1)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(13, 0, 8, 0)
+        foot.addWidget(self.says, 1)
+        foot.addWidget(self.tokenizers)
+        column.addLayout(foot)
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(side)
+        self._empty = label(role="quiet")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._split)
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Fits of the thread where it is another; the playhead always."""
+        former, self._state = self._state, state
+        thread = state.thread
+        if not has_usage(thread):
+            self._empty.setText(_why_empty(thread))
+            self._stack.setCurrentIndex(0)
+            return
+        assert thread is not None
+        self._stack.setCurrentIndex(1)
+        self._load()
+        if thread is not self._thread or len(thread.requests) != self._requests:
+            self._thread, self._requests = thread, len(thread.requests)
+            self._begin()
+        elif former.estimator != state.estimator:
+            self._plot(state.estimator)
+        if self.plots is not None:
+            self.plots.show_playhead(state.at)
+
+    def _begin(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        self._fits, self._tasks = {}, {}
+        for name in ESTIMATORS:
+            if estimator(name).kind == "estimated" or name == self._state.estimator:
+                self._work_out(name)
+        self._plot(self._state.estimator)
+
+    def _count(self) -> None:
+        for name in ESTIMATORS:
+            if name not in self._tasks:
+                self._work_out(name)
+        self._show()
+
+    def _work_out(self, name: str) -> None:
+        thread = self._thread
+        assert thread is not None
+
+        def done(found: Fit) -> None:
+            self._fits[name] = found
+            self._show()
+            if name == self._plotted:
+                self._plot(name)
+
+        self._tasks[name] = self.desk.bridge.run(lambda task: worked_out(thread, name, task), done)
+
+    def _plot(self, name: str) -> None:
+        self._plotted = name
+        if name not in self._tasks and self._thread is not None:
+            self._work_out(name)
+        self._show()
+        if self.plots is not None:
+            self.plots.show_fit(self._fits.get(name))
+
+    def _show(self) -> None:
+        rows = [
+            Row(name, self._fits.get(name), name == self._state.estimator, name in self._tasks) for name in ESTIMATORS
+        ]
+        self.table.show_rows(rows)
+        self.table.selectRow(next(n for n, row in enumerate(rows) if row.name == self._plotted))
+        self.tokenizers.setVisible(len(self._tasks) < len(rows))
+        found = self._fits.get(self._plotted)
+        self.says.setText(_says(found) if found else f"{self._plotted} is being worked out …")
+
+    # -- the plots ----------------------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        if not self._loading:
+            self._loading = True
+            self.desk.bridge.run(lambda task: _load(), self._loaded)
+
+    def _loaded(self, make: Any) -> None:
+        self.plots = make(self.desk.theme)
+        self.plots.moved.connect(self.desk.workbench.move)
+        self.plots.hovered.connect(lambda text: self._say(text))
+        self._split.addWidget(self.plots)
+        self._split.setSizes([self.width() * 38 // 100, self.width() * 62 // 100])
+        self.plots.show_fit(self._fits.get(self._plotted))
+        self.plots.show_playhead(self._state.at)
+
+    def _say(self, text: str) -> None:
+        found = self._fits.get(self._plotted)
+        self.says.setText(text or (_says(found) if found else ""))
+
+    def restyle(self) -> None:
+        """The plots keep pens."""
+        if self.plots is not None:
+            self.plots.restyle()
+
+
+def has_usage(thread: Thread | None) -> bool:
+    """Does any call of the thread report its prompt size?"""
+    return thread is not None and any(request.usage and request.usage.prompt for request in thread.requests)
+
+
+def worked_out(thread: Thread, name: str, task: Task) -> Fit:
+    """The fit of one estimator. Raises Cancelled soon after a cancel."""
+    measure = estimator(name)
+    for n, message in enumerate(thread.messages):
+        if n % 64 == 0 and task.cancelled():
+            raise Cancelled("The count was stopped.")
+        weight(measure, message)
+    return fit(thread, measure)
+
+
+def _load() -> Any:
+    from inspector.gui.calibration_plots import CalibrationPlots  # pyqtgraph and numpy: only when looked at
+
+    return CalibrationPlots
+
+
+def _why_empty(thread: Thread | None) -> str:
+    if thread is None:
+        return "Open a transcript to hold the estimators against what the provider reported."
+    return "This thread reports no usage: there is nothing to hold the estimators against."
+
+
+def _says(found: Fit) -> str:
+    refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
+    kind = "counted" if found.kind == "counted" else "estimated"
+    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}. Enter makes it the window's."
+
+
+def _r2(row: Row) -> str:
+    if row.fit is None:
+        return "…" if row.working else ""
+    return "" if row.fit.r2 is None else f"{row.fit.r2:.4f}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value)

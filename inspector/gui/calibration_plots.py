@@ -1,0 +1,217 @@
+"""The plots of the calibration panel, by pyqtgraph: estimated against reported, the learned scale, the errors.
+
+A click on any of them points at a request. Bands and clamp lines are fixed; only the samples change.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inspector.core.tokens.calibration import HIGHEST, LOWEST
+from inspector.core.tokens.fit import Fit, Sample
+from inspector.gui.fonts import ui_font
+from inspector.gui.numbers import grouped, percent
+from inspector.gui.plot_parts import PlayheadBox, TokenAxis
+from inspector.gui.theme import Theme
+
+MOST_POINTS = 4_000
+"""Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
+BANDS = (0.2, 0.3)
+
+
+class _Lines(NamedTuple):
+    """Fixed lines and how they are drawn."""
+
+    item: Any
+    look: str
+
+
+class CalibrationPlots(QWidget):
+    """`moved` carries the request that was pointed at, `hovered` the words about the sample under the mouse."""
+
+    moved = Signal(object)
+    hovered = Signal(str)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._fit: Fit | None = None
+        self._at: int | None = None
+        self._lines: list[_Lines] = []
+        self._axes: list[Any] = []
+        self._graphics = pg.GraphicsLayoutWidget()
+        self._graphics.ci.layout.setContentsMargins(4, 2, 10, 4)
+        self._graphics.ci.layout.setHorizontalSpacing(10)
+        self.scatter = self._add(0, "reported (up) against estimated (right)", TokenAxis("left"), TokenAxis("bottom"))
+        self.scale = self._add(1, "scale after each request", pg.AxisItem("left"), pg.AxisItem("bottom"))
+        self.errors = self._add(2, "error of the calibrated estimate", _PercentAxis("left"), pg.AxisItem("bottom"))
+        self._add_lines()
+        self._points = pg.ScatterPlotItem(size=5, pxMode=True)
+        self._points.sigClicked.connect(self._point_clicked)
+        self.scatter.addItem(self._points)
+        self._curve = self.scale.plot(stepMode=None)
+        self._error_points = pg.ScatterPlotItem(size=4, pxMode=True)
+        self.errors.addItem(self._error_points)
+        self._here = pg.ScatterPlotItem(size=11, pxMode=True)
+        self.scatter.addItem(self._here)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._graphics)
+        self.setAccessibleName("Estimated against reported tokens, learned scale, error per request")
+        self._graphics.scene().sigMouseMoved.connect(self._hover)
+        self.restyle()
+
+    def _add(self, column: int, title: str, left: Any, bottom: Any) -> Any:
+        box = PlayheadBox()
+        plot = self._graphics.addPlot(row=0, col=column, viewBox=box, axisItems={"left": left, "bottom": bottom})
+        plot.hideButtons()
+        plot.setMenuEnabled(False)
+        plot.setTitle(title, size="8pt")
+        left.setWidth(44)
+        self._axes += (left, bottom)
+        if column:
+            box.pointed.connect(self._request_pointed)
+        else:
+            box.pointed.connect(lambda _: None)
+        return plot
+
+    def _add_lines(self) -> None:
+        for share in (*BANDS, *(-band for band in BANDS)):
+            self._line(self.scatter, "band", angle=float(np.degrees(np.arctan(1 + share))))
+            self._line(self.errors, "band", pos=share, angle=0)
+        self._line(self.scatter, "exact", angle=45)
+        self._fitted = pg.InfiniteLine(angle=45)
+        self.scatter.addItem(self._fitted)
+        self._lines.append(_Lines(self._fitted, "fitted"))
+        self._line(self.errors, "exact", pos=0, angle=0)
+        for clamp in (LOWEST, HIGHEST):
+            self._line(self.scale, "clamp", pos=clamp, angle=0)
+        self._line(self.scale, "exact", pos=1, angle=0)
+        self._heads = [self._line(plot, "playhead", pos=0, angle=90) for plot in (self.scale, self.errors)]
+
+    def _line(self, plot: Any, look: str, **how: float) -> Any:
+        line = pg.InfiniteLine(**how)
+        plot.addItem(line)
+        self._lines.append(_Lines(line, look))
+        return line
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def show_fit(self, fit: Fit | None) -> None:
+        """Other samples."""
+        self._fit = fit
+        samples = fit.samples if fit else ()
+        drawn = samples[:: len(samples) // MOST_POINTS + 1]
+        x, y = _floats([s.estimated for s in drawn]), _floats([s.reported for s in drawn])
+        self._points.setData(x=x, y=y, data=[s.request for s in drawn])
+        requests = _floats([s.request for s in samples])
+        self._curve.setData(requests, _floats([s.scale for s in samples]))
+        self._error_points.setData(x=_floats([s.request for s in drawn]), y=_floats([s.error for s in drawn]))
+        line = fit.line if fit else None
+        self._fitted.setVisible(line is not None)
+        if line is not None:
+            self._fitted.setPos(QPointF(0, line.overhead))
+            self._fitted.setAngle(float(np.degrees(np.arctan(line.slope))))
+        self._range(samples)
+        self._mark()
+
+    def _range(self, samples: tuple[Sample, ...]) -> None:
+        last = max((s.request for s in samples), default=1)
+        top = max((max(s.estimated, s.reported) for s in samples), default=1)
+        self.scatter.setXRange(0, max((s.estimated for s in samples), default=1) * 1.06, padding=0)
+        self.scatter.setYRange(0, top * 1.06, padding=0)
+        self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.1, padding=0)
+        worst = max(0.35, min(1.5, max((abs(s.error) for s in samples), default=0.0) * 1.1))
+        self.errors.setYRange(-worst, worst, padding=0)
+        for plot in (self.scale, self.errors):
+            plot.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
+            plot.setXRange(-0.5, last + 0.7, padding=0.01)
+
+    def show_playhead(self, at: int | None) -> None:
+        """Where we stand."""
+        self._at = at
+        self._mark()
+
+    def _mark(self) -> None:
+        for head in self._heads:
+            head.setVisible(self._at is not None)
+            head.setPos(self._at or 0)
+        sample = next((s for s in self._fit.samples if s.request == self._at), None) if self._fit else None
+        self._here.setData(x=[sample.estimated] if sample else [], y=[sample.reported] if sample else [])
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def _point_clicked(self, scatter: Any, points: Any, event: Any) -> None:
+        if len(points):
+            self.moved.emit(int(points[0].data()))
+
+    def _request_pointed(self, x: float) -> None:
+        nearest = self._nearest(x)
+        if nearest is not None:
+            self.moved.emit(nearest.request)
+
+    def _nearest(self, x: float) -> Sample | None:
+        samples = self._fit.samples if self._fit else ()
+        return min(samples, key=lambda sample: abs(sample.request - x), default=None)
+
+    def _hover(self, where: object) -> None:
+        for plot in (self.scale, self.errors):
+            if plot.sceneBoundingRect().contains(where):
+                sample = self._nearest(plot.getViewBox().mapSceneToView(where).x())
+                self.hovered.emit(told(sample) if sample else "")
+                return
+        points = self._points.pointsAt(self.scatter.getViewBox().mapSceneToView(where))
+        request = int(points[0].data()) if len(points) else None
+        samples = self._fit.samples if self._fit else ()
+        self.hovered.emit(next((told(s) for s in samples if s.request == request), ""))
+
+    # -- looks ---------------------------------------------------------------------------------------------------------
+
+    def restyle(self) -> None:
+        """Pens and grounds from the theme."""
+        c = self._theme.colours
+        self._graphics.setBackground(QColor(c.window))
+        pens = {
+            "band": QPen(QColor(c.line), 0),
+            "exact": QPen(QColor(c.missing), 0),
+            "fitted": QPen(QColor(c.good), 0, Qt.PenStyle.DashLine),
+            "clamp": QPen(QColor(c.high), 0, Qt.PenStyle.DashLine),
+            "playhead": QPen(QColor(c.playhead), 0),
+        }
+        for line, look in self._lines:
+            line.setPen(pens[look])
+        self._curve.setPen(pg.mkPen(c.accent, width=1))
+        point = QColor(c.accent)
+        point.setAlpha(150)
+        for points in (self._points, self._error_points):
+            points.setPen(None)
+            points.setBrush(point)
+        self._here.setPen(pg.mkPen(c.playhead, width=1.5))
+        self._here.setBrush(None)
+        for axis in self._axes:
+            axis.setPen(QPen(QColor(c.line)))
+            axis.setTextPen(QColor(c.quiet))
+            axis.setTickFont(ui_font(8))
+        for plot in (self.scatter, self.scale, self.errors):
+            plot.titleLabel.setText(plot.titleLabel.text, color=c.quiet, size="8pt")
+
+
+class _PercentAxis(pg.AxisItem):  # type: ignore[misc]
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        return [f"{value * 100:+.0f} %" if value else "0" for value in values]
+
+
+def told(sample: Sample) -> str:
+    """A sample in words."""
+    return (
+        f"request {sample.request} · estimated {grouped(sample.estimated)} · predicted {grouped(sample.predicted)}"
+        f" · reported {grouped(sample.reported)} · error {percent(sample.error)}"
+    )
+
+
+def _floats(values: list[Any]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.array(values, dtype=np.float64)
