@@ -1,0 +1,79 @@
+"""The command line: one command a file, each a thin face over the core. This file chooses and tells failures.
+
+Exit status: 0 done; 1 an expected failure, one sentence on stderr; 2 wrong usage. Stdout holds the answer only.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from inspector import __version__
+from inspector.cli_output import note, silence_stdout, use_utf8
+from inspector.core.errors import InspectorError
+
+COMMANDS = {
+    "info": "inspector.cli_info",
+    "buffer": "inspector.cli_buffer",
+    "calibrate": "inspector.cli_calibrate",
+    "estimate": "inspector.cli_estimate",
+}
+LATER = ("step", "replay", "follow", "proxy", "run", "simulate")
+"""Names of the contract that this version does not have: they must not be taken for a file."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    use_utf8()
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in LATER:
+        note(f"the command `{words[0]}` is not in this version ({__version__}).")
+        return 2
+    try:
+        return _answer(words)
+    except SystemExit as stop:  # argparse has told what was wrong, or printed its help
+        return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:
+        note("stopped.")
+        return 130
+
+
+def _answer(words: list[str]) -> int:
+    try:
+        command, arguments = _parse(words)
+        command.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        silence_stdout()
+    except InspectorError as failure:
+        note(str(failure))
+        return 1
+    except OSError as failure:
+        note(_sentence(failure))
+        return 1
+    return 0
+
+
+def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    parser = argparse.ArgumentParser(
+        prog="context-inspector",
+        description="The debugger for an LLM agent's context window. Without a command it opens the window on FILE.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    asked = words[0] if words and words[0] in COMMANDS else None
+    for name, module in COMMANDS.items():  # a command's module is imported only when it is meant: start-up stays fast
+        if asked in (None, name):
+            command = importlib.import_module(module)
+            command.add_arguments(
+                commands.add_parser(name, help=command.HELP, description=command.__doc__, allow_abbrev=False)
+            )
+    arguments = parser.parse_args(words)
+    return importlib.import_module(COMMANDS[arguments.command]), arguments
+
+
+def _sentence(failure: OSError) -> str:
+    what = failure.strerror or str(failure)
+    return f"{failure.filename}: {what}." if failure.filename else f"{what}."

@@ -1,0 +1,90 @@
+"""`context-inspector calibrate FILE`: how good each estimator is against what the provider reported."""
+
+import argparse
+from typing import Any
+
+from inspector.cli_output import number, table, write_json, write_lines
+from inspector.cli_select import add_selection, select
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.fit import Fit, Sample, calibration_report
+
+HELP = "estimators against reported tokens"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.add_argument(
+        "--estimator", action="append", choices=list(ESTIMATORS), metavar="NAME", help="repeatable; default: all"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    document = describe(select(arguments).thread, arguments.estimator or list(ESTIMATORS))
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(_lines(document))
+
+
+def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
+    """The document of cli.md's `calibrate`. Figures are null where there are too few samples for them."""
+    fits = calibration_report(thread, map(estimator, names))
+    return {"thread": thread.id, "requests": len(thread.requests), "estimators": [_fit(fit) for fit in fits]}
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "name": fit.name,
+        "kind": fit.kind,
+        "samples": [_sample(sample) for sample in fit.samples],
+        "refused": list(fit.refused),
+        "median_abs_error": _rounded(fit.median_abs_error),
+        "p90_abs_error": _rounded(fit.p90_abs_error),
+        "r2": _rounded(fit.r2),
+        "overhead": round(fit.line.overhead) if fit.line else None,
+        "slope": _rounded(fit.line.slope) if fit.line else None,
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "request": sample.request,
+        "estimated": sample.estimated,
+        "reported": sample.reported,
+        "scale": _rounded(sample.scale),
+        "predicted": sample.predicted,
+        "error": _rounded(sample.error),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    heads = ("estimator", "kind", ">samples", ">median error", ">90 % below", ">R2", ">overhead", ">slope")
+    rows = [
+        (
+            fit["name"],
+            fit["kind"],
+            number(len(fit["samples"])),
+            _percent(fit["median_abs_error"]),
+            _percent(fit["p90_abs_error"]),
+            _figure(fit["r2"]),
+            number(fit["overhead"]),
+            _figure(fit["slope"]),
+        )
+        for fit in document["estimators"]
+    ]
+    return table(heads, rows)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,205 @@
+"""`context-inspector info FILE`: what the transcript holds."""
+
+import argparse
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
+from inspector.cli_select import Selection, add_selection, select
+from inspector.core.session import Compaction, Request, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressure, compaction_sizes, thread_pressures
+from inspector.core.tokens.prices import thread_cost
+from inspector.core.tokens.windows import find_window
+
+HELP = "what the transcript holds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    document = describe(select(arguments), arguments.window)
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(_lines(document))
+
+
+def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
+    """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty."""
+    session, thread = chosen.session, chosen.thread
+    found = find_window(session, thread, None if chosen.is_end else chosen.at, window)
+    pressures = thread_pressures(thread, estimator("roku"))
+    return {
+        "format": session.format,
+        "path": session.path,
+        "client": session.client,
+        "session": session.id,
+        "notes": list(session.notes),
+        "model": _model(thread),
+        "window": {"tokens": found.tokens, "source": found.source, "warnings": list(found.warnings)},
+        "threads": [_thread(one) for one in session.threads],
+        "thread": thread.id,
+        "requests": [_request(request, pressures[n]) for n, request in enumerate(thread.requests)],
+        "end": _pressure(pressures.end) | {"messages": len(thread.end)},
+        "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
+        "totals": _totals(session.threads),
+        "totals_by_thread": {one.id: _totals([one]) for one in session.threads},
+        "problems": [
+            {"line": problem.line, "what": problem.what, "excerpt": problem.excerpt, "file": problem.file}
+            for problem in session.problems
+        ],
+    }
+
+
+def _model(thread: Thread) -> str:
+    used = (request.model for request in reversed(thread.requests) if request.model)
+    return next(used, "") or thread.model
+
+
+def _thread(thread: Thread) -> dict[str, Any]:
+    return {
+        "id": thread.id,
+        "requests": len(thread.requests),
+        "messages": len(thread.messages),
+        "model": _model(thread),
+        "title": thread.title,
+        "parent": thread.parent,
+        "parent_call": thread.parent_call,
+        "compactions": len(thread.compactions),
+    }
+
+
+def _pressure(pressure: Pressure) -> dict[str, Any]:
+    return {
+        "tokens": pressure.tokens,
+        "kind": pressure.kind,
+        "reported": pressure.reported,
+        "estimated": pressure.estimated,
+        "calibrated": pressure.calibrated,
+        "not_in_file": pressure.not_in_file,
+    }
+
+
+def _request(request: Request, pressure: Pressure) -> dict[str, Any]:
+    usage = request.usage
+    return {
+        "index": request.index,
+        **_pressure(pressure),
+        "input": usage.input if usage else None,
+        "output": usage.output if usage else None,
+        "output_is_final": usage.output_is_final if usage else None,
+        "cache_read": usage.cache_read if usage else None,
+        "cache_write": usage.cache_write if usage else None,
+        "messages": request.view.length,
+        "model": request.model,
+        "time": request.time,
+        "finish": request.finish,
+        "line": request.line,
+    }
+
+
+def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
+    before, after = compaction_sizes(thread, compaction)
+    return {
+        "before_request": compaction.before_request,
+        "trigger": compaction.trigger,
+        "kind": compaction.kind,
+        "tokens_before": before,
+        "tokens_after": after,
+        "tokens_before_recorded": compaction.tokens_before,
+        "tokens_after_recorded": compaction.tokens_after,
+        "kept": compaction.kept,
+        "cleared": len(compaction.cleared),
+        "summary_chars": len(compaction.summary.text) if compaction.summary else 0,
+        "line": compaction.line,
+        "time": compaction.time,
+    }
+
+
+def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
+    """Sums over the model calls of all given threads, each once. The cost is null if one price is unknown."""
+    threads = list(threads)
+    used = [request.usage for thread in threads for request in thread.requests if request.usage]
+    costs = [thread_cost(thread) for thread in threads]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "calls": len(used),
+        "input": sum(usage.input for usage in used),
+        "cache_read": sum(usage.cache_read for usage in used),
+        "cache_write": sum(usage.cache_write for usage in used),
+        "output": sum(usage.output for usage in used),
+        "output_is_final": all(usage.output_is_final for usage in used),
+        "cost_usd": float(round(sum(known, Decimal()), 6)) if used and len(known) == len(costs) else None,
+    }
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    return [
+        *_head(document),
+        *_section("threads", _thread_table(document)),
+        *_section(f"requests of {plain(document['thread'])}", _request_table(document)),
+        *_section("compactions", _compaction_table(document)),
+        *_section("problems", _problem_table(document)),
+    ]
+
+
+def _section(title: str, rows: list[str]) -> list[str]:
+    return ["", f"{title}:", *(f"  {row}" for row in rows)] if len(rows) > 1 else []
+
+
+def _head(document: dict[str, Any]) -> list[str]:
+    window, totals = document["window"], document["totals"]
+    at_least = "" if totals["output_is_final"] else " at least"
+    spent = (
+        f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
+        f"{number(totals['cache_write'])} cache write,{at_least} {number(totals['output'])} output"
+    )
+    price = "" if totals["cost_usd"] is None else f"; ${totals['cost_usd']:,.2f}"
+    rows = [
+        ("file", plain(document["path"])),
+        ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
+        ("model", plain(document["model"]) or "not recorded"),
+        ("window", f"{number(window['tokens'])} tokens ({window['source']})" if window["tokens"] else "unknown"),
+        *(("warning", plain(warning)) for warning in window["warnings"]),
+        *(("note", plain(sentence)) for sentence in document["notes"]),
+        ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
+    ]
+    return pairs(rows)
+
+
+def _thread_table(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (plain(t["id"], 40), number(t["requests"]), number(t["messages"]), plain(t["model"], 32), plain(t["title"], 50))
+        for t in document["threads"]
+    ]
+    return table(("thread", ">requests", ">messages", "model", "title"), rows)
+
+
+def _request_table(document: dict[str, Any]) -> list[str]:
+    names = ("reported", "estimated", "calibrated", "output", "cache_read", "cache_write", "messages")
+    rows = [
+        (str(r["index"]), *(number(r[name]) for name in names), r["finish"], r["time"][:19])
+        for r in document["requests"]
+    ]
+    heads = ("request", *names)
+    return table((*(f">{head.replace('_', ' ')}" for head in heads), "finish", "time"), rows)
+
+
+def _compaction_table(document: dict[str, Any]) -> list[str]:
+    names = ("before_request", "tokens_before", "tokens_after", "kept", "summary_chars")
+    rows = [(c["kind"], c["trigger"] or "-", *(number(c[name]) for name in names)) for c in document["compactions"]]
+    return table(("kind", "trigger", *(f">{name.replace('_', ' ')}" for name in names)), rows)
+
+
+def _problem_table(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (plain(p["file"], 40), str(p["line"]), plain(p["what"], 60), plain(p["excerpt"], 60))
+        for p in document["problems"]
+    ]
+    return table(("file", ">line", "what", "excerpt"), rows)

@@ -1,0 +1,138 @@
+"""What the command line prints: one JSON document, or tables for people. Nothing else writes to stdout.
+
+Transcript text is untrusted: tables show control and direction characters as visible signs, so that no transcript can
+drive the terminal.
+"""
+
+import io
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+from inspector.core.jsontext import dumps
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
+
+
+def use_utf8() -> None:
+    """Make stdout and stderr UTF-8 whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """After a broken pipe: the interpreter flushes stdout once more at its end, let that go nowhere."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # stdout is no file of the system's
+        return
+
+
+def write_json(document: object) -> None:
+    """One JSON document and a line end. Non-ASCII as it is."""
+    sys.stdout.write(dumps(document))
+    sys.stdout.write("\n")
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Lines of a human answer."""
+    for line in lines:
+        sys.stdout.write(line)
+        sys.stdout.write("\n")
+
+
+def note(sentence: str) -> None:
+    """A diagnostic: stderr."""
+    sys.stderr.write(f"context-inspector: {sentence}\n")
+
+
+def progress_line() -> Callable[[int, int], None] | None:
+    """Shows how far reading has come, where somebody watches: None unless stderr is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    shown = -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 * done // total if total else 100
+        if percent != shown and total > 20_000_000:
+            shown = percent
+            end = "\r\x1b[K" if percent >= 100 else ""
+            sys.stderr.write(f"\rreading {percent} %{end}")
+            sys.stderr.flush()
+
+    return show
+
+
+def number(value: int | float | None) -> str:
+    """12,345; a dash where it is not known."""
+    return "-" if value is None else f"{value:,}"
+
+
+def plain(text: str, width: int = 0) -> str:
+    """The text on one line, control characters visible, cut to `width` columns (0 = not cut)."""
+    if width:
+        text = text[: 4 * width]
+    shown = "".join(map(_sign, " ".join(text.split())))
+    return _cut(shown, width) if width else shown
+
+
+def _sign(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0x80 <= code < 0xA0 or char in _BIDI or 0xD800 <= code < 0xE000:
+        return f"\\u{code:04x}"
+    return char
+
+
+def columns(text: str) -> int:
+    """Width on a terminal: wide characters take two columns, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_columns, text))
+
+
+def _char_columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me", "Mn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _cut(text: str, width: int) -> str:
+    if columns(text) <= width:
+        return text
+    out, used = [], 0
+    for char in text:
+        used += _char_columns(char)
+        if used > width - 1:
+            break
+        out.append(char)
+    return "".join(out) + "…"
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Name and value, aligned."""
+    width = max((columns(name) for name, _ in rows), default=0)
+    return [f"{_pad(name, width, False)}  {value}".rstrip() for name, value in rows]
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Aligned columns. A head that begins with `>` is of a column of numbers: flush right."""
+    right = [head.startswith(">") for head in heads]
+    names = [head.removeprefix(">") for head in heads]
+    widths = [max([columns(name), *(columns(row[n]) for row in rows)]) for n, name in enumerate(names)]
+    return [_row(row, widths, right) for row in (names, *rows)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return "  ".join(map(_pad, cells, widths, right)).rstrip()
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    space = " " * (width - columns(text))
+    return space + text if right else text + space
