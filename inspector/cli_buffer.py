@@ -49,7 +49,6 @@ def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> di
     pressures = thread_pressures(chosen.thread, roku)
     pressure = pressures.end if chosen.is_end else pressures[chosen.at]
     window = find_window(chosen.session, chosen.thread, None if chosen.is_end else chosen.at, user_window)
-    known = pressure.tokens is not None and window.tokens
     return {
         "tokens": pressure.tokens,
         "kind": pressure.kind,
@@ -58,9 +57,13 @@ def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> di
         "reported": pressure.reported,
         "window": window.tokens,
         "window_source": window.source,
-        "ratio": round(pressure.tokens / window.tokens, 6) if known else None,
+        "ratio": _ratio(pressure.tokens, window.tokens),
         "not_in_file": pressure.not_in_file,
     }
+
+
+def _ratio(tokens: int | None, window: int | None) -> float | None:
+    return None if tokens is None or not window else round(tokens / window, 6)
 
 
 def message_document(message: Message, by: Estimator) -> dict[str, Any]:

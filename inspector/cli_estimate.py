@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(document)
     else:
-        write_lines(pairs([(name, number(v) if isinstance(v, int) else v) for name, v in document.items()]))
+        write_lines(pairs([(name, number(v) if isinstance(v, int) else str(v)) for name, v in document.items()]))
 
 
 def _bytes(name: str) -> bytes:
