@@ -50,7 +50,10 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("ts ask type", "a Cline message log"),
         ("source action id", "an OpenHands event log"),
         ("source observation id", "an OpenHands event log"),
-        ("agentType toolUseId", "the note beside a Claude Code sub-agent, not its transcript"),
+        (
+            "agentType toolUseId",
+            "the note beside a sub-agent of Claude Code (its transcript is the .jsonl of that name)",
+        ),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
     )
 )
