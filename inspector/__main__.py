@@ -1,19 +1,38 @@
 """`context-inspector`: a command answers on the command line, anything else opens the window."""
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from inspector import cli
+from inspector.cli_output import note
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and (words[0] in cli.COMMANDS or words[0] in cli.LATER or words[0] in ("-h", "--help", "--version")):
+    if words and (words[0] in cli.COMMANDS or words[0] in cli.LATER or words[0].startswith("-")):
         return cli.main(words)
-    from inspector import app  # Qt is imported only for the window
+    if len(words) > 1:
+        note(f"the window opens one file, and there is no command {words[0]!r}; see context-inspector --help.")
+        return 2
+    if words and not Path(words[0]).exists():
+        note(f"there is neither a file nor a command {words[0]!r}; see context-inspector --help.")
+        return 1
+    if not _has_display(os.environ):
+        note("there is no display to open a window on; see context-inspector --help for what goes without.")
+        return 1
+    from inspector.app import main as open_window  # Qt is imported only for the window
 
-    return app.main(words)
+    return open_window(words)
+
+
+def _has_display(environment: Mapping[str, str]) -> bool:
+    """Qt would abort the process without one."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
 
 
 if __name__ == "__main__":
