@@ -1,0 +1,95 @@
+"""The agents of a session: who started whom, and what they are called.
+
+A sub-agent is found by its `agentId`, or, in versions before 2.0, by the run of `isSidechain` records that begins
+with the words of a Task call. The call that started it is recorded in one of four places; where it is not, it is the
+latest call with the same words before the agent's first record.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inspector.core.session import Thread
+
+from .row import Row
+
+MAIN = "main"
+
+
+class Agent:
+    """One agent: its row, and what is known about its origin."""
+
+    def __init__(self, id_: str) -> None:
+        self.id = id_
+        self.row = Row()
+        self.words = ""
+        """Its first prompt."""
+        self.began = ""
+        self.kind = ""
+        self.about = ""
+        self.call = ""
+        """The tool call that started it, where that is recorded."""
+
+    def began_with(self, words: str, time: str) -> None:
+        """Take its first prompt, once."""
+        if not self.words and words:
+            self.words, self.began = words, time
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """A tool call that starts an agent."""
+
+    call: str
+    owner: str
+    words: str
+    about: str
+    kind: str
+    time: str
+
+
+def origins(agents: Sequence[Agent], spawns: Iterable[Spawn]) -> dict[str, Spawn]:
+    """The call that started each agent, by agent id."""
+    by_call = {spawn.call: spawn for spawn in spawns}
+    found = {agent.id: by_call[agent.call] for agent in agents if agent.call in by_call}
+    taken = {spawn.call for spawn in found.values()}
+    by_words: dict[str, list[Spawn]] = {}
+    for spawn in sorted(by_call.values(), key=lambda spawn: spawn.time):
+        if spawn.call not in taken:
+            by_words.setdefault(spawn.words, []).append(spawn)
+    for agent in sorted(agents, key=lambda agent: agent.began):
+        candidates = by_words.get(agent.words, []) if agent.id not in found else []
+        n = next((n for n in reversed(range(len(candidates))) if _may_start(candidates[n], agent)), None)
+        if n is not None:
+            found[agent.id] = candidates.pop(n)
+    return found
+
+
+def _may_start(spawn: Spawn, agent: Agent) -> bool:
+    return spawn.owner != agent.id and (not agent.began or spawn.time <= agent.began)
+
+
+def thread(agent: Agent, origin: Spawn | None, *, is_main: bool) -> Thread:
+    """The agent as a thread."""
+    requests = agent.row.requests()
+    return Thread(
+        id=MAIN if is_main else agent.id,
+        title=_title(agent, origin),
+        model=requests[-1].model if requests else "",
+        requests=requests,
+        messages=agent.row.messages(),
+        end=agent.row.end(),
+        prompt=agent.row.prompt,
+        compactions=agent.row.compactions(),
+        parent="" if is_main else (origin.owner if origin else MAIN),
+        parent_call="" if is_main else (origin.call if origin else agent.call),
+    )
+
+
+def _title(agent: Agent, origin: Spawn | None) -> str:
+    if agent.id == MAIN:
+        return ""
+    if agent.words.strip() == "Warmup":
+        return "Warmup: fills the prompt cache, has no task"
+    kind, about = (origin.kind, origin.about) if origin else (agent.kind, agent.about)
+    about = about or agent.words.strip().partition("\n")[0][:80]
+    return f"{kind}: {about}" if kind and about else kind or about

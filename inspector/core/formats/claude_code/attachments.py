@@ -1,0 +1,163 @@
+"""Attachments: what the client adds between the user's words, as the text that the model reads.
+
+From 2.1.330 on a record brings that text along (`rendered`). Before, only the facts are recorded, and the words around
+them, which the client adds, are not in the file: the text given here holds the facts with a short label of our own.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Role, Text
+from inspector.core.wire.anthropic import read_messages
+
+from .records import Record, mapping, text, texts
+
+
+def read_attachment(record: Record) -> tuple[Message, ...] | None:
+    """The messages that a record of type `attachment` puts into the buffer, often none; None for an unknown kind."""
+    value = record.value
+    attachment = mapping(value, "attachment")
+    kind = text(attachment, "type")
+    if kind == "queued_command":
+        return _typed(record, attachment)
+    rendered = value.get("rendered")
+    if isinstance(rendered, list):
+        said = "\n".join(content for one in rendered if (content := text(one, "content")))
+        return _reminder(record, said, "system" if value.get("renderedRole") == "system" else "user")
+    known = _SENT.get(kind)
+    if known is not None:
+        return _reminder(record, known(attachment))
+    return () if kind in _NOT_SENT else None
+
+
+def _reminder(record: Record, said: str, role: Role = "user") -> tuple[Message, ...]:
+    if not said:
+        return ()
+    return (Message(record.uuid, role, (Text(said),), "", False, "attachment", record.line, record.time),)
+
+
+def _typed(record: Record, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
+    """What the user typed while the agent worked: a prompt like any other, with no `user` record of its own."""
+    prompt = attachment.get("prompt")
+    if not prompt:
+        return ()
+    return read_messages("user", prompt, id=record.uuid, line=record.line, time=record.time)
+
+
+def _labelled(label: str, key: str) -> Callable[[Mapping[str, Any]], str]:
+    def words(attachment: Mapping[str, Any]) -> str:
+        said = _plain(attachment.get(key))
+        return f"{label}:\n{said}" if said else ""
+
+    return words
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(one if isinstance(one, str) else dumps(one) for one in value)
+    return dumps(value) if value else ""
+
+
+def _file(attachment: Mapping[str, Any]) -> str:
+    """A file that was attached or read again after a compaction, with the line numbers of the client's Read tool."""
+    content = mapping(attachment, "content")
+    file = mapping(content, "file")
+    body = text(file, "content")
+    first = file.get("startLine")
+    first = first if type(first) is int else 1
+    numbered = "\n".join(f"{first + n}\t{line}" for n, line in enumerate(body.split("\n")))
+    return f"File {text(attachment, 'filename')}:\n{numbered}" if body else ""
+
+
+def _file_reference(attachment: Mapping[str, Any]) -> str:
+    return f"File {text(attachment, 'filename')} was read before the compaction; it is too large to be included."
+
+
+def _edited(attachment: Mapping[str, Any]) -> str:
+    return f"File {text(attachment, 'filename')} was changed:\n{text(attachment, 'snippet')}"
+
+
+def _memory(attachment: Mapping[str, Any]) -> str:
+    said = text(mapping(attachment, "content"), "content")
+    return f"Contents of {text(attachment, 'path')}:\n{said}" if said else ""
+
+
+def _hook(attachment: Mapping[str, Any]) -> str:
+    """Output of a hook: only hooks at the start of a session or of a prompt speak to the model when they succeed."""
+    if text(attachment, "hookEvent") not in ("SessionStart", "UserPromptSubmit"):
+        return ""
+    said = text(attachment, "content")
+    return f"{text(attachment, 'hookName')} hook:\n{said}" if said else ""
+
+
+def _hook_words(attachment: Mapping[str, Any]) -> str:
+    said = _plain(attachment.get("content") or mapping(attachment, "blockingError").get("blockingError"))
+    return f"{text(attachment, 'hookName')} hook:\n{said}" if said else ""
+
+
+def _delta(label: str, added: str, removed: str) -> Callable[[Mapping[str, Any]], str]:
+    def words(attachment: Mapping[str, Any]) -> str:
+        came, went = texts(attachment, added), texts(attachment, removed)
+        lines = [f"{label}, now available:", *came] if came else []
+        return "\n".join(lines + ([f"{label}, no longer available:", *went] if went else []))
+
+    return words
+
+
+def _tasks(attachment: Mapping[str, Any]) -> str:
+    said = _plain(attachment.get("content"))
+    return "Reminder of the task list." + (f"\n{said}" if said else "")
+
+
+_SENT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "agent_listing_delta": _delta("Agent types", "addedLines", "removedTypes"),
+    "compact_file_reference": _file_reference,
+    "date": _labelled("Date", "date"),
+    "date_change": _labelled("Date", "newDate"),
+    "deferred_tools_delta": _delta("Deferred tools", "addedLines", "removedNames"),
+    "diagnostics": _labelled("Diagnostics", "files"),
+    "edited_text_file": _edited,
+    "environment": _labelled("Environment", "snapshot"),
+    "file": _file,
+    "hook_additional_context": _hook_words,
+    "hook_blocking_error": _hook_words,
+    "hook_success": _hook,
+    "invoked_skills": _labelled("Skills invoked", "skills"),
+    "mcp_instructions_delta": _delta("Instructions of MCP servers", "addedBlocks", "removedNames"),
+    "mcp_resource": _labelled("MCP resource", "content"),
+    "model": _labelled("Model", "text"),
+    "nested_memory": _memory,
+    "opened_file_in_ide": _labelled("File opened in the editor", "filename"),
+    "output_style": _labelled("Output style", "style"),
+    "plan_file_reference": _labelled("Plan", "planContent"),
+    "selected_lines_in_ide": _labelled("Selected in the editor", "content"),
+    "session_context": _labelled("Session", "context"),
+    "skill_listing": _labelled("Skills", "content"),
+    "task_reminder": _tasks,
+    "task_status": _labelled("Task", "deltaSummary"),
+    "todo": _tasks,
+    "todo_reminder": _tasks,
+}
+
+_NOT_SENT = frozenset(
+    {
+        "already_read_file",
+        "async_hook_response",
+        "auto_mode",
+        "command_permissions",
+        "dynamic_skill",
+        "hook_cancelled",
+        "hook_error_during_execution",
+        "hook_non_blocking_error",
+        "hook_permission_decision",
+        "hook_stopped_continuation",
+        "hook_system_message",
+        "prompt_snapshot",
+        "remote_session_change",
+        "structured_output",
+    }
+)
+"""Shown to the user, or sent as words that are not in the file."""

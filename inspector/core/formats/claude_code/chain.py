@@ -1,0 +1,216 @@
+"""One record into the row of its agent.
+
+Every record with a uuid has a place in the chain, also those that are not sent (`progress`, `system`): they stand for
+the unit they hang on. A tool result belongs to the answer that called, wherever it hangs.
+"""
+
+from functools import partial
+
+from inspector.core.message import Message, ToolCall
+from inspector.core.session import Compaction
+from inspector.core.wire.anthropic import read_messages, read_parts
+
+from .attachments import read_attachment
+from .compaction import keep, keep_part, preserved, read_boundary, read_micro
+from .findings import Findings
+from .records import Record, mapping, text
+from .row import Row
+from .units import Call, Unit
+
+
+def before(row: Row, record: Record) -> Unit:
+    """The unit that a record hangs on; the last one where the file does not hold its parent."""
+    unit = row.nodes.get(record.parent) if record.parent is not None else None
+    if unit is None:
+        return row.tail
+    row.linked = True
+    return unit
+
+
+def pass_by(row: Row, record: Record) -> None:
+    """A record that is not sent: it stands for what it hangs on."""
+    row.nodes[record.uuid] = before(row, record)
+
+
+def take_copy(row: Row, record: Record) -> None:
+    """A record that was read before. It counts again only where it was re-appended behind a boundary."""
+    unit = row.nodes[record.uuid]
+    parent = row.nodes.get(record.parent) if record.parent is not None else None
+    if unit.epoch != row.epoch and parent is not None and parent.epoch == row.epoch:
+        keep_part(row, unit, [record.uuid])
+
+
+def _place(row: Row, record: Record, unit: Unit) -> None:
+    on = before(row, record)
+    if on is row.tail and record.parent is not None and record.parent not in row.nodes:
+        unit.waits = record.parent
+    row.place(unit, on)
+
+
+def _take_over(row: Row, record: Record, unit: Unit) -> None:
+    """The record stands for this unit. Units that waited for it from before a boundary come right behind it."""
+    row.nodes[record.uuid] = unit
+    for waiting in row.waiting.pop(record.uuid, ()):
+        keep_part(row, waiting, waiting.uuids())
+
+
+# ---- what the user's side said ---------------------------------------------------------------------------------------
+
+
+def take_user(row: Row, record: Record, findings: Findings) -> None:
+    """A `user` record: prompt, summary, client's words, or tool results."""
+    value = record.value
+    content = mapping(value, "message").get("content")
+    if not isinstance(content, str | list):
+        findings.add("user record without content", record.line, value, record.file)
+        return pass_by(row, record)
+    summary = value.get("isCompactSummary") is True
+    if not content or (value.get("isVisibleInTranscriptOnly") is True and not summary):
+        return pass_by(row, record)
+    meta = value.get("isMeta") is True
+    messages = read_messages(
+        "user",
+        content,
+        id=record.uuid,
+        line=record.line,
+        time=record.time,
+        summary=summary,
+        mark="meta" if meta else "",
+    )
+    if summary:
+        return _take_summary(row, record, messages)
+    said = [message for message in messages if not _take_result(row, record, message)]
+    if said:
+        _take_words(row, record, Unit(said), typed=not meta and len(said) == len(messages))
+    return None
+
+
+def _take_words(row: Row, record: Record, unit: Unit, *, typed: bool) -> None:
+    if not typed:
+        _place(row, record, unit)
+    elif record.parent is None and row.linked:
+        row.place_prompt(unit, row.start)  # rewound to the very beginning
+    elif record.parent in row.nodes:
+        row.place_prompt(unit, before(row, record))
+    else:
+        _place(row, record, unit)
+    _take_over(row, record, unit)
+
+
+def _take_result(row: Row, record: Record, message: Message) -> bool:
+    """Give a tool result to the answer that called. False for a message that is none."""
+    result = message.result
+    if result is None:
+        return False
+    call = row.tools.get(result.call_id)
+    if call is not None and row.is_open(call):
+        call.add_result(message)
+        row.nodes[record.uuid] = call
+    elif result.call_id in (call.answered if call is not None else row.strays):
+        row.nodes[record.uuid] = call or before(row, record)
+    else:
+        (call.answered if call is not None else row.strays).add(result.call_id)
+        unit = Unit([message])
+        row.place(unit, row.tail if call is not None else before(row, record))
+        row.nodes[record.uuid] = unit
+    return True
+
+
+# ---- what the model said --------------------------------------------------------------------------------------------
+
+
+def take_answer(row: Row, record: Record, findings: Findings) -> Call | None:
+    """An `assistant` record: one line of an answer. Returns the answer, None where it is none of the model's."""
+    value = record.value
+    message = value.get("message")
+    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
+        findings.add("assistant record without content", record.line, value, record.file)
+        pass_by(row, record)
+        return None
+    if value.get("isApiErrorMessage") is True:
+        pass_by(row, record)
+        return None
+    id_ = text(message, "id") or text(value, "requestId") or record.uuid
+    call = row.calls.get(id_)
+    if call is not None and not row.is_open(call):
+        _take_late_line(row, record, call)
+        return None
+    if call is None:
+        model = text(message, "model")
+        call = row.calls[id_] = Call(id_, record.line, record.time, model, real=model != "<synthetic>")
+        _place(row, record, call)
+    parts = call.add_line(record.uuid, [part for parts in read_parts(message["content"]) for part in parts])
+    call.report.add(message, text(value, "version"))
+    row.nodes[record.uuid] = call
+    for part in parts:
+        if isinstance(part, ToolCall):
+            row.tools[part.id] = call
+    return call
+
+
+def _take_late_line(row: Row, record: Record, call: Call) -> None:
+    """A line of an answer after the next one began: a message of its own, unless it is a copy."""
+    blocks = read_parts(mapping(record.value, "message").get("content"))
+    parts = [part for parts in blocks for part in parts if part not in call.parts]
+    row.nodes[record.uuid] = call
+    if parts:
+        unit = Unit([Message(record.uuid, "assistant", tuple(parts), line=record.line, time=record.time)])
+        row.place(unit, row.tail)
+        row.nodes[record.uuid] = unit
+        row.tools.update((part.id, call) for part in parts if isinstance(part, ToolCall))
+
+
+# ---- what the client did --------------------------------------------------------------------------------------------
+
+
+def take_attachment(row: Row, record: Record, findings: Findings) -> None:
+    """An `attachment` record: a reminder, or a prompt typed while the agent worked."""
+    messages = read_attachment(record)
+    if messages is None:
+        kind = text(mapping(record.value, "attachment"), "type")
+        findings.add_kind(f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file)
+    if not messages:
+        return pass_by(row, record)
+    unit = Unit(messages)
+    _place(row, record, unit)
+    return _take_over(row, record, unit)
+
+
+def take_system(row: Row, record: Record, findings: Findings) -> None:
+    """A `system` record: boundaries count, everything else is for the user's eyes."""
+    match record.value.get("subtype"):
+        case "compact_boundary":
+            uuids = preserved(record, row)
+            _cut(row, read_boundary(record))
+            row.nodes[record.uuid] = row.tail
+            row.keeping = partial(_restore, row, record, uuids, findings)
+        case "microcompact_boundary":
+            row.clear(*read_micro(record))
+            pass_by(row, record)
+        case _:
+            pass_by(row, record)
+
+
+def _cut(row: Row, compaction: Compaction) -> None:
+    for unit in row.cut(compaction):
+        row.waiting.setdefault(unit.waits, []).append(unit)
+
+
+def _restore(row: Row, boundary: Record, uuids: list[str], findings: Findings) -> None:
+    missing = keep(row, uuids)
+    if missing:
+        what = f"{missing} of {len(uuids)} records that the compaction kept are not in this file"
+        findings.add(what, boundary.line, mapping(boundary.value, "compactMetadata"), boundary.file)
+
+
+def _take_summary(row: Row, record: Record, messages: tuple[Message, ...]) -> None:
+    """The summary opens the buffer behind a boundary; what the boundary keeps comes right after it."""
+    if row.tail is not row.start:
+        _cut(row, Compaction(0, "", line=record.line, time=record.time))
+    unit, keeping = Unit(messages), row.keeping
+    row.keeping = None
+    row.place(unit, row.tail)
+    row.summarised(messages[0])
+    if keeping is not None:
+        keeping()
+    _take_over(row, record, unit)

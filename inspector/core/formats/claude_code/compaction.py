@@ -1,0 +1,87 @@
+"""Recorded compactions: what a boundary record says, and which records it keeps from before.
+
+Boundaries were written in three ways: with the trigger alone (2.0.76 to 2.1.42); with a list of records that stay word
+for word, which lie before the boundary (2.1.197 on); with such records appended once more behind the summary.
+"""
+
+from collections.abc import Iterable
+
+from inspector.core.session import Compaction
+
+from .records import Record, count, mapping, text, texts
+from .row import Row
+from .units import Call, Unit
+
+
+def read_boundary(record: Record) -> Compaction:
+    """A compact_boundary record. `before_request`, `summary` and `kept` are found later."""
+    meta = mapping(record.value, "compactMetadata")
+    return Compaction(
+        before_request=0,
+        trigger=text(meta, "trigger"),
+        tokens_before=count(meta, "preTokens"),
+        tokens_after=count(meta, "postTokens"),
+        line=record.line,
+        time=record.time,
+    )
+
+
+def read_micro(record: Record) -> tuple[Compaction, list[str]]:
+    """A microcompact_boundary record: tool calls and attachments whose content was cleared.
+
+    Its `preTokens` counts tool results only, so it is no size of the buffer.
+    """
+    meta = mapping(record.value, "microcompactMetadata")
+    compaction = Compaction(0, text(meta, "trigger") or "auto", "micro", line=record.line, time=record.time)
+    return compaction, texts(meta, "compactedToolIds") + texts(meta, "clearedAttachmentUUIDs")
+
+
+def preserved(record: Record, row: Row) -> list[str]:
+    """uuids of the records that a boundary keeps. Ask before the row is cut."""
+    meta = mapping(record.value, "compactMetadata")
+    listed = texts(mapping(meta, "preservedMessages"), "uuids")
+    segment = mapping(meta, "preservedSegment")
+    return listed or _segment(row, text(segment, "headUuid"), text(segment, "tailUuid"))
+
+
+def _segment(row: Row, head: str, tail: str) -> list[str]:
+    """The records from `head` to `tail`, both included, along the row."""
+    first, unit = row.nodes.get(head), row.nodes.get(tail)
+    uuids: list[str] = []
+    while unit is not None and first is not None:
+        uuids += reversed(unit.uuids())
+        if unit is first:
+            return uuids[uuids.index(head) :: -1] if head in uuids else uuids[::-1]
+        unit = unit.prev
+    return []
+
+
+def keep(row: Row, uuids: Iterable[str]) -> int:
+    """Put what these records hold at the end of the row again. Returns how many of them are not in the file."""
+    missing = 0
+    groups: dict[int, tuple[Unit, list[str]]] = {}
+    for uuid in uuids:
+        unit = row.nodes.get(uuid)
+        if unit is None:
+            missing += 1
+        elif unit.epoch != row.epoch:
+            groups.setdefault(id(unit), (unit, []))[1].append(uuid)
+    for unit, group in groups.values():
+        keep_part(row, unit, group)
+    return missing
+
+
+def keep_part(row: Row, unit: Unit, uuids: list[str]) -> None:
+    """Put these records of a unit at the end of the row again, together with other lines of the same answer."""
+    copy = unit.part(set(uuids))
+    there = row.calls.get(copy.id) if isinstance(copy, Call) else None
+    if isinstance(copy, Call) and there is not None and there.again and there.epoch == row.epoch and not there.stretch:
+        there.absorb(copy)
+        copy = there
+    elif copy.drafts():
+        row.keep(copy)
+        if isinstance(copy, Call):
+            row.calls[copy.id] = copy
+    if isinstance(copy, Call):
+        row.tools.update((call.id, copy) for call in copy.tool_calls())
+    row.nodes.update((uuid, copy) for uuid in uuids)

@@ -1,0 +1,234 @@
+"""The reader: routes each record to the agent it belongs to, and says what session there is so far."""
+
+from typing import Any
+
+from inspector.core.message import ToolCall
+from inspector.core.prefix import Prefix
+from inspector.core.session import Session
+
+from .agents import MAIN, Agent, Spawn, origins, thread
+from .chain import pass_by, take_answer, take_attachment, take_copy, take_system, take_user
+from .findings import Findings
+from .records import Record, mapping, text
+from .told import told
+from .units import Call
+from .wire import Shapes, read_replacements, read_snapshot
+
+NAME = "claude-code"
+
+_SILENT = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "api-request-blob",
+        "atis-latch",
+        "attribution-snapshot",
+        "cost-state",
+        "custom-title",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "queue-operation",
+        "summary",
+        "tag",
+        "task-summary",
+        "tools-used",
+        "worktree-state",
+    }
+)
+"""Titles, snapshots, states of the user interface: nothing the model reads."""
+
+_CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
+"""Records with a place in the chain."""
+
+_SPAWNING = frozenset({"Task", "Agent"})
+"""Tools that start a sub-agent."""
+
+
+class ClaudeCodeReader:
+    """Collects the records of a Claude Code session and of its sub-agents."""
+
+    def __init__(self) -> None:
+        self._main = Agent(MAIN)
+        self._agents: dict[str, Agent] = {}
+        self._told: dict[str, Agent] = {}
+        """Sub-agents as their parent saw them (agent_progress): used where their own records are missing."""
+        self._told_uuids: set[str] = set()
+        self._inline: dict[str, Agent] = {}
+        """Runs of sidechain records without an agent id, by uuid of each record."""
+        self._last_inline: Agent | None = None
+        self._call_of: dict[str, str] = {}
+        """The tool call that started an agent, by agent id."""
+        self._spawns: dict[str, Spawn] = {}
+        self._shapes = Shapes()
+        self._findings = Findings()
+        self._notes: list[str] = []
+        self._versions: dict[str, None] = {}
+        self._id = ""
+        self._begun = False
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one parsed line. O(size of the record)."""
+        if file.endswith(".meta.json"):
+            return self._take_meta(value, file)
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not isinstance(kind, str):
+            return self._findings.add("not a record with a type", line, value, file)
+        if kind in _CHAINED:
+            return self._take(kind, Record(value, line, file))
+        if kind not in _SILENT:
+            self._take_unchained(kind, line, value, file)
+        return None
+
+    def _take(self, kind: str, record: Record) -> None:
+        agent = self._agent(record)
+        if not self._begun and not record.file:
+            self._begin(record)
+        if version := text(record.value, "version"):
+            self._versions[version] = None
+        if record.uuid in agent.row.nodes:
+            take_copy(agent.row, record)
+        else:
+            self._take_new(kind, record, agent)
+
+    def _begin(self, record: Record) -> None:
+        self._begun = True
+        if record.parent is not None:
+            self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
+
+    def _take_new(self, kind: str, record: Record, agent: Agent) -> None:
+        row = agent.row
+        if not record.file and (id_ := text(record.value, "sessionId")):
+            self._id = id_
+        match kind:
+            case "assistant":
+                call = take_answer(row, record, self._findings)
+                if call is not None:
+                    self._note_call(call, record, agent)
+            case "user":
+                if agent is not self._main:
+                    agent.began_with(_words(record), record.time)
+                take_user(row, record, self._findings)
+                self._note_origin(record)
+            case "attachment":
+                if text(mapping(record.value, "attachment"), "type") == "prompt_snapshot":
+                    row.prompt = read_snapshot(mapping(record.value, "attachment"), row.prompt)
+                take_attachment(row, record, self._findings)
+            case "system":
+                take_system(row, record, self._findings)
+            case _:
+                pass_by(row, record)
+                self._take_progress(record)
+
+    # ---- which agent -----------------------------------------------------------------------------------------------
+
+    def _agent(self, record: Record) -> Agent:
+        if record.value.get("isSidechain") is not True and not record.file:
+            return self._main
+        id_ = text(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")
+        return self._named(id_, self._agents) if id_ else self._inline_agent(record)
+
+    def _named(self, id_: str, agents: dict[str, Agent]) -> Agent:
+        agent = agents.get(id_)
+        if agent is None:
+            agent = agents[id_] = Agent(id_)
+        return agent
+
+    def _inline_agent(self, record: Record) -> Agent:
+        agent = self._inline.get(record.parent or "")
+        if agent is None and (record.parent is None or self._last_inline is None):
+            known = self._inline.get(record.uuid)
+            agent = known or self._named(f"side-{len(self._agents) + 1}", self._agents)
+        agent = agent or self._last_inline
+        assert agent is not None
+        self._inline[record.uuid] = self._last_inline = agent
+        return agent
+
+    # ---- who started whom ------------------------------------------------------------------------------------------
+
+    def _note_call(self, call: Call, record: Record, agent: Agent) -> None:
+        if call.prompt is None and (reference := text(record.value, "requestRef")):
+            call.prompt = self._shapes.of(reference)
+        for part in call.parts[call.lines[record.uuid] :]:
+            if isinstance(part, ToolCall) and part.name in _SPAWNING:
+                words, about = text(part.arguments, "prompt"), text(part.arguments, "description")
+                kind = text(part.arguments, "subagent_type")
+                self._spawns[part.id] = Spawn(part.id, agent.id, words, about, kind, record.time)
+
+    def _note_origin(self, record: Record) -> None:
+        agent_id = text(record.value.get("toolUseResult"), "agentId")
+        content = mapping(record.value, "message").get("content")
+        if agent_id and isinstance(content, list) and content:
+            self._call_of.setdefault(agent_id, text(content[0], "tool_use_id"))
+
+    def _take_meta(self, value: Any, file: str) -> None:
+        id_ = file.rpartition("/")[2].removesuffix(".meta.json").removeprefix("agent-")
+        agent = self._named(id_, self._agents)
+        agent.kind, agent.about = text(value, "agentType"), text(value, "description")
+        if call := text(value, "toolUseId"):
+            self._call_of[id_] = call
+
+    def _take_progress(self, record: Record) -> None:
+        """A sub-agent as told by its parent: its records are repeated inside, some of them in a list only."""
+        data = mapping(record.value, "data")
+        id_ = text(data, "agentId")
+        if text(data, "type") != "agent_progress" or not id_:
+            return
+        if call := text(record.value, "parentToolUseID"):
+            self._call_of.setdefault(id_, call)
+        agent = self._named(id_, self._told)
+        agent.began_with(text(data, "prompt"), record.time)
+        for inner in told(data, self._told_uuids):
+            take = take_answer if inner.get("type") == "assistant" else take_user
+            take(agent.row, Record(inner, record.line), self._findings)
+
+    # ---- records outside the chain -----------------------------------------------------------------------------------
+
+    def _take_unchained(self, kind: str, line: int, value: dict[str, Any], file: str) -> None:
+        agent_id = text(value, "agentId")
+        row = (self._named(agent_id, self._agents) if agent_id else self._main).row
+        match kind:
+            case "api-request-shape":
+                row.prompt = self._shapes.add_shape(value)
+            case "api-request":
+                self._shapes.add_request(value)
+            case "content-replacement":
+                row.rewrite(read_replacements(value))
+            case _:
+                self._findings.add_kind(f"unknown record type {kind[:40]!r}", line, value, file)
+
+    # ---- what there is so far ----------------------------------------------------------------------------------------
+
+    def session(self) -> Session:
+        """The session so far. O(agents), not O(records): it shares what the rows hold."""
+        agents = list(self._agents.values())
+        agents += [agent for id_, agent in self._told.items() if id_ not in self._agents]
+        agents = [agent for agent in agents if not agent.row.is_empty()]
+        for agent in agents:
+            agent.call = self._call_of.get(agent.id, "")
+        first = agents.pop(0) if agents and self._main.row.is_empty() else self._main
+        found = origins(agents, self._spawns.values()) if agents else {}
+        threads = [thread(agent, found.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
+        version = " to ".join(dict.fromkeys([*list(self._versions)[:1], *list(self._versions)[-1:]]))
+        return Session(
+            format=NAME,
+            threads=tuple(threads),
+            problems=Prefix(self._findings.problems),
+            client=f"Claude Code {version}".strip(),
+            id=self._id,
+            notes=tuple(self._notes),
+        )
+
+
+def _words(record: Record) -> str:
+    """The text of a user record, as far as it is plain."""
+    content = mapping(record.value, "message").get("content")
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(said for block in blocks if (said := text(block, "text")))

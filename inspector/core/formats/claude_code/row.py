@@ -1,0 +1,224 @@
+"""The units of one agent in a row: which of them the next call sends, and the requests made so far.
+
+The row follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
+it is a rewind, and the row goes on from there on a new stretch. A record with an unknown parent comes after the one
+that precedes it in the file. Nothing reaches back over a boundary.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.message import Message, Text, ToolResult
+from inspector.core.session import Compaction, Request
+
+from .joined import Joined
+from .units import Call, Unit, travelling_together
+
+CLEARED = "[Old tool result content cleared]"
+"""What the model reads in place of a cleared tool result. Spelled by the client, not by the file."""
+
+
+class Row:
+    """What one agent said and was told."""
+
+    def __init__(self) -> None:
+        self.prompt: Prompt = NOT_IN_FILE
+        self.epoch = 0
+        """How many boundaries there were."""
+        self.tail = self.start = Unit()
+        self.nodes: dict[str, Unit] = {}
+        """By uuid: the unit that a record belongs to, or comes after."""
+        self.calls: dict[str, Call] = {}
+        """By message id."""
+        self.tools: dict[str, Call] = {}
+        """By id of a tool call."""
+        self.strays: set[str] = set()
+        """Tool calls that are not in the file, whose result is."""
+        self.waiting: dict[str, list[Unit]] = {}
+        """Units from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
+        self.keeping: Callable[[], None] | None = None
+        """Puts what the last boundary keeps into the row, once its summary is there."""
+        self.linked = False
+        """Has a record named a parent that is in the file?"""
+        self._messages: list[Message] = []
+        self._requests: list[Request] = []
+        self._compactions: list[Compaction] = []
+        self._stretch = Stretch()
+        self._pending: list[Unit] = []
+        self._open: tuple[Call, View] | None = None
+        """The last call and what it was sent: more lines may come."""
+        self._compaction: Compaction | None = None
+        """The last compaction: its summary and what it kept may still come."""
+        self._replaced: dict[str, str] = {}
+        """New text of tool results, by call id, and of other messages, by id."""
+        self._typed: tuple[Unit, Unit] | None = None
+        """The last typed prompt, and the unit it hung on."""
+
+    def place(self, unit: Unit, on: Unit) -> None:
+        """Put a unit on the row: behind the last one, or, where `on` lies before the last call, behind `on`."""
+        if self.keeping is not None:
+            keeping, self.keeping = self.keeping, None
+            keeping()
+        if on.epoch != self.epoch:
+            on = self.tail
+        elif on.anchor is not self.tail.anchor:
+            self._go_back(on)
+        called = isinstance(unit, Call) and unit.real
+        unit.epoch, unit.prev, unit.waits = self.epoch, self.tail, unit.waits or on.waits
+        unit.anchor = unit if called else self.tail.anchor
+        if called:
+            self._begin(unit)  # type: ignore[arg-type]
+        self._pending.append(unit)
+        self.tail = unit
+
+    def place_prompt(self, unit: Unit, on: Unit) -> None:
+        """Put a typed prompt on the row. One that hung on the same unit and was not answered is withdrawn by it."""
+        if self._typed is not None and self._typed[1] is on and self._typed[0].anchor is self.tail.anchor is on.anchor:
+            self._go_back(on)
+        self.place(unit, on)
+        self._typed = (unit, on)
+
+    def is_open(self, unit: Unit) -> bool:
+        """Can it still take lines and results?"""
+        return unit.stretch is None
+
+    def _begin(self, call: Call) -> None:
+        """The model is called: what stands in the row is what it was sent."""
+        self._settle()
+        self._lay()
+        self._open = (call, self._stretch.view())
+
+    def _go_back(self, on: Unit) -> None:
+        self._lay()
+        self._stretch = Stretch(on.view())
+        self.tail = on
+
+    def _settle(self) -> None:
+        """The last call and the last compaction are complete."""
+        self._requests += self._open_request()
+        self._open = None
+        if self._compaction is not None:
+            self._compactions.append(self._compaction)
+            self._compaction = None
+
+    def _open_request(self) -> list[Request]:
+        if self._open is None:
+            return []
+        call, view = self._open
+        return [
+            Request(
+                index=len(self._requests),
+                view=view,
+                prompt=call.prompt or self.prompt,
+                usage=call.usage(),
+                model=call.model,
+                time=call.time,
+                finish=call.report.finish,
+                line=call.line,
+            )
+        ]
+
+    def _lay(self) -> None:
+        """Lay the pending units into the stretch: they are complete."""
+        if not self._pending:
+            return
+        drafts = [unit.drafts() for unit in self._pending]
+        laid = iter(travelling_together([message for messages in drafts for message in messages]))
+        length = len(self._stretch)
+        for unit, messages in zip(self._pending, drafts, strict=True):
+            unit.messages = tuple(next(laid) for _ in messages)
+            for message in unit.messages:
+                self._stretch.append(self._as_sent(message))
+            if not unit.again:
+                self._messages += unit.messages
+            length += len(messages)
+            unit.stretch, unit.end = self._stretch, length
+        self._pending = []
+
+    # ---- compactions -----------------------------------------------------------------------------------------------
+
+    def cut(self, compaction: Compaction) -> list[Unit]:
+        """A boundary: the buffer begins anew. Returns the units before it that wait for a record behind it."""
+        waiting = [unit for unit in self._pending if unit.waits]
+        self._settle()
+        self._lay()
+        self._compaction = replace(compaction, before_request=len(self._requests))
+        self._stretch = Stretch()
+        self.epoch += 1
+        self.start = self.tail = Unit()
+        self.start.epoch, self.start.stretch = self.epoch, self._stretch
+        self._typed = None
+        return waiting
+
+    def keep(self, unit: Unit) -> None:
+        """Put a copy of a unit from before the boundary at the end of the row."""
+        self.place(unit, self.tail)
+        if self._compaction is not None:
+            self._compaction = replace(self._compaction, kept=self._compaction.kept + len(unit.drafts()))
+
+    def summarised(self, summary: Message) -> None:
+        """The summary of the last boundary."""
+        if self._compaction is not None and self._compaction.summary is None:
+            self._compaction = replace(self._compaction, summary=summary)
+
+    def clear(self, compaction: Compaction, ids: Sequence[str]) -> None:
+        """A micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
+        cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
+        self._settle_compaction(replace(compaction, before_request=self._next_index(), cleared=cleared))
+
+    def _settle_compaction(self, following: Compaction) -> None:
+        if self._compaction is not None:
+            self._compactions.append(self._compaction)
+        self._compaction = following
+
+    def _next_index(self) -> int:
+        return len(self._requests) + (self._open is not None)
+
+    def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
+        """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
+        self._replaced.update(texts)
+        messages = self._stretch.view().messages()
+        sent = [self._as_sent(message) for message in messages]
+        changed = [n for n, message in enumerate(messages) if sent[n] is not message]
+        if changed:
+            self._stretch = Stretch(View(self._stretch, changed[0]), sent[changed[0] :])
+        soon = [message for unit in self._pending for message in unit.drafts()]
+        return tuple(messages[n].id for n in changed) + tuple(m.id for m in soon if self._as_sent(m) is not m)
+
+    def _as_sent(self, message: Message) -> Message:
+        if not self._replaced:
+            return message
+        result = message.result
+        said = self._replaced.get(result.call_id if result is not None else message.id)
+        if said is None or said in (message.text, result and result.content):
+            return message
+        part = Text(said) if result is None else ToolResult(result.call_id, said, result.is_error)
+        return replace(message, parts=(part,), mark="placeholder")
+
+    # ---- what there is so far --------------------------------------------------------------------------------------
+
+    def _drafts(self, *, counted: bool) -> list[Message]:
+        units = [unit for unit in self._pending if not (counted and unit.again)]
+        return travelling_together([message for unit in units for message in unit.drafts()])
+
+    def messages(self) -> Sequence[Message]:
+        """Every message, each once."""
+        return Joined(self._messages, self._drafts(counted=True))
+
+    def requests(self) -> Sequence[Request]:
+        """Every model call."""
+        return Joined(self._requests, self._open_request())
+
+    def compactions(self) -> Sequence[Compaction]:
+        """Every recorded compaction."""
+        return Joined(self._compactions, [self._compaction] if self._compaction is not None else [])
+
+    def end(self) -> View:
+        """What the next call would send."""
+        soon = [self._as_sent(message) for message in self._drafts(counted=False)]
+        return Stretch(self._stretch.view(), soon).view() if soon else self._stretch.view()
+
+    def is_empty(self) -> bool:
+        """Has nothing come?"""
+        return self.tail is self.start and self.epoch == 0

@@ -1,0 +1,158 @@
+"""What stands or falls together in a buffer: something said by the user's side, or one answer with its tool results.
+
+The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one unit, and units
+stand in a row. A unit is open until it is laid into a stretch; after that its messages do not change.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
+from inspector.core.message import Message, Part, ToolCall
+from inspector.core.usage import Usage
+
+from .usage import Report
+
+
+class Unit:
+    """Messages that came into the buffer at one place."""
+
+    __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "waits")
+
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self.messages = tuple(messages)
+        self.again = False
+        """Kept from before a boundary: its messages were counted there."""
+        self.epoch = 0
+        """How many boundaries lie before it."""
+        self.anchor: Unit = self
+        """The nearest model call at or before it; the root of its epoch where there is none."""
+        self.prev: Unit | None = None
+        """The unit before it in the row."""
+        self.stretch: Stretch | None = None
+        """Where it was laid, and the length of that stretch with it."""
+        self.end = 0
+        self.waits = ""
+        """uuid of an ancestor that had not been read when this came."""
+
+    def drafts(self) -> Sequence[Message]:
+        """Its messages, as far as they are known."""
+        return self.messages
+
+    def view(self) -> View:
+        """The buffer up to and with this unit."""
+        return EMPTY_VIEW if self.stretch is None else View(self.stretch, self.end)
+
+    def uuids(self) -> list[str]:
+        """The records it was made of, in order."""
+        return list(dict.fromkeys(_uuid(message) for message in self.messages))
+
+    def part(self, uuids: Collection[str]) -> "Unit":
+        """A copy with only what stood in these records."""
+        copy = Unit([message for message in self.messages if _uuid(message) in uuids])
+        copy.again = True
+        return copy
+
+
+def _uuid(message: Message) -> str:
+    """The record of a message: the further messages of one record are called `uuid.something`."""
+    return message.id.partition(".")[0]
+
+
+class Call(Unit):
+    """One answer of the model, collected from its lines, and the results of its tool calls."""
+
+    __slots__ = ("answered", "id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
+
+    def __init__(self, id_: str, line: int, time: str, model: str, real: bool) -> None:
+        super().__init__()
+        self.id, self.line, self.time, self.model, self.real = id_, line, time, model, real
+        self.parts: list[Part] = []
+        self.lines: dict[str, int] = {}
+        """How many parts there were before the line of that uuid."""
+        self.results: list[Message] = []
+        self.answered: set[str] = set()
+        self.report = Report()
+        self.prompt: Prompt | None = None
+
+    def drafts(self) -> Sequence[Message]:
+        if self.messages:
+            return self.messages
+        return [*self._answer(self.parts), *self.results]
+
+    def _answer(self, parts: Sequence[Part]) -> list[Message]:
+        return [Message(self.id, "assistant", tuple(parts), line=self.line, time=self.time)] if parts else []
+
+    def add_line(self, uuid: str, parts: Sequence[Part]) -> Sequence[Part]:
+        """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
+
+        Returns those that were taken.
+        """
+        self.lines[uuid] = len(self.parts)
+        if self.parts:
+            parts = [part for part in parts if part not in self.parts[-_LOOK_BACK:]]
+        self.parts += parts
+        return parts
+
+    def add_result(self, message: Message) -> None:
+        """Take a tool result, but not a second one for the same call."""
+        result = message.result
+        if result is not None and result.call_id not in self.answered:
+            self.answered.add(result.call_id)
+            self.results.append(message)
+
+    def absorb(self, other: "Call") -> None:
+        """Take the lines and results of another part of the same answer."""
+        starts = [*other.lines.values(), len(other.parts)]
+        for n, uuid in enumerate(other.lines):
+            self.add_line(uuid, other.parts[starts[n] : starts[n + 1]])
+        for message in other.results:
+            self.add_result(message)
+
+    def uuids(self) -> list[str]:
+        return [*self.lines, *(_uuid(message) for message in self.results)]
+
+    def usage(self) -> Usage | None:
+        """What the provider reported for it."""
+        return self.report.usage()
+
+    def part(self, uuids: Collection[str]) -> "Call":
+        copy = Call(self.id, self.line, self.time, self.model, real=False)
+        copy.again = True
+        starts = [*self.lines.values(), len(self.parts)]
+        for n, uuid in enumerate(self.lines):
+            if uuid in uuids:
+                copy.add_line(uuid, self.parts[starts[n] : starts[n + 1]])
+        for message in self.results:
+            if _uuid(message) in uuids:
+                copy.add_result(message)
+        return copy
+
+    def tool_calls(self) -> list[ToolCall]:
+        """Its tool calls, in order."""
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+
+_LOOK_BACK = 16
+"""Copies of a line follow closely; looking further back would make a long answer quadratic."""
+
+
+def travelling_together(messages: Sequence[Message]) -> list[Message]:
+    """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
+    out: list[Message] = []
+    run: list[Message] = []
+    for message in messages:
+        if message.role in ("user", "tool"):
+            run.append(message)
+            continue
+        out += _joined(run)
+        run = []
+        out.append(message)
+    return out + _joined(run)
+
+
+def _joined(run: list[Message]) -> list[Message]:
+    if len(run) < 2:
+        return run
+    first = run[0].id
+    return [message if message.together == first else replace(message, together=first) for message in run]

@@ -1,0 +1,56 @@
+"""What a call reported, from the copies of its usage on each of its lines.
+
+The usage is per call and repeated on every line, so the lines are never summed. Input is the same on all of them;
+output grows, and in versions 2.1.9 to 2.1.42 only a placeholder of the stream's start was ever written.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.usage import Usage
+from inspector.core.wire.anthropic import read_usage
+
+_FINAL_AT_LAST = (2, 1, 8)
+"""Up to this version the last line holds the final output although no stop reason was written."""
+
+
+class Report:
+    """The usage, the stop reason and the model's own word about one call, line by line."""
+
+    __slots__ = ("_grew", "_output", "_usage", "finish", "version")
+
+    def __init__(self) -> None:
+        self.finish = ""
+        self.version = ""
+        self._usage: dict[str, Any] | None = None
+        self._output = -1
+        self._grew = False
+
+    def add(self, message: dict[str, Any], version: str) -> None:
+        """Take the figures of one more line."""
+        stop, usage = message.get("stop_reason"), message.get("usage")
+        if isinstance(stop, str):
+            self.finish = stop
+        self.version = version or self.version
+        if not isinstance(usage, dict):
+            return
+        output = usage.get("output_tokens")
+        output = output if type(output) is int else 0
+        if self._usage is None or output >= self._output:
+            self._grew = self._grew or (self._usage is not None and output > self._output)
+            self._usage, self._output = usage, output
+
+    def usage(self) -> Usage | None:
+        """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
+        usage = read_usage(self._usage)
+        if usage is None or self._is_final():
+            return usage
+        return replace(usage, output_is_final=False)
+
+    def _is_final(self) -> bool:
+        return bool(self.finish) or (self._grew and _numbers(self.version) <= _FINAL_AT_LAST)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
