@@ -18,6 +18,7 @@ COMMANDS = {
     "buffer": "inspector.cli_buffer",
     "calibrate": "inspector.cli_calibrate",
     "estimate": "inspector.cli_estimate",
+    "sessions": "inspector.cli_sessions",
 }
 LATER = ("step", "replay", "follow", "proxy", "run", "simulate")
 """Names of the contract that this version does not have: they must not be taken for a file."""
