@@ -1,6 +1,6 @@
 """What a panel is: one part of the window that shows a State and sends intents up.
 
-To add one: a file with a `Panel` subclass, named in the list in `gui/panels.py`. The rules:
+To add one: a file with a `Panel` subclass, named with its place in the list in `gui/panels.py`. The rules:
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
 - `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
@@ -15,7 +15,7 @@ To add one: a file with a `Panel` subclass, named in the list in `gui/panels.py`
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
@@ -25,8 +25,6 @@ from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
-
-Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,6 @@ class Panel(QWidget):
     """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
 
     TITLE: ClassVar[str]
-    PLACE: ClassVar[Place] = "bottom"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -61,6 +58,9 @@ class Panel(QWidget):
     def show_state(self, state: State) -> None:
         """Show `state`."""
         raise NotImplementedError
+
+    def take(self, text: str) -> None:
+        """The user has typed `text` elsewhere and wants this panel to act on it (Search does)."""
 
     def restyle(self) -> None:
         """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""

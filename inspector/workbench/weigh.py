@@ -17,7 +17,7 @@ def weigh(state: State) -> Pressures | None:
         return None
     measure = estimator(state.estimator)
     weigh_categories(thread, measure)
-    return thread_pressures(thread, measure)
+    return thread_pressures(thread, measure, state.pressures)
 
 
 def window_at(state: State) -> Window | None:

@@ -133,6 +133,27 @@ class Workbench:
         thread = self._state.thread
         self.move(len(thread.requests) - 1 if thread else None)
 
+    def next_compaction(self) -> None:
+        """To the first request behind the next recorded compaction of the history."""
+        thread, at = self._state.thread, self._state.at
+        if thread is not None and at is not None:
+            behind = [
+                one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request > at
+            ]
+            if behind:
+                self.move(min(behind))
+
+    def previous_compaction(self) -> None:
+        """To the first request behind the recorded compaction before this one."""
+        thread, at = self._state.thread, self._state.at
+        if thread is not None:
+            end = len(thread.requests) if at is None else at
+            before = [
+                one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request < end
+            ]
+            if before:
+                self.move(max(before))
+
     def select(self, message_id: str) -> None:
         """Look at one message; empty for none."""
         self._show(replace(self._state, selected=message_id))

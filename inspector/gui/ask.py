@@ -1,0 +1,26 @@
+"""What the user is asked in a dialog: which file, how large the window is."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+
+from inspector.core.tokens.windows import Window
+from inspector.gui.settings import Settings
+
+LARGEST = 2_000_000
+"""Tokens: no window is larger (spec 1.1)."""
+
+
+def ask_file(parent: QWidget, settings: Settings) -> str:
+    """Path of a transcript; empty if the user changed their mind. Starts where the last one was."""
+    start = next((str(Path(path).parent) for path in settings.recents()), str(Path.home()))
+    kinds = "Transcripts (*.jsonl *.json *.gz);;All files (*)"
+    path, _ = QFileDialog.getOpenFileName(parent, "Open a transcript", start, kinds)
+    return path
+
+
+def ask_window(parent: QWidget, window: Window | None) -> int | None:
+    """Tokens of the window; None if the user changed their mind."""
+    now = window.tokens if window and window.tokens else 200_000
+    tokens, chosen = QInputDialog.getInt(parent, "Window", "Tokens of the model's window", now, 1_000, LARGEST, 1_000)
+    return tokens if chosen else None

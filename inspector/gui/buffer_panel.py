@@ -1,0 +1,219 @@
+"""The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, QTimer
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
+
+from inspector.core.message import Message
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import count, estimator
+from inspector.gui.bridge import Task
+from inspector.gui.buffer_delegate import BufferDelegate, row_height
+from inspector.gui.buffer_model import ORDERS, BufferModel
+from inspector.gui.numbers import grouped, plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.workbench.filters import KINDS, of_kind, with_text
+from inspector.workbench.rows import tool_names
+from inspector.workbench.state import State
+
+TYPING = 120
+"""Milliseconds of quiet before a text filter runs."""
+
+
+class BufferPanel(Panel):
+    """One row a message; the selected one is the State's."""
+
+    TITLE: ClassVar[str] = "Buffer"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.model = BufferModel()
+        self.view = QTableView()
+        self.delegate = BufferDelegate(desk.theme, self.view)
+        self.text = QLineEdit()
+        self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
+        self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
+        self.count = label(role="quiet")
+        self._thread: Thread | None = None
+        self._estimator = ""
+        self._buffer: tuple[Message, ...] = ()
+        self._fresh_from = 0
+        self._kind = KINDS[0]
+        self._task: Task | None = None
+        self._timer = QTimer(self, singleShot=True, interval=TYPING)
+        self._timer.timeout.connect(self._filter)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.text.setPlaceholderText("Filter by text   /")
+        self.text.setAccessibleName("Filter messages by text")
+        self.text.setClearButtonEnabled(True)
+        self.text.setMaximumWidth(230)
+        self.text.textChanged.connect(lambda _: self._timer.start())
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 5, 8, 5)
+        head.setSpacing(6)
+        head.addWidget(label("Buffer", role="strong"))
+        head.addSpacing(6)
+        head.addWidget(self.count)
+        head.addStretch()
+        for widget in (self.text, self.kind, self.order):
+            head.addWidget(widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.view, 1)
+        _set_up(self.view, self.model, self.delegate)
+        self.view.selectionModel().currentChanged.connect(self._picked)
+
+    # -- State -------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """The buffer at the playhead. Only what changed is told to the view."""
+        thread = state.thread
+        if thread is not self._thread or state.estimator != self._estimator:
+            self._begin(thread, state.estimator)
+        buffer = state.buffer().messages
+        if len(buffer) != len(self._buffer) or any(
+            one is not other for one, other in zip(buffer, self._buffer, strict=True)
+        ):
+            self._buffer = buffer
+        self._fresh_from = _fresh_from(state)
+        self._filter()
+        self._show_selected(state.selected)
+
+    def _begin(self, thread: Thread | None, name: str) -> None:
+        self._thread, self._estimator = thread, name
+        measure = estimator(name)
+        messages: Sequence[Message] = thread.messages if thread else ()
+        self.model.forget(tool_names(messages), measure)
+        self.delegate.largest = max((count(measure, message) for message in messages), default=1)
+
+    def _show_selected(self, message_id: str) -> None:
+        place = self.model.place_of(message_id) if message_id else -1
+        current = self.view.currentIndex()
+        if place == (current.row() if current.isValid() else -1):
+            return
+        with QSignalBlocker(self.view.selectionModel()):
+            index = self.model.index(place, 0) if place >= 0 else QModelIndex()
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.view.selectionModel().setCurrentIndex(index, flags)
+        if place >= 0:
+            self.view.scrollTo(index)
+        self.view.viewport().update()
+
+    def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid():
+            self.desk.workbench.select(self.model.message_at(current.row()).id)
+
+    # -- filter and order --------------------------------------------------------------------------------------------
+
+    def _choose_kind(self, kind: str) -> None:
+        self._kind = kind
+        self._filter()
+
+    def _choose_order(self, order: str) -> None:
+        self.model.arrange(next(known for known in ORDERS if known == order))
+        self._show_selected(self.desk.workbench.state.selected)
+
+    def _filter(self) -> None:
+        """Which rows are shown. A text is looked for in whole messages, off this thread."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        buffer, text = self._buffer, self.text.text().strip()
+        picked = of_kind(buffer, self._kind)
+        if not text:
+            self._show_rows(buffer, picked)
+            return
+        self._task = self.desk.bridge.run(
+            lambda task: with_text(buffer, text, picked, task.cancelled), lambda found: self._show_rows(buffer, found)
+        )
+
+    def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
+        self.model.show(buffer, picked, self._fresh_from)
+        total = plural(len(buffer), "message")
+        self.count.setText(total if picked is None else f"{grouped(len(picked))} of {total}")
+        self._show_selected(self.desk.workbench.state.selected)
+
+    def focus_filter(self) -> None:
+        """The user wants to type a filter."""
+        self.text.setFocus()
+        self.text.selectAll()
+
+    def step(self, rows: int) -> None:
+        """Select the message so many rows further down (or up)."""
+        count = self.model.rowCount()
+        if count:
+            now = self.view.currentIndex().row()
+            place = (0 if rows > 0 else count - 1) if now < 0 else max(0, min(now + rows, count - 1))
+            self.view.setCurrentIndex(self.model.index(place, 0))
+
+    def restyle(self) -> None:
+        """The delegate reads the colours when it paints."""
+        self.view.viewport().update()
+
+
+def _fresh_from(state: State) -> int:
+    """Number of the first message that the request before did not have."""
+    thread, request = state.thread, state.request
+    if thread is None or not thread.requests:
+        return 0
+    before = thread.requests[-1] if request is None else thread.requests[request.index - 1] if request.index else None
+    if before is None:
+        return 0
+    view = request.view if request else thread.end
+    same = 0
+    for one, other in zip(before.view.messages(), view.messages(), strict=False):
+        if one is not other:
+            break
+        same += 1
+    return same
+
+
+def _set_up(view: QTableView, model: BufferModel, delegate: BufferDelegate) -> None:
+    view.setModel(model)
+    view.setItemDelegate(delegate)
+    view.setAccessibleName("Messages of the buffer")
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setMouseTracking(True)
+    view.setTabKeyNavigation(False)
+    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    view.horizontalHeader().hide()
+    view.horizontalHeader().setStretchLastSection(True)
+    view.verticalHeader().hide()
+    view.verticalHeader().setSectionResizeMode(view.verticalHeader().ResizeMode.Fixed)
+    view.verticalHeader().setMinimumSectionSize(12)
+    view.verticalHeader().setDefaultSectionSize(row_height(view.fontMetrics()))
+
+
+def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None]) -> QToolButton:
+    """A quiet button that shows its choice and drops down the others."""
+    button = QToolButton()
+    button.setProperty("role", "flat")
+    button.setAccessibleName(name)
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    menu, group = QMenu(button), QActionGroup(button)
+
+    def choose(action: QAction) -> None:
+        button.setText(f"{action.text()} ▾")
+        chosen(action.text())
+
+    for choice in choices:
+        action = menu.addAction(choice)
+        action.setCheckable(True)
+        group.addAction(action)
+    group.actions()[0].setChecked(True)
+    group.triggered.connect(choose)
+    button.setMenu(menu)
+    button.setText(f"{choices[0]} ▾")
+    return button

@@ -1,0 +1,77 @@
+"""What the window can do: every command once, with its words and keys. Menus, palette and key list are made from it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`keys` as QKeySequence spells them; the first is the one that is shown."""
+
+    words: str
+    run: Callable[[], object]
+    keys: tuple[str, ...] = ()
+    group: str = ""
+    typed: bool = False
+    """Its keys mean something else in a text field or text view, and belong to that while it has the focus."""
+
+    @property
+    def shown_keys(self) -> str:
+        """The keys in the words of this system."""
+        return QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText) if self.keys else ""
+
+
+class Keys:
+    """The shortcuts of a window."""
+
+    def __init__(self, window: QWidget, commands: Iterable[Command]) -> None:
+        self._typed: list[QShortcut] = []
+        for command in commands:
+            for keys in command.keys:
+                shortcut = QShortcut(QKeySequence(keys), window)
+                shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
+                shortcut.activated.connect(command.run)
+                if command.typed and "+" not in keys:
+                    self._typed.append(shortcut)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._focus_moved)
+
+    def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
+        """Arrow keys and letters belong to whoever types."""
+        types = isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit)
+        for shortcut in self._typed:
+            shortcut.setEnabled(not types)
+
+
+def matches(commands: Sequence[Command], typed: str) -> list[Command]:
+    """The commands whose words hold the typed letters in order, best first."""
+    wanted = typed.strip().lower()
+    if not wanted:
+        return list(commands)
+    ranked = [
+        (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), wanted)) is not None
+    ]
+    return [commands[n] for _, n in sorted(ranked)]
+
+
+def _rank(words: str, wanted: str) -> int | None:
+    """0 begins with it, 1 a word begins with it, 2 holds it, 3 and up its letters in order, spread; None no match."""
+    if words.startswith(wanted):
+        return 0
+    if f" {wanted}" in words:
+        return 1
+    if wanted in words:
+        return 2
+    at, spread = -1, 3
+    for letter in wanted.replace(" ", ""):
+        found = words.find(letter, at + 1)
+        if found < 0:
+            return None
+        spread += found - at - 1
+        at = found
+    return spread

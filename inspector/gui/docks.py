@@ -1,0 +1,130 @@
+"""The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
+
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.panels import PANELS, Place
+from inspector.gui.plain import label
+from inspector.workbench.state import State
+
+_AREAS: dict[Place, Qt.DockWidgetArea] = {
+    "left": Qt.DockWidgetArea.LeftDockWidgetArea,
+    "top": Qt.DockWidgetArea.TopDockWidgetArea,
+    "right": Qt.DockWidgetArea.RightDockWidgetArea,
+    "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
+}
+VERSION = 1
+"""Of the remembered layout: a layout of another version is not restored."""
+
+
+class Docks(QMainWindow):
+    """Holds every panel of the list; tells each the State."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.panels: dict[str, Panel] = {}
+        self.docks: dict[str, QDockWidget] = {}
+        self._set_up()
+        for place, make in PANELS:
+            self._place(make(desk), place)
+        self._first_layout()
+        self.fresh = self.saveState(VERSION)
+        """The layout as it is without a user's hand."""
+
+    def _set_up(self) -> None:
+        self.setDockNestingEnabled(True)
+        self.setDocumentMode(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        left, right = _AREAS["left"], _AREAS["right"]
+        for corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner):
+            self.setCorner(corner, left)
+        for corner in (Qt.Corner.TopRightCorner, Qt.Corner.BottomRightCorner):
+            self.setCorner(corner, right)
+
+    def _place(self, panel: Panel, place: Place) -> None:
+        self.panels[panel.TITLE] = panel
+        if place == "centre":
+            self.setCentralWidget(panel)
+            return
+        neighbours = self._at(place)
+        dock = QDockWidget(panel.TITLE)
+        dock.setObjectName(f"{panel.objectName()}Dock")
+        dock.setWidget(panel)
+        self.docks[panel.TITLE] = dock
+        self.addDockWidget(_AREAS[place], dock)
+        if neighbours:
+            self.tabifyDockWidget(neighbours[-1], dock)
+        dock.topLevelChanged.connect(lambda _: self._retitle())
+        dock.dockLocationChanged.connect(lambda _: self._retitle())
+        dock.visibilityChanged.connect(lambda _: self._retitle())
+
+    def _at(self, place: Place) -> list[QDockWidget]:
+        """The docks that belong there, in their order."""
+        return [self.docks[make.TITLE] for where, make in PANELS if where == place and make.TITLE in self.docks]
+
+    def _first_layout(self) -> None:
+        """Sizes and front tabs of a fresh window."""
+        for place in ("right", "bottom"):
+            for dock in self._at(place)[:1]:
+                dock.raise_()
+        self._retitle()
+
+    def first_sizes(self, width: int, height: int) -> None:
+        """Sizes that suit a window of so many pixels."""
+        sides: dict[Place, int] = {"left": 226, "right": max(300, width * 27 // 100)}
+        heights: dict[Place, int] = {"top": max(170, height * 26 // 100), "bottom": max(170, height * 27 // 100)}
+        for sizes, way in ((sides, Qt.Orientation.Horizontal), (heights, Qt.Orientation.Vertical)):
+            chosen = [(dock, size) for place, size in sizes.items() for dock in self._at(place)[:1]]
+            self.resizeDocks([dock for dock, _ in chosen], [size for _, size in chosen], way)
+
+    def _retitle(self) -> None:
+        """A dock alone has a caption to be dragged by; one among tabs has its tab; one that floats has a frame."""
+        for title, dock in self.docks.items():
+            tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
+            wanted = "frame" if dock.isFloating() else "none" if tabbed or title == "Timeline" else "caption"
+            if dock.property("head") != wanted:
+                dock.setProperty("head", wanted)
+                dock.setTitleBarWidget(_head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back
+
+    def tell(self, state: State) -> None:
+        """Every panel is told; those that cannot be seen show it later."""
+        for panel in self.panels.values():
+            panel.receive(state)
+
+    def restyle(self) -> None:
+        """The colours have changed."""
+        for panel in self.panels.values():
+            panel.restyle()
+
+    def bring(self, title: str) -> None:
+        """The panel of that title to the front. Raises KeyError for an unknown one."""
+        dock = self.docks.get(title)
+        if dock is not None:
+            dock.show()
+            dock.raise_()
+        self.panels[title].setFocus()
+
+    def restore(self, kept: QByteArray) -> bool:
+        """Take a remembered layout. Returns whether it could be used."""
+        return not kept.isEmpty() and self.restoreState(kept, VERSION)
+
+    def kept(self) -> QByteArray:
+        """The layout to remember."""
+        return self.saveState(VERSION)
+
+
+def _head(kind: str, title: str) -> QWidget | None:
+    if kind == "frame":
+        return None
+    head = QWidget()
+    row = QHBoxLayout(head)
+    if kind == "none":
+        row.setContentsMargins(0, 0, 0, 0)
+        head.setFixedHeight(0)
+    else:
+        row.setContentsMargins(13, 9, 13, 2)
+        row.addWidget(label(title.upper(), role="caption"))
+        row.addStretch()
+    return head

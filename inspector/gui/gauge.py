@@ -1,0 +1,129 @@
+"""The pressure gauge: the number and its kind, the tank, the legend, and where the window comes from."""
+
+from typing import ClassVar
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+
+from inspector.gui.legend import Legend
+from inspector.gui.numbers import grouped, percent
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label, tip
+from inspector.gui.tank import Tank
+from inspector.workbench.reading import Reading, reading
+from inspector.workbench.state import State
+
+_KINDS = {
+    "reported": "the provider told this number for this call",
+    "calibrated": "last reported number plus the calibrated estimate of what came since",
+    "estimated": "an estimate: nothing reported yet that this buffer stands on",
+    "unknown": "there is nothing to count",
+}
+
+
+class Gauge(Panel):
+    """Always visible; reads the State through `workbench.reading`."""
+
+    TITLE: ClassVar[str] = "Pressure"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._ratio = label("–", role="title")
+        self._kind = label(role="badge")
+        self._tokens = label(role="quiet")
+        self._window = label(role="quiet")
+        self._warning = label(role="bad")
+        self._estimate = label(role="quiet")
+        self.tank = Tank(desk.theme)
+        self.legend = Legend(desk.theme)
+        for text in (self._tokens, self._window, self._warning, self._estimate):
+            text.setWordWrap(True)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._ratio)
+        head.addWidget(self._kind)
+        head.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(13, 4, 13, 10)
+        column.setSpacing(4)
+        column.addLayout(head)
+        for widget in (self._tokens, self._window, self._warning):
+            column.addWidget(widget)
+        column.addSpacing(6)
+        column.addWidget(self.tank, 1)
+        column.addSpacing(8)
+        column.addWidget(self.legend)
+        column.addSpacing(4)
+        column.addWidget(self._estimate)
+
+    def show_state(self, state: State) -> None:
+        """The reading at the playhead."""
+        now = reading(state)
+        self.tank.show_reading(now)
+        self.legend.show_reading(now)
+        self._ratio.setText(percent(now.ratio) if now and now.ratio is not None else "–")
+        self._show_kind(now)
+        self._tokens.setText(_tokens(now))
+        self._window.setText(_window(now))
+        self._estimate.setText(_estimate(now, state.estimator))
+        warnings = now.window.warnings if now else ()
+        self._warning.setText("\n".join(warnings))
+        self._warning.setVisible(bool(warnings))
+        _hide_if_empty(self._window, self._tokens, self._estimate)
+
+    def _show_kind(self, now: Reading | None) -> None:
+        kind = now.pressure.kind if now else ""
+        self._kind.setText(kind)
+        self._kind.setVisible(bool(kind))
+        self._kind.setToolTip(tip(_KINDS.get(kind, "")))
+        if self._kind.property("kind") != kind:
+            self._kind.setProperty("kind", kind)
+            self._kind.style().polish(self._kind)
+
+    def restyle(self) -> None:
+        """The tank keeps colours."""
+        self.tank.restyle()
+        self.legend.restyle()
+
+
+def _hide_if_empty(*labels: QLabel) -> None:
+    for each in labels:
+        each.setVisible(bool(each.text()))
+
+
+def _tokens(now: Reading | None) -> str:
+    if now is None:
+        return "nothing open"
+    if now.pressure.tokens is None:
+        return "no tokens to count"
+    whole = f" of {grouped(now.window.tokens)}" if now.window.tokens else ""
+    return f"{grouped(now.pressure.tokens)}{whole} tokens"
+
+
+_SOURCES = {
+    "recorded": "window recorded in the file",
+    "inferred": "window inferred from the session",
+    "catalogue": "window from the model catalogue",
+    "user": "window set by you",
+    "unknown": "window unknown: choose one above",
+}
+
+
+def _window(now: Reading | None) -> str:
+    return _SOURCES[now.window.source] if now else ""
+
+
+def _estimate(now: Reading | None, name: str) -> str:
+    if now is None:
+        return ""
+    pressure = now.pressure
+    scale = f" · scale {now.scale:.3f}" if now.scale is not None else ""
+    lines = [f"{name} estimates {grouped(pressure.estimated)}{scale}"]
+    if now.scale is not None:
+        error = ""
+        if pressure.reported:
+            error = f" ({pressure.calibrated / pressure.reported - 1:+.1%})".replace("%", " %")
+        lines.append(f"calibrated {grouped(pressure.calibrated)}{error}")
+    return "\n".join(lines)

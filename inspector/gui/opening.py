@@ -1,0 +1,63 @@
+"""Opening a transcript: off the GUI thread, with progress, cancel, and the first picture before the rest is read."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from inspector.core.errors import InspectorError
+from inspector.core.session import Session
+from inspector.gui.bridge import Bridge, Task
+from inspector.gui.settings import Settings
+from inspector.live.files import open_transcript
+from inspector.workbench.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    done: int
+    total: int
+
+
+class Opener:
+    """One transcript at a time: opening another stops the one on its way."""
+
+    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
+        self._workbench, self._bridge, self._settings = workbench, bridge, settings
+        self._task: Task | None = None
+
+    def open(self, path: str) -> None:
+        """Read the transcript at `path` and show it; an expected failure becomes the State's sentence."""
+        self.cancel()
+        self._workbench.begin(path)
+
+        def job(task: Task) -> Session:
+            return open_transcript(
+                Path(path),
+                progress=lambda done, total: task.report(_Progress(done, total)),
+                first=lambda session: task.report(replace(session, path=session.path or str(Path(path)))),
+                cancelled=task.cancelled,
+            )
+
+        self._task = self._bridge.run(job, self._done, self._failed, self._reported)
+
+    def cancel(self) -> None:
+        """Stop the reading; what was shown of it stays."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self._workbench.stopped()
+
+    def _reported(self, value: _Progress | Session) -> None:
+        match value:
+            case _Progress(done, total):
+                self._workbench.progress(done, total)
+            case Session():
+                self._workbench.open(value, more=True)
+
+    def _done(self, session: Session) -> None:
+        self._task = None
+        self._settings.remember(session.path)
+        self._workbench.open(session)
+
+    def _failed(self, error: InspectorError) -> None:
+        self._task = None
+        self._workbench.failed(str(error))

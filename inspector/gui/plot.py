@@ -1,0 +1,177 @@
+"""The plot of the timeline, by pyqtgraph: pressure above, what was read from and past the cache below.
+
+Pens are one pixel wide and curves are thinned to what can be seen: both keep a plot of 100,000 requests quick.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QColor, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from inspector.core.session import Thread
+from inspector.core.tokens.windows import Window
+from inspector.gui.fonts import ui_font
+from inspector.gui.numbers import grouped
+from inspector.gui.plot_marks import PlotMarks
+from inspector.gui.plot_parts import PlayheadBox, TokenAxis
+from inspector.gui.theme import Theme
+from inspector.workbench.series import Series
+from inspector.workbench.watermarks import watermarks
+
+LOWER = 64
+"""Pixels of the second plot."""
+
+
+class Plot(QWidget):
+    """`moved` carries the request the user pointed at, `hovered` the words about what is under the mouse."""
+
+    moved = Signal(object)
+    hovered = Signal(str)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._series: Series | None = None
+        self._thread: Thread | None = None
+        self._graphics = pg.GraphicsLayoutWidget()
+        self._graphics.ci.layout.setContentsMargins(6, 2, 12, 2)
+        self._graphics.ci.layout.setSpacing(0)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Pressure over all requests")
+        self._axes: list[TokenAxis] = []
+        self.above = self._add_plot(0)
+        self.below = self._add_plot(1)
+        self.below.setMaximumHeight(LOWER)
+        self.below.setXLink(self.above)
+        self._curves = {name: self.above.plot() for name in ("estimated", "reported", "other")}
+        self._curves |= {name: self.below.plot() for name in ("cache_read", "fresh", "output")}
+        for curve in self._curves.values():
+            curve.setDownsampling(auto=True, method="peak")
+            curve.setClipToView(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._graphics)
+        self.marks = PlotMarks(self._graphics, theme, self.above.getViewBox(), self.below.getViewBox())
+        self.above.getViewBox().sigRangeChanged.connect(self.marks.update)
+        self._graphics.scene().sigMouseMoved.connect(self._hover)
+        self.restyle()
+
+    def _add_plot(self, row: int) -> pg.PlotItem:
+        box = PlayheadBox()
+        box.pointed.connect(self._point)
+        axis = TokenAxis("left")
+        plot = self._graphics.addPlot(row=row, col=0, viewBox=box, axisItems={"left": axis})
+        plot.hideButtons()
+        plot.setMenuEnabled(False)
+        plot.hideAxis("bottom")
+        axis.setWidth(46)
+        self._axes.append(axis)
+        return plot
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def show_series(self, series: Series | None, thread: Thread | None) -> None:
+        """Other curves."""
+        self._series, self._thread = series, thread
+        for name, curve in self._curves.items():
+            values = getattr(series, name) if series else ()
+            curve.setData(np.arange(len(values), dtype=float), _floats(values), connect="finite")
+        self.marks.show_marks(series.marks if series else (), self._heights())
+        count = len(thread.requests) if thread else 0
+        self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
+        self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)
+        self._scale()
+
+    def _heights(self) -> tuple[int | None, ...]:
+        if self._series is None:
+            return ()
+        return tuple(
+            reported if reported is not None else other
+            for reported, other in zip(self._series.reported, self._series.other, strict=True)
+        )
+
+    def show_window(self, window: Window | None) -> None:
+        """The window and its watermarks."""
+        tokens = window.tokens if window else None
+        if self.marks.show_lines(tokens, watermarks(tokens)):
+            self._scale()
+
+    def _scale(self) -> None:
+        """Up to the window where the curve comes near it; a curve far below is not flattened to the floor."""
+        heights = [height for height in self._heights() if height is not None]
+        heights += self._series.estimated if self._series else ()
+        top = max(heights, default=1)
+        window = self.marks.window_tokens
+        if window and top > 0.3 * window:
+            top = max(top, window)
+        self.above.setYRange(0, top * 1.1, padding=0)
+        if self._series is not None:
+            read = max((*self._series.cache_read, *self._series.fresh, *self._series.output), default=0)
+            self.below.setYRange(0, max(1, read) * 1.1, padding=0)
+
+    def show_playhead(self, at: int | None) -> None:
+        """Where we stand; None = behind the last request."""
+        self.marks.show_playhead(at)
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def _nearest(self, x: float) -> int | None:
+        count = len(self._thread.requests) if self._thread else 0
+        return max(0, min(round(x), count - 1)) if count else None
+
+    def _point(self, x: float) -> None:
+        nearest = self._nearest(x)
+        if nearest is not None:
+            self.moved.emit(nearest)
+
+    def _hover(self, where: object) -> None:
+        box = self.above.getViewBox()
+        at = self._nearest(box.mapSceneToView(where).x())
+        self.hovered.emit(self._told(at) if at is not None else "")
+
+    def _told(self, at: int) -> str:
+        if self._series is None or self._thread is None:
+            return ""
+        reported, other = self._series.reported[at], self._series.other[at]
+        kind = f"{grouped(reported)} reported" if reported is not None else f"{grouped(other or 0)} not reported"
+        time = self._thread.requests[at].time[11:16]
+        cache = self._series.cache_read[at]
+        return (
+            f"request {at} · {kind}" + (f" · cache {grouped(cache)}" if cache else "") + (f" · {time}" if time else "")
+        )
+
+    # -- looks ---------------------------------------------------------------------------------------------------------
+
+    def restyle(self) -> None:
+        """Pens and grounds from the theme."""
+        c = self._theme.colours
+        self._graphics.setBackground(QColor(c.window))
+        pens = {
+            "reported": pg.mkPen(c.accent, width=1),
+            "other": pg.mkPen(c.accent, width=1, dash=[4, 3]),
+            "estimated": pg.mkPen(c.missing, width=1),
+            "cache_read": pg.mkPen(c.good, width=1),
+            "fresh": pg.mkPen(c.low, width=1),
+            "output": pg.mkPen(c.categories["thinking"], width=1),
+        }
+        for name, curve in self._curves.items():
+            curve.setPen(pens[name])
+        for axis in self._axes:
+            axis.setPen(QPen(QColor(c.window)))
+            axis.setTextPen(QColor(c.quiet))
+            axis.setTickFont(ui_font(8))
+        for plot in (self.above, self.below):
+            plot.showGrid(x=False, y=True, alpha=0.10)
+        self.marks.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The marks lie over the whole plot."""
+        super().resizeEvent(event)
+        self.marks.fit()
+
+
+def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)

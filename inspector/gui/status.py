@@ -1,0 +1,56 @@
+"""The strip at the bottom: what is open, in one line, and the keys that walk through it."""
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
+
+from inspector.core.session import Session
+from inspector.gui.numbers import plural
+from inspector.gui.plain import label
+from inspector.workbench.state import State
+
+
+class StatusStrip(QFrame):
+    """A click on the problems shows them."""
+
+    def __init__(self, show_problems: Callable[[], None]) -> None:
+        super().__init__()
+        self.setObjectName("StatusStrip")
+        self.words = label("Nothing open")
+        self.problems = QPushButton()
+        self.problems.setProperty("role", "flat")
+        self.problems.clicked.connect(show_problems)
+        self.keys = label("← → request    ↑ ↓ message    Ctrl+K commands    F1 keys")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 1, 12, 1)
+        row.addWidget(self.words)
+        row.addWidget(self.problems)
+        row.addStretch()
+        row.addWidget(self.keys)
+        self._session: Session | None = None
+        self.problems.hide()
+
+    def show_state(self, state: State) -> None:
+        """Counts of the whole session."""
+        if state.session is self._session:
+            return
+        session = self._session = state.session
+        self.problems.setVisible(bool(session and session.problems))
+        if session is None:
+            self.words.setText("Nothing open")
+            return
+        self.words.setText(_told(session))
+        self.problems.setText(plural(len(session.problems), "problem"))
+
+
+def _told(session: Session) -> str:
+    main = session.main
+    words = [
+        session.client or session.format,
+        plural(len(main.messages), "message"),
+        plural(len(main.requests), "request"),
+        plural(len(main.compactions), "compaction"),
+    ]
+    if len(session.threads) > 1:
+        words.append(plural(len(session.threads) - 1, "sub-agent"))
+    return " · ".join(words)

@@ -1,0 +1,209 @@
+"""The tank of the gauge: filled by category, with its watermark lines, the reserve hatched."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from inspector.gui.colours import Colours
+from inspector.gui.numbers import grouped, percent
+from inspector.gui.plain import tip
+from inspector.gui.theme import Theme
+from inspector.workbench.reading import Reading
+
+TANK = 92
+"""Width of the tank in pixels; what is right of it belongs to the labels."""
+EDGE = 10
+"""How far a line stands out on the left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One colour in the tank, from `low` to `high` tokens."""
+
+    name: str
+    low: int
+    high: int
+    colour: str
+    hatched: bool = False
+
+
+def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
+    """What fills the tank, from the bottom: what the file lacks, then the categories, then what is unexplained."""
+    found: list[Layer] = []
+    level = 0
+    stack = [("not in this file", reading.missing, colours.missing, False)]
+    stack += [(name, tokens, colours.categories[name], False) for name, tokens in reading.parts]
+    stack += [("beyond the estimate", max(0, reading.gap), colours.missing, True)]
+    for name, tokens, colour, hatched in stack:
+        if tokens:
+            found.append(Layer(name, level, level + tokens, colour, hatched))
+            level += tokens
+    return tuple(found)
+
+
+class Tank(QWidget):
+    """Shows a Reading. Hover tells what is under the mouse."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._reading: Reading | None = None
+        self._layers: tuple[Layer, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self.setMinimumHeight(150)
+
+    def sizeHint(self) -> QSize:
+        """Tall rather than wide."""
+        return QSize(200, 340)
+
+    def show_reading(self, reading: Reading | None) -> None:
+        """Paint this one from now on."""
+        self._reading = reading
+        self._layers = layers(reading, self._theme.colours) if reading else ()
+        self.setAccessibleDescription(_spoken(reading))
+        self.update()
+
+    def restyle(self) -> None:
+        """The colours have changed."""
+        self.show_reading(self._reading)
+
+    def _full(self) -> int:
+        """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
+        assert self._reading is not None
+        high = max([self._reading.pressure.tokens or 0, *(layer.high for layer in self._layers)])
+        window = self._reading.window.tokens
+        return max(window, high) if window else max(1, high * 4 // 3)
+
+    def _body(self) -> QRectF:
+        return QRectF(EDGE - 6, 1, TANK, self.height() - 2)
+
+    def _y(self, tokens: float) -> float:
+        body = self._body()
+        return body.bottom() - body.height() * tokens / self._full()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The tank, its layers, its lines."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours, body = self._theme.colours, self._body()
+        shape = QPainterPath()
+        shape.addRoundedRect(body, 5, 5)
+        painter.fillPath(shape, QColor(colours.faint))
+        if self._reading is None:
+            return
+        painter.save()
+        painter.setClipPath(shape)
+        self._paint_layers(painter, body)
+        self._paint_reserve(painter, body)
+        painter.restore()
+        self._paint_level(painter, body)
+        self._paint_lines(painter, body)
+
+    def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
+        assert self._reading is not None
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        level = self._reading.pressure.tokens
+        for layer in self._layers:
+            rect = QRectF(body.left(), self._y(layer.high), body.width(), self._y(layer.low) - self._y(layer.high))
+            colour = QColor(layer.colour)
+            brush = QBrush(colour, Qt.BrushStyle.BDiagPattern) if layer.hatched else QBrush(colour)
+            painter.fillRect(rect, brush)
+        painter.setPen(QPen(QColor(self._theme.colours.window), 1))
+        for layer in self._layers[1:]:
+            painter.drawLine(QPointF(body.left(), self._y(layer.low)), QPointF(body.right(), self._y(layer.low)))
+        if level is not None and self._layers and self._layers[-1].high > level:  # counted more than was sent
+            over = QColor(self._theme.colours.window)
+            over.setAlphaF(0.55)
+            top = self._y(self._layers[-1].high)
+            painter.fillRect(QRectF(body.left(), top, body.width(), self._y(level) - top), over)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+    def _paint_reserve(self, painter: QPainter, body: QRectF) -> None:
+        assert self._reading is not None
+        window, room = self._reading.window.tokens, self._reading.reserve
+        if window and room:
+            top = self._y(window)
+            hatch = QBrush(QColor(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
+            painter.fillRect(QRectF(body.left(), top, body.width(), self._y(window - room) - top), hatch)
+
+    def _paint_level(self, painter: QPainter, body: QRectF) -> None:
+        """Where the pressure stands: a line with a little flag, as the layers may end elsewhere."""
+        assert self._reading is not None
+        tokens = self._reading.pressure.tokens
+        if tokens is None:
+            return
+        y = self._y(tokens)
+        painter.setPen(QPen(QColor(self._theme.colours.playhead), 1.5))
+        painter.drawLine(QPointF(body.left(), y), QPointF(body.right() + 4, y))
+        flag = QPainterPath(QPointF(body.right() + 2, y))
+        flag.lineTo(body.right() + 8, y - 4)
+        flag.lineTo(body.right() + 8, y + 4)
+        painter.fillPath(flag, QColor(self._theme.colours.playhead))
+
+    def _paint_lines(self, painter: QPainter, body: QRectF) -> None:
+        assert self._reading is not None
+        colours, reading = self._theme.colours, self._reading
+        metrics = painter.fontMetrics()
+        floor = float(self.height())  # labels of lower lines come first; higher ones keep clear of them
+        for line, colour in zip(reading.lines, (colours.low, colours.high), strict=False):
+            y = self._y(line.tokens)
+            painter.setPen(QPen(QColor(colour), 1.5))
+            painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 24, y))
+            baseline = min(y, floor - metrics.height() - 4)
+            floor = baseline - metrics.ascent()
+            self._paint_label(painter, body.right() + 29, baseline, f"{line.label} {' / '.join(line.tiers)}", colour)
+            painter.setPen(QColor(colours.quiet))
+            painter.drawText(
+                QPointF(body.right() + 29, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
+            )
+        if reading.window.tokens and reading.reserve:
+            painter.setPen(QColor(colours.quiet))
+            painter.drawText(
+                QPointF(body.right() + 13, self._y(reading.window.tokens) + metrics.ascent()), "answer reserve"
+            )
+
+    def _paint_label(self, painter: QPainter, x: float, baseline: float, text: str, colour: str) -> None:
+        font = QFont(painter.font())
+        bold = QFont(font)
+        bold.setWeight(QFont.Weight.DemiBold)
+        painter.setFont(bold)
+        painter.setPen(QColor(colour))
+        painter.drawText(QPointF(x, baseline - 1), text)
+        painter.setFont(font)
+
+    def event(self, event: QEvent) -> bool:
+        """Tooltips by place."""
+        if isinstance(event, QHelpEvent) and self._reading is not None:
+            QToolTip.showText(event.globalPos(), tip(self._told(event.pos().y())), self)
+            return True
+        return super().event(event)
+
+    def _told(self, y: float) -> str:
+        assert self._reading is not None
+        window = self._reading.window.tokens
+        for layer in self._layers:
+            if self._y(layer.high) <= y <= self._y(layer.low):
+                share = f", {percent((layer.high - layer.low) / window)} of the window" if window else ""
+                return f"{layer.name}: {grouped(layer.high - layer.low)} tokens{share}"
+        if window and y < self._y(window - self._reading.reserve):
+            return f"{grouped(self._reading.reserve)} tokens that clients usually keep free for the answer"
+        return f"{grouped(window - (self._reading.pressure.tokens or 0))} tokens free" if window else ""
+
+
+def _headroom(reading: Reading, limit: int) -> str:
+    """`2,310 over`, `12,000 to go`; a tier fires above its line, not on it."""
+    tokens = reading.pressure.tokens
+    if tokens is None:
+        return grouped(limit)
+    return f"{grouped(tokens - limit)} over" if tokens > limit else f"{grouped(limit - tokens)} to go"
+
+
+def _spoken(reading: Reading | None) -> str:
+    """The tank for those who cannot see it."""
+    if reading is None:
+        return "nothing open"
+    parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
+    lines = ", ".join(f"{line.label}: {_headroom(reading, line.tokens)}" for line in reading.lines)
+    return f"{parts}. Not in this file {grouped(reading.missing)}. {lines}"

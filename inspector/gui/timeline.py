@@ -1,0 +1,84 @@
+"""The timeline: pressure over all requests. The plot, and pyqtgraph with it, is loaded after the window was painted."""
+
+from typing import Any, ClassVar
+
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from inspector.core.session import Thread
+from inspector.core.tokens.pressure import Pressures
+from inspector.gui.curve_key import CurveKey
+from inspector.gui.numbers import plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.workbench.series import series
+from inspector.workbench.state import State
+
+
+class Timeline(Panel):
+    """Shows the State's thread; a click, a drag and the arrow keys move the playhead."""
+
+    TITLE: ClassVar[str] = "Timeline"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.plot: Any = None
+        self._state: State | None = None
+        self._drawn: tuple[Thread | None, Pressures | None] = (None, None)
+        self._loading = False
+        self._caption = label("PRESSURE", role="caption")
+        self._here = label(role="quiet")
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 6, 13, 0)
+        head.addWidget(self._caption)
+        head.addStretch()
+        head.addWidget(self._here)
+        head.addSpacing(10)
+        self._key = CurveKey(desk.theme)
+        head.addWidget(self._key)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addStretch()
+
+    def show_state(self, state: State) -> None:
+        """Curves where they are others; the playhead always."""
+        self._state = state
+        thread = state.thread
+        count = len(thread.requests) if thread else 0
+        self._caption.setText(f"PRESSURE OVER {plural(count, 'request').upper()}")
+        if self.plot is not None:
+            self._draw(state)
+        elif not self._loading:
+            self._loading = True
+            self.desk.bridge.run(lambda task: _load(), self._plot_loaded)
+
+    def _plot_loaded(self, make: Any) -> None:
+        self.plot = make(self.desk.theme)
+        self.plot.moved.connect(self.desk.workbench.move)
+        self.plot.hovered.connect(self._here.setText)
+        column = self.layout()
+        assert isinstance(column, QVBoxLayout)
+        column.takeAt(1)
+        column.addWidget(self.plot, 1)
+        if self._state is not None:
+            self._draw(self._state)
+
+    def _draw(self, state: State) -> None:
+        if self._drawn[0] is not state.thread or self._drawn[1] is not state.pressures:
+            self._drawn = (state.thread, state.pressures)
+            self.plot.show_series(series(state), state.thread)
+        self.plot.show_window(state.window)
+        self.plot.show_playhead(state.at)
+
+    def restyle(self) -> None:
+        """The plot keeps pens."""
+        self._key.update()
+        if self.plot is not None:
+            self.plot.restyle()
+
+
+def _load() -> Any:
+    from inspector.gui.plot import Plot  # pyqtgraph and numpy: 0.4 s, so only when a plot is wanted
+
+    return Plot

@@ -1,0 +1,53 @@
+"""Bugs: logged with their trace, told once with a button that copies a report; the program goes on."""
+
+import logging
+import platform
+import sys
+import traceback
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from types import TracebackType
+
+from PySide6.QtCore import qVersion
+
+LOG = logging.getLogger("inspector")
+
+
+class Trouble:
+    """`tell(sentence, report)` is called on the GUI thread, once for each different bug."""
+
+    def __init__(self, tell: Callable[[str, str], None]) -> None:
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def install(self) -> None:
+        """Become `sys.excepthook`: exceptions of slots, timers and event handlers come here."""
+        sys.excepthook = self.meet
+
+    def meet(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Log, and tell if it is a new one. A keyboard interrupt ends the program as always."""
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+            return
+        text = "".join(traceback.format_exception(kind, error, trace))
+        LOG.error("unexpected: %s", text)
+        frames = traceback.extract_tb(trace)
+        place = f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}" if frames else kind.__name__
+        if place not in self._told:
+            self._told.add(place)
+            self._tell(f"Something went wrong inside the program ({kind.__name__}). You can go on.", report(text))
+
+
+def report(text: str) -> str:
+    """What a person can paste into a bug report: versions and the trace, nothing of a transcript."""
+    try:
+        own = version("context-inspector")
+    except PackageNotFoundError:
+        own = "from a checkout"
+    lines = (
+        f"Context Inspector {own}",
+        f"Python {platform.python_version()}, Qt {qVersion()}, {platform.platform()}",
+        "",
+        text,
+    )
+    return "\n".join(lines)

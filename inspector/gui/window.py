@@ -1,0 +1,228 @@
+"""The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QIcon,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.gui.ask import ask_file, ask_window
+from inspector.gui.bridge import Bridge
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.command_list import commands, offers
+from inspector.gui.commands import Command, Keys
+from inspector.gui.docks import Docks
+from inspector.gui.key_list import KeyList
+from inspector.gui.notice import Notice
+from inspector.gui.opening import Opener
+from inspector.gui.palette import CommandPalette
+from inspector.gui.panel import Desk
+from inspector.gui.settings import Settings
+from inspector.gui.status import StatusStrip
+from inspector.gui.theme import Theme
+from inspector.gui.top_bar import TopBar
+from inspector.gui.welcome import Welcome, sample_path
+from inspector.resources import resource
+from inspector.workbench.state import State
+from inspector.workbench.workbench import Workbench
+
+
+class Window(QMainWindow):
+    """One window, one workbench. The docks are built when there is something to show in them."""
+
+    def __init__(self, theme: Theme, settings: Settings) -> None:
+        super().__init__()
+        self.theme, self.settings = theme, settings
+        self.bridge = Bridge(self)
+        self.workbench = Workbench(self.bridge.work)
+        self.opener = Opener(self.workbench, self.bridge, settings)
+        self.desk = Desk(
+            self.workbench,
+            self.bridge,
+            theme,
+            settings,
+            self.open_path,
+            self.show_panel,
+            lambda said: self.notice.say(said),
+        )
+        self.docks: Docks | None = None
+        self._build()
+        self.commands: tuple[Command, ...] = commands(self)
+        self._keys = Keys(self, self.commands)
+        self.palette_box = CommandPalette(self, theme, lambda: self.commands, lambda typed: offers(self, typed))
+        theme.changed.connect(self._restyle)
+        self.workbench.subscribe(self.show_state)
+
+    def _build(self) -> None:
+        self.setWindowTitle("Context Inspector")
+        self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
+        self.setAcceptDrops(True)
+        self.setMinimumSize(760, 480)
+        self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
+        self.notice = Notice(self.opener.cancel, self.workbench.dismiss)
+        self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
+        self.status = StatusStrip(lambda: self.show_panel("Problems"))
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.welcome)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (self.top, self.notice):
+            column.addWidget(widget)
+        column.addWidget(self.pages, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(whole)
+        if not self.restoreGeometry(self.settings.data("geometry")):
+            self.resize(self._first_size())
+        self.welcome.refresh()
+
+    # -- State ---------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Everything is shown from here down."""
+        self.top.show_state(state)
+        self.notice.show_state(state)
+        self.status.show_state(state)
+        if state.session is None:
+            self.pages.setCurrentWidget(self.welcome)
+            self.setWindowTitle("Context Inspector")
+            return
+        docks = self._shown_docks()
+        docks.tell(state)
+        self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
+
+    def _shown_docks(self) -> Docks:
+        if self.docks is None:
+            self.docks = Docks(self.desk)
+            self.pages.addWidget(self.docks)
+            self.pages.setCurrentWidget(self.docks)
+            if not self.docks.restore(self.settings.data("docks")):
+                self.docks.first_sizes(self.width(), self.height())
+        self.pages.setCurrentWidget(self.docks)
+        return self.docks
+
+    def _restyle(self) -> None:
+        self.top.update()
+        if self.docks is not None:
+            self.docks.restyle()
+
+    # -- intents -------------------------------------------------------------------------------------------------------
+
+    def open_path(self, path: str) -> None:
+        """Open a transcript."""
+        self.opener.open(path)
+
+    def open_sample(self) -> None:
+        """Open the session that ships with the program."""
+        self.open_path(str(sample_path()))
+
+    def choose_file(self) -> None:
+        """Ask for a transcript and open it."""
+        path = ask_file(self, self.settings)
+        if path:
+            self.open_path(path)
+
+    def choose_window(self) -> None:
+        """Ask how large the window is."""
+        tokens = ask_window(self, self.workbench.state.window)
+        if tokens:
+            self.workbench.set_window(tokens)
+
+    def close_session(self) -> None:
+        """Back to the welcome page."""
+        self.opener.cancel()
+        self.workbench.close()
+        self.welcome.refresh()
+
+    def open_palette(self, text: str = "") -> None:
+        """The palette."""
+        self.palette_box.open(text if isinstance(text, str) else "")
+
+    def search(self, text: str) -> None:
+        """Search the whole session for a text."""
+        self.show_panel("Search")
+        panel = self.docks.panels.get("Search") if self.docks else None
+        if panel is not None:
+            panel.take(text)
+
+    def step_message(self, rows: int) -> None:
+        """Select another message of the buffer."""
+        if self.docks is not None:
+            self._buffer().step(rows)
+
+    def filter_messages(self) -> None:
+        """Type a filter for the buffer list."""
+        if self.docks is not None:
+            self._buffer().focus_filter()
+
+    def _buffer(self) -> BufferPanel:
+        assert self.docks is not None
+        panel = self.docks.panels[BufferPanel.TITLE]
+        assert isinstance(panel, BufferPanel)
+        return panel
+
+    def show_keys(self) -> None:
+        """The list of keys."""
+        KeyList(self, self.commands).exec()
+
+    def _first_size(self) -> QSize:
+        """Most of the screen, no more than suits one window."""
+        room = self.screen().availableGeometry()
+        return QSize(min(1440, room.width()), min(900, room.height()))
+
+    def show_panel(self, title: str) -> None:
+        """Bring a panel to the front, where there are panels."""
+        if self.docks is not None and title in self.docks.panels:
+            self.docks.bring(title)
+
+    def fresh_layout(self) -> None:
+        """The docks as in a new window."""
+        if self.docks is not None:
+            self.docks.restore(self.docks.fresh)
+            self.docks.first_sizes(self.width(), self.height())
+
+    def tell_trouble(self, sentence: str, report: str) -> None:
+        """A bug, once, with a button that copies what helps to mend it."""
+        self.notice.say(sentence, "Copy a report", lambda: QGuiApplication.clipboard().setText(report))
+
+    # -- Qt ------------------------------------------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """A file may be dropped."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+            self.welcome.drag_over(True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """It went elsewhere."""
+        self.welcome.drag_over(False)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """The first file is opened."""
+        self.welcome.drag_over(False)
+        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.open_path(paths[0])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The palette closes; it would stand askew."""
+        super().resizeEvent(event)
+        self.palette_box.hide()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout, stop the jobs."""
+        self.settings.keep_data("geometry", self.saveGeometry())
+        if self.docks is not None:
+            self.settings.keep_data("docks", self.docks.kept())
+        self.bridge.close()
+        super().closeEvent(event)

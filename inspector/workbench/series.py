@@ -1,0 +1,65 @@
+"""What the timeline draws: one number a request, None where there is none."""
+
+from dataclasses import dataclass
+
+from inspector.core.tokens.pressure import compaction_sizes
+from inspector.workbench.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A recorded compaction, in front of request `at`."""
+
+    at: int
+    label: str
+    large: bool
+    """A summary of the history, not a clean-up of single messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """All of a thread, one value a request."""
+
+    reported: tuple[int | None, ...]
+    other: tuple[int | None, ...]
+    """Pressure where nothing was reported: calibrated or estimated."""
+    estimated: tuple[int, ...]
+    cache_read: tuple[int, ...]
+    fresh: tuple[int, ...]
+    """Tokens read anew: cache writes and uncached input."""
+    output: tuple[int, ...]
+    marks: tuple[Mark, ...]
+
+
+def series(state: State) -> Series | None:
+    """The curves of the chosen thread; None while nothing is open. O(requests)."""
+    thread, pressures = state.thread, state.pressures
+    if thread is None or pressures is None:
+        return None
+    usages = [request.usage for request in thread.requests]
+    return Series(
+        reported=tuple(one.reported for one in pressures),
+        other=tuple(one.tokens if one.reported is None else None for one in pressures),
+        estimated=tuple(one.estimated for one in pressures),
+        cache_read=tuple(usage.cache_read if usage else 0 for usage in usages),
+        fresh=tuple(usage.cache_write + usage.input if usage else 0 for usage in usages),
+        output=tuple(usage.output if usage else 0 for usage in usages),
+        marks=_marks(state),
+    )
+
+
+def _marks(state: State) -> tuple[Mark, ...]:
+    thread = state.thread
+    if thread is None:
+        return ()
+    marks = []
+    for compaction in thread.compactions:
+        before, after = compaction_sizes(thread, compaction)
+        sizes = f" {before:,} → {after:,}" if before is not None and after is not None else ""
+        what = (
+            f"{compaction.trigger} compaction"
+            if compaction.kind == "summary"
+            else compaction.trigger or compaction.kind
+        )
+        marks.append(Mark(compaction.before_request, f"{what.strip()}{sizes}", compaction.kind == "summary"))
+    return tuple(marks)
