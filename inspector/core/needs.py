@@ -24,6 +24,8 @@ class Summarize:
     messages: tuple[Message, ...] = ()
     max_tokens: int | None = None
     timeout_s: float | None = None
+    source: tuple[Message, ...] = ()
+    """The messages that `text` was made from: never sent, but an extractive summariser can do more with them."""
     purpose: str = "summary"
     """What it is for, in a word or two: summary, history, turn prefix, verification."""
 

@@ -54,7 +54,11 @@ def remember(buffer: Buffer, settings: Settings, running: Running, moment: Momen
 def _generated(removed: Sequence[Message], settings: Settings) -> Conversation[str]:
     try:
         answer: Answer = yield Summarize(
-            MEMORY_INSTRUCTIONS, digest(removed), timeout_s=settings.compact_llm_timeout, purpose="session memory"
+            MEMORY_INSTRUCTIONS,
+            digest(removed),
+            timeout_s=settings.compact_llm_timeout,
+            source=tuple(removed),
+            purpose="session memory",
         )
     except Failure:
         return ""

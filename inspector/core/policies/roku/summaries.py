@@ -79,7 +79,11 @@ def local(removed: Sequence[Message], settings: Settings) -> Conversation[Attemp
         text = digest(work, settings.safe)
         try:
             answer: Answer = yield Summarize(
-                INSTRUCTIONS, text, max_tokens=SUMMARY_TOKENS, timeout_s=settings.compact_llm_timeout
+                INSTRUCTIONS,
+                text,
+                max_tokens=SUMMARY_TOKENS,
+                timeout_s=settings.compact_llm_timeout,
+                source=tuple(work),
             )
         except ContextWindowExceeded as failure:
             elapsed += failure.elapsed_ms

@@ -1,0 +1,124 @@
+"""A summariser that needs no model: it extracts, it never writes. Deterministic; its text says what it is.
+
+Goal: the user's own sentences. Accomplished: files changed, commands run and how they ended. Key Decisions: sentences
+that announce a choice, and errors. Relevant Files: the paths of tool calls, those that were changed first.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from inspector.core.facts import facts
+from inspector.core.message import Message, Text, ToolCall
+from inspector.core.needs import Summarize
+
+LABEL = "(offline summary: extracted from the messages, not written by a model)"
+LONGEST_LINE = 200
+GOALS, ACTIONS, DECISIONS, ERRORS, FILES = 6, 10, 8, 6, 20
+
+_DECISION = re.compile(
+    r"(?i)\b(?:decid|instead of|rather than|because|the (?:cause|problem|bug|fix|reason) is"
+    r"|i(?:'ll| will) (?:use|keep|not)|we (?:should|need|must)|root cause|turns out|chose|prefer)"
+    r"|决定|原因|因为|改用|而不是|问题在于"
+)
+_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
+_WRITES = ("edit", "write", "patch", "create", "replace", "multiedit", "notebookedit")
+_PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file")
+_COMMAND_KEYS = ("command", "cmd", "script")
+
+
+@dataclass
+class _Found:
+    goals: dict[str, None] = field(default_factory=dict)
+    actions: dict[str, None] = field(default_factory=dict)
+    decisions: dict[str, None] = field(default_factory=dict)
+    errors: dict[str, None] = field(default_factory=dict)
+    written: dict[str, None] = field(default_factory=dict)
+    seen: dict[str, None] = field(default_factory=dict)
+
+
+def summarise(need: Summarize) -> str:
+    """The answer to any summary need: four sections under their headers, from text alone where there is no more."""
+    messages = need.source or need.messages
+    found = _collect(messages) if messages else _from_text(need.text)
+    files = [*(f"{path} (changed)" for path in found.written), *(p for p in found.seen if p not in found.written)]
+    sections = (
+        ("Goal", _first_and_last(list(found.goals), GOALS), "not stated by the user"),
+        ("Accomplished", list(found.actions)[-ACTIONS:], "no tool was used"),
+        ("Key Decisions", [*list(found.decisions)[-DECISIONS:], *list(found.errors)[-ERRORS:]], "none stated"),
+        ("Relevant Files", files[:FILES], "none named"),
+    )
+    return "\n".join([LABEL, *(_section(*section) for section in sections)])
+
+
+def _section(title: str, lines: Sequence[str], nothing: str) -> str:
+    if not lines:
+        return f"{title}: {nothing}"
+    return "\n".join([f"{title}:", *(f"- {_short(line)}" for line in lines)])
+
+
+def _first_and_last(lines: list[str], limit: int) -> list[str]:
+    """What the user wanted first stays, then what they said last."""
+    return lines if len(lines) <= limit else [*lines[: limit // 2], *lines[-(limit - limit // 2) :]]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
+
+
+def _collect(messages: Iterable[Message]) -> _Found:
+    found, names = _Found(), dict[str, str]()
+    for message in messages:
+        for fact in facts(message):
+            if fact.kind == "instruction":
+                found.goals[fact.text] = None
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                names[part.id] = _action(part)
+                _files(part, found)
+            elif isinstance(part, Text) and message.role == "assistant":
+                found.decisions.update(dict.fromkeys(_decisions(part.text)))
+        result = message.result
+        if result is not None:
+            state = "error" if result.is_error else "ok"
+            found.actions[f"{names.get(result.call_id, 'tool')}: {state}"] = None
+            if result.is_error:
+                found.errors[f"error: {_short(result.content)}"] = None
+    return found
+
+
+def _from_text(text: str) -> _Found:
+    found = _Found()
+    found.goals.update(dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: ")))
+    found.decisions.update(dict.fromkeys(_decisions(text)))
+    for fact in facts(Message("", "assistant", (Text(text),))):
+        if fact.kind == "path":
+            found.seen[fact.text] = None
+        elif fact.kind == "error":
+            found.errors[fact.text] = None
+    tools = [line.split("tool_use: ", 1)[1] for line in text.splitlines() if "→ tool_use: " in line]
+    found.actions.update((f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools))
+    return found
+
+
+def _decisions(text: str) -> list[str]:
+    return [one.strip() for one in _SENTENCE_END.split(text) if one and _DECISION.search(one)]
+
+
+def _action(call: ToolCall) -> str:
+    for key in (*_COMMAND_KEYS, *_PATH_KEYS):
+        value = call.arguments.get(key) if isinstance(call.arguments, dict) else None
+        if isinstance(value, str) and value:
+            return f"{call.name} {_short(value)}"
+    return call.name
+
+
+def _files(call: ToolCall, found: _Found) -> None:
+    if not isinstance(call.arguments, dict):
+        return
+    place = found.written if any(word in call.name.lower() for word in _WRITES) else found.seen
+    for key in _PATH_KEYS:
+        value = call.arguments.get(key)
+        if isinstance(value, str) and value:
+            place[value] = None
