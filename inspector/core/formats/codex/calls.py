@@ -7,15 +7,14 @@ A rollout does not say which items are one response. It holds items in list orde
 - in between, results came after the count of the call that asked for them. They are not part of the response.
 
 All three are read by one rule: a count closes the response that is open, or, where none is open, opens one.
-
-Reasoning goes back to the model only until the user writes again; then the provider leaves it out of the buffer.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.message import Message, Thinking
+from inspector.core.buffer import NOT_IN_FILE, Prompt, View
+from inspector.core.formats.codex.standing import Standing, with_reasoning
+from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
 from inspector.core.usage import Usage
@@ -41,10 +40,7 @@ class Calls:
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
-        self._settled = Stretch()
-        """What stood before the user last wrote, without its reasoning."""
-        self._stretch = Stretch(self._settled.view())
-        self._thought = False
+        self._standing = Standing()
         self._open: Request | None = None
         self._said: list[Message] = []
         self._results: list[Message] = []
@@ -53,8 +49,6 @@ class Calls:
     def client(self, message: Message) -> None:
         """A message that the client or the user wrote: no response goes on behind one."""
         self.turn()
-        if message.role == "user" and self._thought:
-            self._forget_reasoning()
         self._put(message)
 
     def model(self, message: Message) -> None:
@@ -75,18 +69,25 @@ class Calls:
         """What the provider reported for one call."""
         if self.setting.inherited:
             self.turn()
-        elif self._open is not None and self._open.usage is None:
-            self._open = replace(self._open, usage=usage, window=self.setting.window)
-            self.turn()
-        else:
+            return
+        if self._open is None or self._open.usage is not None:
             self.turn()
             self._settle_compaction()
+            self._standing.report(usage)
             self._open = replace(self._request(line, time), usage=usage)
+            return
+        self._standing.report(usage)
+        self._open = replace(self._open, view=self._standing.view(), usage=usage, window=self.setting.window)
+        self.turn()
 
     def turn(self, finish: str = "") -> None:
         """The response that was open, if any, is over."""
-        for message in self._unsettled():
-            self._put(message)
+        for n, message in enumerate(self._unsettled()):
+            self._messages.append(message)
+            if n:
+                self._standing.put(message)
+            else:
+                self._standing.respond(message)
         self._said, self._results = [], []
         if self._open is not None:
             self._requests.append(replace(self._open, finish=finish) if finish else self._open)
@@ -100,10 +101,9 @@ class Calls:
         """The whole buffer is replaced. A count right before, without a response, was that of the compaction itself."""
         self.settle_before_compaction()
         self._settle_compaction()
-        known = {id(message) for message in self._stretch.view()}
+        known = {id(message) for message in self._standing.view()}
         self._messages.extend(message for message in messages if id(message) not in known)
-        self._settled = Stretch(own=messages)
-        self._stretch, self._thought = Stretch(self._settled.view()), False
+        self._standing = Standing(messages)
         self._compaction = replace(compaction, before_request=len(self._requests))
 
     def settle_before_compaction(self) -> None:
@@ -120,8 +120,7 @@ class Calls:
 
     def buffer(self) -> View:
         """What the next call would send. O(messages not settled yet)."""
-        unsettled = self._unsettled()
-        return Stretch(self._stretch.view(), unsettled).view() if unsettled else self._stretch.view()
+        return self._standing.view(self._unsettled())
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -139,7 +138,7 @@ class Calls:
         return Prefix(self._compactions, then=(self._compaction,) if self._compaction else ())
 
     def _request(self, line: int, time: str) -> Request:
-        setting, view = self.setting, self._stretch.view()
+        setting, view = self.setting, self._standing.view()
         return Request(
             len(self._requests), view, setting.prompt, None, setting.model, time, line=line, window=setting.window
         )
@@ -148,42 +147,14 @@ class Calls:
         """The response so far as one message, then the results."""
         if not self._said:
             return ()
-        said = join(self._said)
-        usage = self._open.usage if self._open else None
-        return (_with_reasoning(said, usage.reasoning) if usage else said, *self._results)
-
-    def _forget_reasoning(self) -> None:
-        """Moves the turn, without its reasoning, to what is settled. O(messages of the turn)."""
-        for message in self._stretch.own:
-            left = without_reasoning(message)
-            if left is not None:
-                self._settled.append(left)
-        self._stretch, self._thought = Stretch(self._settled.view()), False
+        said, usage = join(self._said), self._open.usage if self._open else None
+        return (with_reasoning(said, usage.reasoning) if usage else said, *self._results)
 
     def _put(self, message: Message) -> None:
         self._messages.append(message)
-        self._stretch.append(message)
-        self._thought = self._thought or any(isinstance(part, Thinking) for part in message.parts)
+        self._standing.put(message)
 
     def _settle_compaction(self) -> None:
         if self._compaction is not None:
             self._compactions.append(self._compaction)
             self._compaction = None
-
-
-def _with_reasoning(message: Message, tokens: int) -> Message:
-    """With the reported tokens on the reasoning: all on the first of several items, as they are reported in one sum."""
-    parts, left = [], tokens
-    for part in message.parts:
-        if isinstance(part, Thinking):
-            part, left = replace(part, tokens=left), 0
-        parts.append(part)
-    return replace(message, parts=tuple(parts))
-
-
-def without_reasoning(message: Message) -> Message | None:
-    """The same message as the provider sees it in a later turn; None where nothing is left of it."""
-    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
-    if len(parts) == len(message.parts):
-        return message
-    return replace(message, parts=parts) if parts else None

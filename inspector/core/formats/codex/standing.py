@@ -1,0 +1,113 @@
+"""The buffer as it stands now, and the reasoning in it.
+
+Reasoning goes back to the model until the user writes again; then the provider leaves it out. When exactly, the file
+does not say: at once as a rule, later where a message was typed into a running turn over an open connection. But the
+reported counts tell: a prompt that is smaller than the one before plus all that came since has lost the reasoning,
+one that was read from the cache to the end of the one before has not.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from inspector.core.buffer import Stretch, View
+from inspector.core.message import Message, Text, Thinking, ToolResult
+from inspector.core.usage import Usage
+
+CACHE_BLOCK = 512
+"""Tokens that a provider's cache is counted in: so much may be missing at the end."""
+
+
+class Standing:
+    """Takes messages in order. Views taken before stay as they are. Every message is copied twice at most."""
+
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self._settled = Stretch(own=messages)
+        """What has lost its reasoning for good, or never had any."""
+        self._stretch = Stretch(self._settled.view())
+        self._old = 0
+        """So many messages of the stretch stand before the user's last one."""
+        self._since = 0
+        """So many stood there when the last response was complete."""
+        self._reported: Usage | None = None
+
+    def view(self, more: Sequence[Message] = ()) -> View:
+        """What stands now, with `more` behind it. O(more)."""
+        return Stretch(self._stretch.view(), more).view() if more else self._stretch.view()
+
+    def put(self, message: Message) -> None:
+        """A message of the user, the client or a tool."""
+        if message.role == "user":
+            self._old = len(self._stretch.own)
+        self._stretch.append(message)
+
+    def respond(self, message: Message) -> None:
+        """A complete response."""
+        self._stretch.append(message)
+        self._since = len(self._stretch.own)
+
+    def report(self, usage: Usage) -> None:
+        """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it."""
+        own = self._stretch.own
+        if self._old:
+            kept = sum(_reasoning(message) for message in own[: self._old])
+            if kept and self._was_left_out(usage, kept):
+                self._leave_out()
+        self._reported = usage
+
+    def _was_left_out(self, usage: Usage, kept: int) -> bool:
+        """Nearer to the prompt without the reasoning than to that with it? Without an earlier count: yes."""
+        before = self._reported
+        if before is None:
+            return True
+        if usage.cache_read > before.prompt - CACHE_BLOCK and any(
+            map(_reasoning, self._stretch.own[: self._since - 1])
+        ):
+            return False  # the earlier prompt was read from the cache as it was, its reasoning included
+        new = sum(_size(message) for message in self._stretch.own[self._since :]) // 4
+        return usage.prompt < before.prompt + before.output + new - kept // 2
+
+    def _leave_out(self) -> None:
+        own, old = self._stretch.own, self._old
+        for message in filter(None, map(without_reasoning, own[:old])):
+            self._settled.append(message)
+        self._stretch = Stretch(self._settled.view(), own[old:])
+        self._since, self._old = max(0, self._since - old), 0
+
+
+def with_reasoning(message: Message, tokens: int) -> Message:
+    """With the reported tokens on the reasoning: all on the first of several items, as they are reported in one sum."""
+    parts, left = [], tokens
+    for part in message.parts:
+        if isinstance(part, Thinking):
+            part, left = replace(part, tokens=left), 0
+        parts.append(part)
+    return replace(message, parts=tuple(parts))
+
+
+def without_reasoning(message: Message) -> Message | None:
+    """The same message as the provider shows it to the model in a later turn; None where nothing is left of it."""
+    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
+    if len(parts) == len(message.parts):
+        return message
+    return replace(message, parts=parts) if parts else None
+
+
+def _reasoning(message: Message) -> int:
+    return sum(1 if part.tokens is None else part.tokens for part in message.parts if isinstance(part, Thinking))
+
+
+def _size(message: Message) -> int:
+    """Bytes of the text, as far as needed to tell a lost turn's reasoning from the noise."""
+    return sum(map(_bytes, _texts(message)))
+
+
+def _texts(message: Message) -> Iterable[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield part.text
+        elif isinstance(part, ToolResult):
+            yield part.content
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", errors="replace"))
