@@ -1,8 +1,8 @@
 """`make bench`: runs every `tests/bench/bench_*.py`, each in a process of its own, and says on which machine.
 
-A measurement has a `main()` that returns rows of (what, figure, unit). Where `what` holds "asked: at least N" or "asked:
-at most N", the row is judged. Figures are ratios within one run wherever that is possible; machines differ. Arguments
-choose measurements by a part of their name.
+A measurement has a `main()` that returns rows of (what, figure, unit). Where `what` holds "asked: at least N" or
+"asked: at most N", the row is judged. Figures are ratios within one run wherever that is possible; machines differ.
+Arguments choose measurements by a part of their name.
 """
 
 import os
