@@ -169,7 +169,8 @@ class CalibrationPanel(Panel):
         self.plots.moved.connect(self.desk.workbench.move)
         self.plots.hovered.connect(lambda text: self._say(text))
         self._split.addWidget(self.plots)
-        self._split.setSizes([self.width() * 38 // 100, self.width() * 62 // 100])
+        self._split.setStretchFactor(1, 1)
+        self._split.setSizes([self.fontMetrics().horizontalAdvance("0") * 68, self.width()])
         self.plots.show_fit(self._fits.get(self._plotted))
         self.plots.show_playhead(self._state.at)
 

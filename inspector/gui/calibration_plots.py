@@ -9,18 +9,20 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Fit, Sample
 from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped, percent
+from inspector.gui.plain import label
 from inspector.gui.plot_parts import PlayheadBox, TokenAxis
 from inspector.gui.theme import Theme
 
 MOST_POINTS = 4_000
 """Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
 BANDS = (0.2, 0.3)
+TITLES = ("reported over estimated, ±20 %, ±30 %", "learned scale, by request", "error of the prediction")
 
 
 class _Lines(NamedTuple):
@@ -46,9 +48,9 @@ class CalibrationPlots(QWidget):
         self._graphics = pg.GraphicsLayoutWidget()
         self._graphics.ci.layout.setContentsMargins(4, 2, 10, 4)
         self._graphics.ci.layout.setHorizontalSpacing(10)
-        self.scatter = self._add(0, "reported (up) against estimated (right)", TokenAxis("left"), TokenAxis("bottom"))
-        self.scale = self._add(1, "scale after each request", pg.AxisItem("left"), pg.AxisItem("bottom"))
-        self.errors = self._add(2, "error of the calibrated estimate", _PercentAxis("left"), pg.AxisItem("bottom"))
+        self.scatter = self._add(0, TokenAxis("left"), TokenAxis("bottom"))
+        self.scale = self._add(1, pg.AxisItem("left"), pg.AxisItem("bottom"))
+        self.errors = self._add(2, _PercentAxis("left"), pg.AxisItem("bottom"))
         self._add_lines()
         self._points = pg.ScatterPlotItem(size=5, pxMode=True)
         self._points.sigClicked.connect(self._point_clicked)
@@ -58,19 +60,26 @@ class CalibrationPlots(QWidget):
         self.errors.addItem(self._error_points)
         self._here = pg.ScatterPlotItem(size=11, pxMode=True)
         self.scatter.addItem(self._here)
+        titles = QHBoxLayout()
+        titles.setContentsMargins(48, 6, 8, 0)
+        for title in TITLES:
+            titles.addWidget(label(title, role="quiet"), 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._graphics)
+        column.setSpacing(0)
+        column.addLayout(titles)
+        column.addWidget(self._graphics, 1)
         self.setAccessibleName("Estimated against reported tokens, learned scale, error per request")
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.restyle()
 
-    def _add(self, column: int, title: str, left: Any, bottom: Any) -> Any:
+    def _add(self, column: int, left: Any, bottom: Any) -> Any:
         box = PlayheadBox()
         plot = self._graphics.addPlot(row=0, col=column, viewBox=box, axisItems={"left": left, "bottom": bottom})
         plot.hideButtons()
         plot.setMenuEnabled(False)
-        plot.setTitle(title, size="8pt")
+        plot.setMinimumWidth(0)
+        self._graphics.ci.layout.setColumnStretchFactor(column, 1)
         left.setWidth(44)
         self._axes += (left, bottom)
         if column:
@@ -176,7 +185,7 @@ class CalibrationPlots(QWidget):
         c = self._theme.colours
         self._graphics.setBackground(QColor(c.window))
         pens = {
-            "band": QPen(QColor(c.line), 0),
+            "band": QPen(QColor(c.missing), 0, Qt.PenStyle.DotLine),
             "exact": QPen(QColor(c.missing), 0),
             "fitted": QPen(QColor(c.good), 0, Qt.PenStyle.DashLine),
             "clamp": QPen(QColor(c.high), 0, Qt.PenStyle.DashLine),
@@ -196,8 +205,6 @@ class CalibrationPlots(QWidget):
             axis.setPen(QPen(QColor(c.line)))
             axis.setTextPen(QColor(c.quiet))
             axis.setTickFont(ui_font(8))
-        for plot in (self.scatter, self.scale, self.errors):
-            plot.titleLabel.setText(plot.titleLabel.text, color=c.quiet, size="8pt")
 
 
 class _PercentAxis(pg.AxisItem):  # type: ignore[misc]

@@ -35,6 +35,7 @@ class MessageHeader(QWidget):
         self.together = _flat("")
         self.together.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         first, second = QHBoxLayout(), QHBoxLayout()
+        first.setSpacing(8)
         for word in (self._number, self._role, self._badges):
             first.addWidget(word)
         first.addStretch(1)
@@ -43,7 +44,7 @@ class MessageHeader(QWidget):
             second.addWidget(widget)
         second.addStretch(1)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 4)
+        column.setContentsMargins(13, 6, 8, 2)
         column.setSpacing(2)
         column.addLayout(first)
         column.addWidget(self._where)

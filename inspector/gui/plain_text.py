@@ -70,6 +70,7 @@ class PlainText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
+        self.setViewportMargins(9, 0, 4, 0)
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance("0"))
         self.verticalScrollBar().valueChanged.connect(self._colour)
 

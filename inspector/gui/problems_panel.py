@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
 from inspector.core.session import Problem, Session
+from inspector.gui.jump import jump
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -73,9 +74,7 @@ class ProblemsPanel(Panel):
         for thread in self._session.threads:
             for message in thread.messages:
                 if message.line == problem.line:
-                    if thread.id != self.desk.workbench.state.thread_id:
-                        self.desk.workbench.choose_thread(thread.id)
-                    self.desk.workbench.select(message.id)
+                    jump(self.desk.workbench, thread.id, None, message.id, stay=True)
                     return
 
 

@@ -83,6 +83,7 @@ class Rows(QTableView, Generic[T]):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setStyleSheet("QTableView::item { padding: 0 7px; } QHeaderView::section { padding: 4px 7px; }")
         self._size_columns(columns)
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
         self.doubleClicked.connect(lambda index: self.opened.emit(index.row()))
