@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens import tokenizer
-from inspector.core.tokens.counted import CALL_FRAMING, MESSAGE_FRAMING, Tiktoken
+from inspector.core.tokens.counted import CALL_FRAMING, MESSAGE_FRAMING, RESULT_FRAMING, Tiktoken
 from inspector.core.tokens.tokenizer import (
     PIECE,
     VOCABULARIES,
@@ -109,11 +109,15 @@ def test_weight_of_a_message_is_everything_the_model_sees() -> None:
         "assistant",
         (
             Text("hello world"),
-            Thinking("hello world", "sig"),
+            Thinking("hello world"),
+            Thinking("hello world", "c" * 160),
+            Thinking("hello world", "c" * 160, 7),
             ToolCall("id", "ls", "hello world"),
             ToolResult("id", "hello world"),
             Image("image/png", png),
             Opaque("compaction", {}, 400),
         ),
     )
-    assert by.weigh(message) == MESSAGE_FRAMING + 2 + 2 + (CALL_FRAMING + 1 + 2) + 2 + 800 + 100
+    assert by.weigh(message) == (
+        MESSAGE_FRAMING + 2 + (2 + 30 + 7) + (CALL_FRAMING + 1 + 2) + (RESULT_FRAMING + 2) + 800 + 100
+    )
