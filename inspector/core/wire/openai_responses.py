@@ -4,7 +4,7 @@ One item is one message; the assistant items that follow one another (reasoning,
 `read_items` joins them into one message. An item that is not understood is kept unchanged as Opaque.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Tex
 from inspector.core.usage import Usage
 from inspector.core.wire.openai_responses_write import write_body
 
-__all__ = ["join", "read_item", "read_items", "read_prompt", "read_usage", "write_body"]
+__all__ = ["is_compaction", "join", "read_item", "read_items", "read_parts", "read_prompt", "read_usage", "write_body"]
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
 _BY_CLIENT = ("compaction_trigger", "mcp_approval_response", "computer_call_output", "program_output")
@@ -27,9 +27,9 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
     """
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
-    if isinstance(items, Mapping):
+    if isinstance(items, dict):
         items = [items]
-    if not isinstance(items, Sequence):
+    if not isinstance(items, list | tuple):
         return ()
     return tuple(_joined(read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items)))
 
@@ -57,46 +57,64 @@ def join(messages: Sequence[Message]) -> Message:
 
 def read_item(item: Any, *, id: str, line: int = 0, time: str = "") -> Message:  # noqa: A002
     """The message of one item. A compaction item is a message of its own with `summary` set."""
-    role, parts = _role_and_parts(item)
-    summary = isinstance(parts[0], Opaque) and parts[0].kind in _COMPACTIONS if parts else False
-    return Message(id, role, parts, summary=summary, line=line, time=time)
+    role, parts = read_parts(item)
+    return Message(id, role, parts, "", is_compaction(parts), "", line, time)
+
+
+def is_compaction(parts: Sequence[Part]) -> bool:
+    """Are these the parts of a compaction: all that went before, for the provider's eyes only?"""
+    first = parts[0] if parts else None
+    return type(first) is Opaque and first.kind in _COMPACTIONS
 
 
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 
 
-def _role_and_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
-    if not isinstance(item, Mapping):
+def read_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
+    """Who wrote an item, and what it holds. Never raises."""
+    if not isinstance(item, dict):
         return "user", (Opaque("", item, _size(item)),)
     kind = item.get("type", "message" if "role" in item else "")
-    match kind:
-        case "message":
-            return _ROLES.get(_str(item.get("role")), "user"), _content(item.get("content"))
-        case "reasoning":
-            return "assistant", (_thinking(item),)
-        case "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call":
-            call = _call(kind, item)
-            return "assistant", (call or _opaque(kind, item),)
-        case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output":
-            return "tool", _result(kind, item)
-        case _:
-            role: Role = "user" if kind in _BY_CLIENT else "assistant"
-            return role, (_opaque(_str(kind), item),)
+    read = _KINDS.get(kind) if isinstance(kind, str) else None
+    if read is not None:
+        return read(item)
+    role = _ROLES.get(_str(item.get("role")), "user") if "role" in item or kind in _BY_CLIENT else "assistant"
+    if kind == "agent_message":  # from another agent of the same session
+        return "user", _content(item.get("content"))
+    return role, (_opaque(_str(kind), item),)
 
 
-def _call(kind: str, item: Mapping[str, Any]) -> ToolCall | None:
-    """None where the provider ran the tool itself, so that no answer follows."""
-    call_id = _str(item.get("call_id")) or _str(item.get("id"))
-    match kind:
-        case "function_call":
-            return ToolCall(call_id, _str(item.get("name")), read_arguments(item.get("arguments")))
-        case "custom_tool_call":
-            return ToolCall(call_id, _str(item.get("name")), _str(item.get("input")))
-        case "local_shell_call":
-            return ToolCall(call_id, "local_shell", item.get("action"))
+def _message(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    return _ROLES.get(_str(item.get("role")), "user"), _content(item.get("content"))
+
+
+def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
+    texts = [part.text for key in ("summary", "content") for part in _content(item.get(key)) if isinstance(part, Text)]
+    return "assistant", (Thinking("\n\n".join(texts), _str(item.get("encrypted_content"))),)
+
+
+def _function_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    return "assistant", (ToolCall(_call_id(item), _str(item.get("name")), read_arguments(item.get("arguments"))),)
+
+
+def _custom_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    return "assistant", (ToolCall(_call_id(item), _str(item.get("name")), _str(item.get("input"))),)
+
+
+def _shell_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    return "assistant", (ToolCall(_call_id(item), "local_shell", item.get("action")),)
+
+
+def _search_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    """Opaque where the provider searched itself, so that no answer follows."""
     if item.get("execution") == "server" or not _str(item.get("call_id")):
-        return None
-    return ToolCall(call_id, "tool_search", read_arguments(item.get("arguments")))
+        return "assistant", (_opaque("tool_search_call", item),)
+    return "assistant", (ToolCall(_call_id(item), "tool_search", read_arguments(item.get("arguments"))),)
+
+
+def _call_id(item: Mapping[str, Any]) -> str:
+    return _str(item.get("call_id")) or _str(item.get("id"))
 
 
 def read_arguments(arguments: Any) -> Json:
@@ -112,51 +130,60 @@ def read_arguments(arguments: Any) -> Json:
     return value
 
 
-def _result(kind: str, item: Mapping[str, Any]) -> tuple[Part, ...]:
-    call_id = _str(item.get("call_id")) or _str(item.get("id"))
-    if kind == "tool_search_output":
-        return (ToolResult(call_id, dumps(item.get("tools", []))),)
-    output, failed = item.get("output"), False
-    if isinstance(output, Mapping):  # early Codex: {content, success}
+def _search_result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    return "tool", (ToolResult(_call_id(item), dumps(item.get("tools", []))),)
+
+
+def _result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    call_id, output, failed = _call_id(item), item.get("output"), False
+    if isinstance(output, dict):  # early Codex: {content, success}
         failed = output.get("success") is False
         output = output["content"] if isinstance(output.get("content"), str | list) else dumps(output)
     if isinstance(output, str):
-        return (ToolResult(call_id, output, failed),)
+        return "tool", (ToolResult(call_id, output, failed),)
     parts = _content(output)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return (ToolResult(call_id, text, failed), *(part for part in parts if not isinstance(part, Text)))
+    return "tool", (ToolResult(call_id, text, failed), *(part for part in parts if not isinstance(part, Text)))
 
 
-def _thinking(item: Mapping[str, Any]) -> Thinking:
-    """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
-    texts = [part.text for key in ("summary", "content") for part in _content(item.get(key)) if isinstance(part, Text)]
-    return Thinking("\n\n".join(texts), _str(item.get("encrypted_content")))
+_KINDS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Role, tuple[Part, ...]]]] = {
+    "message": _message,
+    "reasoning": _reasoning,
+    "function_call": _function_call,
+    "custom_tool_call": _custom_call,
+    "local_shell_call": _shell_call,
+    "tool_search_call": _search_call,
+    "function_call_output": _result,
+    "custom_tool_call_output": _result,
+    "local_shell_call_output": _result,
+    "tool_search_output": _search_result,
+}
 
 
 def _content(content: Any) -> tuple[Part, ...]:
+    if isinstance(content, list):
+        return tuple([_part(part) for part in content])
     if isinstance(content, str):
         return (Text(content),)
-    if isinstance(content, Mapping):
-        content = [content]
-    if not isinstance(content, Sequence):
-        return ()
-    return tuple(_part(part) for part in content)
+    return (_part(content),) if isinstance(content, dict) else ()
 
 
 def _part(part: Any) -> Part:
-    match part:
-        case str():
-            return Text(part)
-        case {"type": "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text", "text": str(text)}:
-            return Text(text)
-        case {"type": "refusal", "refusal": str(text)}:
-            return Text(text)
-        case {"type": "input_image", "image_url": str(url)}:
-            return read_image(url)
-        case Mapping():
-            return _opaque(_str(part.get("type")), part)
-        case _:
-            return Opaque("", part, _size(part))
+    if isinstance(part, str):
+        return Text(part)
+    if not isinstance(part, dict):
+        return Opaque("", part, _size(part))
+    kind = part.get("type")
+    if kind in _TEXTS and isinstance(text := part.get("text"), str):
+        return Text(text)
+    if kind == "refusal" and isinstance(text := part.get("refusal"), str):
+        return Text(text)
+    if kind == "input_image" and isinstance(url := part.get("image_url"), str):
+        return read_image(url)
+    return _opaque(_str(kind), part)
+
+
+_TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 
 
 def read_image(url: str) -> Image:
@@ -192,9 +219,7 @@ def read_usage(usage: Any) -> Usage | None:
 
     `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
     """
-    if not isinstance(usage, Mapping) or not any(
-        type(usage.get(key)) is int for key in ("input_tokens", "output_tokens")
-    ):
+    if not isinstance(usage, dict) or not any(type(usage.get(key)) is int for key in ("input_tokens", "output_tokens")):
         return None
     inside, outside = usage.get("input_tokens_details"), usage.get("output_tokens_details")
     total = _int(usage, "input_tokens")
@@ -213,7 +238,7 @@ def read_usage(usage: Any) -> Usage | None:
 
 
 def _int(usage: Any, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, Mapping) else None
+    value = usage.get(key) if isinstance(usage, dict) else None
     return value if type(value) is int and value > 0 else 0
 
 
