@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.formats.codex.standing import Standing, with_reasoning
-from inspector.core.message import Message
+from inspector.core.message import Message, Part
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
 from inspector.core.usage import Usage
-from inspector.core.wire.openai_responses import join
 
 
 @dataclass(slots=True)
@@ -32,6 +31,16 @@ class Setting:
     """The records are a copy of another thread's: they are buffer here, and calls only there."""
 
 
+@dataclass(slots=True)
+class _Call:
+    """A call that is not over."""
+
+    view: View
+    line: int
+    time: str
+    usage: Usage | None = None
+
+
 class Calls:
     """Takes messages and counts in file order. Everything already handed out stays as it is."""
 
@@ -41,8 +50,10 @@ class Calls:
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
         self._standing = Standing()
-        self._open: Request | None = None
-        self._said: list[Message] = []
+        self._open: _Call | None = None
+        self._said: tuple[str, int, str] | None = None
+        """Id, line and time of the response being written."""
+        self._parts: list[Part] = []
         self._results: list[Message] = []
         self._compaction: Compaction | None = None
 
@@ -51,19 +62,21 @@ class Calls:
         self.turn()
         self._put(message)
 
-    def model(self, message: Message) -> None:
+    def model(self, parts: Sequence[Part], id: str, line: int, time: str) -> None:  # noqa: A002
         """An item of a response."""
-        self._settle_compaction()
-        if self._open is None and not self.setting.inherited:
-            self._open = self._request(message.line, message.time)
-        self._said.append(message)
+        if self._said is None:
+            self._settle_compaction()
+            self._said = (id, line, time)
+            if self._open is None and not self.setting.inherited:
+                self._open = _Call(self._standing.view(), line, time)
+        self._parts.extend(parts)
 
     def result(self, message: Message) -> None:
         """A tool's answer. One that came while the response was still being written goes behind it."""
-        if self._said:
-            self._results.append(message)
-        else:
+        if self._said is None:
             self._put(message)
+        else:
+            self._results.append(message)
 
     def count(self, usage: Usage, line: int, time: str) -> None:
         """What the provider reported for one call."""
@@ -74,23 +87,23 @@ class Calls:
             self.turn()
             self._settle_compaction()
             self._standing.report(usage)
-            self._open = replace(self._request(line, time), usage=usage)
+            self._open = _Call(self._standing.view(), line, time, usage)
             return
         self._standing.report(usage)
-        self._open = replace(self._open, view=self._standing.view(), usage=usage, window=self.setting.window)
+        self._open.view, self._open.usage = self._standing.view(), usage
         self.turn()
 
     def turn(self, finish: str = "") -> None:
         """The response that was open, if any, is over."""
-        for n, message in enumerate(self._unsettled()):
-            self._messages.append(message)
-            if n:
-                self._standing.put(message)
-            else:
-                self._standing.respond(message)
-        self._said, self._results = [], []
+        said = self._response()
+        if said is not None:
+            self._messages.append(said)
+            self._standing.respond(said)
+            for message in self._results:
+                self._put(message)
+            self._said, self._parts, self._results = None, [], []
         if self._open is not None:
-            self._requests.append(replace(self._open, finish=finish) if finish else self._open)
+            self._requests.append(self._request(self._open, finish))
             self._open = None
 
     def aside(self, message: Message) -> None:
@@ -108,7 +121,7 @@ class Calls:
 
     def settle_before_compaction(self) -> None:
         """Ends the response, and forgets a call that nothing was said in."""
-        if self._open is not None and not self._said:
+        if self._open is not None and self._said is None:
             self._open = None
         self.turn()
 
@@ -130,25 +143,40 @@ class Calls:
     @property
     def requests(self) -> Sequence[Request]:
         """All calls; the last may still be without its count."""
-        return Prefix(self._requests, then=(self._open,) if self._open else ())
+        return Prefix(self._requests, then=(self._request(self._open),) if self._open else ())
 
     @property
     def compactions(self) -> Sequence[Compaction]:
         """All compactions."""
         return Prefix(self._compactions, then=(self._compaction,) if self._compaction else ())
 
-    def _request(self, line: int, time: str) -> Request:
-        setting, view = self.setting, self._standing.view()
+    def _request(self, call: _Call, finish: str = "") -> Request:
+        setting = self.setting
         return Request(
-            len(self._requests), view, setting.prompt, None, setting.model, time, line=line, window=setting.window
+            len(self._requests),
+            call.view,
+            setting.prompt,
+            call.usage,
+            setting.model,
+            call.time,
+            finish,
+            call.line,
+            setting.window,
         )
 
+    def _response(self) -> Message | None:
+        """What was said so far, as one message."""
+        if self._said is None:
+            return None
+        id_, line, time = self._said
+        usage = self._open.usage if self._open else None
+        parts = with_reasoning(self._parts, usage.reasoning) if usage else tuple(self._parts)
+        return Message(id_, "assistant", parts, "", False, "", line, time)
+
     def _unsettled(self) -> tuple[Message, ...]:
-        """The response so far as one message, then the results."""
-        if not self._said:
-            return ()
-        said, usage = join(self._said), self._open.usage if self._open else None
-        return (with_reasoning(said, usage.reasoning) if usage else said, *self._results)
+        """The response so far, then the results."""
+        said = self._response()
+        return () if said is None else (said, *self._results)
 
     def _put(self, message: Message) -> None:
         self._messages.append(message)

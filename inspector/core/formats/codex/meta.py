@@ -22,6 +22,11 @@ class Meta:
     forked_at: str = ""
     """Where the thread is a fork: records written before then are a copy."""
 
+    @property
+    def copied(self) -> bool:
+        """May any of the records be a copy?"""
+        return self.copied_before is not None or bool(self.forked_at)
+
     def inherits(self, ordinal: Any, time: str) -> bool:
         """Was this record copied from the thread that this one came out of?"""
         if self.copied_before is not None and type(ordinal) is int:

@@ -44,7 +44,7 @@ def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence
     return [
         replace(
             message,
-            mark=mark_of(by_id[message.id], message),
+            mark=mark_of(by_id[message.id], message.role, message.parts),
             summary=message.summary or summary_kind(by_id[message.id]),
         )
         for message in read_items(history, prefix=prefix, line=line, time=time)

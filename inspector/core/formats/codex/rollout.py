@@ -3,8 +3,8 @@
 `response_item` is the buffer; `event_msg` repeats it for the screen and adds counts, turns and aborts.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.buffer import Prompt
@@ -12,9 +12,9 @@ from inspector.core.formats.codex.calls import Calls
 from inspector.core.formats.codex.items import NEVER_SENT, is_compaction_output, mark_of
 from inspector.core.formats.codex.meta import Meta, read_meta
 from inspector.core.formats.codex.replaced import replaced
-from inspector.core.message import Message, ToolResult
+from inspector.core.message import Message, Part, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem
-from inspector.core.wire.openai_responses import read_item, read_usage
+from inspector.core.wire.openai_responses import is_compaction, read_parts, read_usage
 
 _SILENT = ("world_state",)
 """Records that neither reach the model nor say anything of a call."""
@@ -39,14 +39,14 @@ class Rollout:
 
     def take(self, line: int, value: Any) -> None:
         """Take the record on `line`. O(record), but for a compaction: O(buffer)."""
-        payload = value.get("payload") if isinstance(value, Mapping) else None
-        if not isinstance(payload, Mapping):
+        payload = value.get("payload") if isinstance(value, dict) else None
+        if not isinstance(payload, dict):
             self._problem(line, "not a rollout record", value)
             return
         kind, time = value.get("type"), _str(value.get("timestamp"))
-        if self.meta is None and kind != "session_meta":
-            self.headless = True
-        if self.meta is not None:
+        if self.meta is None:
+            self.headless = self.headless or kind != "session_meta"
+        elif self.meta.copied:
             self.calls.setting.inherited = self.meta.inherits(value.get("ordinal"), time)
         take = _RECORDS.get(kind) if isinstance(kind, str) else None
         if take is not None:
@@ -67,29 +67,34 @@ class Rollout:
     def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         if item.get("type") in NEVER_SENT:
             return
-        message = read_item(item, id=self._id(line), line=line, time=time)
+        (role, parts), name = read_parts(item), f"{self._prefix}{line}"
         if is_compaction_output(record):
             self._side_call = True
-            self.calls.aside(message)
-        elif message.role == "tool":
-            self._watch_result(message)
-            self.calls.result(message)
-        elif message.role == "assistant" and not message.summary:
-            self._spawning.update(call.id for call in message.calls if "spawn" in call.name)
-            self.calls.model(message)
+            self.calls.aside(Message(name, role, parts, line=line, time=time))
+        elif role == "assistant" and not is_compaction(parts):
+            self._watch_calls(parts)
+            self.calls.model(parts, name, line, time)
+        elif role == "tool":
+            self._watch_result(parts)
+            self.calls.result(Message(name, role, parts, "", False, "", line, time))
         else:
-            mark = mark_of(item, message)
-            self.calls.client(replace(message, mark=mark) if mark else message)
+            summary, mark = is_compaction(parts), mark_of(item, role, parts)
+            self.calls.client(Message(name, role, parts, "", summary, mark, line, time))
 
-    def _watch_result(self, message: Message) -> None:
-        result = message.result
-        if isinstance(result, ToolResult) and result.call_id in self._spawning:
+    def _watch_calls(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if type(part) is ToolCall and "spawn" in part.name:
+                self._spawning.add(part.id)
+
+    def _watch_result(self, parts: Sequence[Part]) -> None:
+        result = parts[0]
+        if self._spawning and isinstance(result, ToolResult) and result.call_id in self._spawning:
             self.spawned.append((result.call_id, result.content))
 
     def _compacted(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self.calls.settle_before_compaction()
         before = self.calls.buffer().messages()
-        after = replaced(payload, before, f"{self._id(line)}.", line, time)
+        after = replaced(payload, before, f"{self._prefix}{line}.", line, time)
         trigger = _str(payload.get("trigger")) or _str(payload.get("reason"))
         self.calls.compacted(
             after.messages, Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time)
@@ -104,7 +109,7 @@ class Rollout:
         match payload.get("type"):
             case "token_count":
                 info = payload.get("info")
-                if isinstance(info, Mapping):
+                if isinstance(info, dict):
                     self._token_count(info, line, time)
             case "task_started" | "turn_started":
                 self.calls.turn()
@@ -118,7 +123,7 @@ class Rollout:
         """A call only where the running total has changed: the same count is often written again."""
         self._window(info)
         last, total = info.get("last_token_usage"), info.get("total_token_usage")
-        if not isinstance(last, Mapping):
+        if not isinstance(last, dict):
             return
         if not last.get("input_tokens") and not last.get("output_tokens"):
             estimated = last.get("total_tokens")
@@ -144,8 +149,9 @@ class Rollout:
         if type(window) is int and window > 0:
             self.calls.setting.window = window
 
-    def _id(self, line: int) -> str:
-        return f"{self.file}:{line}" if self.file else f"L{line}"
+    @property
+    def _prefix(self) -> str:
+        return f"{self.file}:" if self.file else "L"
 
     def _unknown_kind(self, line: int, what: str, value: Any) -> None:
         if what not in self._unknown:
@@ -157,7 +163,7 @@ class Rollout:
 
 
 def _excerpt(value: Any) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return ", ".join(str(key)[:40] for key in list(value)[:8])
     return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
 

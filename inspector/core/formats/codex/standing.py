@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.message import Message, Text, Thinking, ToolResult
+from inspector.core.message import Message, Part, Text, Thinking, ToolResult
 from inspector.core.usage import Usage
 
 CACHE_BLOCK = 512
@@ -74,14 +74,14 @@ class Standing:
         self._since, self._old = max(0, self._since - old), 0
 
 
-def with_reasoning(message: Message, tokens: int) -> Message:
+def with_reasoning(parts: Iterable[Part], tokens: int) -> tuple[Part, ...]:
     """With the reported tokens on the reasoning: all on the first of several items, as they are reported in one sum."""
-    parts, left = [], tokens
-    for part in message.parts:
-        if isinstance(part, Thinking):
-            part, left = replace(part, tokens=left), 0
-        parts.append(part)
-    return replace(message, parts=tuple(parts))
+    counted: list[Part] = []
+    for part in parts:
+        if type(part) is Thinking:
+            part, tokens = Thinking(part.text, part.signature, tokens), 0
+        counted.append(part)
+    return tuple(counted)
 
 
 def without_reasoning(message: Message) -> Message | None:
