@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import anthropic_payload, codex, openai_chat_payload, openai_responses_payload, pi
+from inspector.core.formats import (
+    anthropic_payload,
+    claude_code,
+    codex,
+    openai_chat_payload,
+    openai_responses_payload,
+    pi,
+)
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.unread import recognise
 
 FORMATS: tuple[Format, ...] = (
+    claude_code.FORMAT,
     codex.FORMAT,
     pi.FORMAT,
     anthropic_payload.FORMAT,
