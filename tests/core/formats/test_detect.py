@@ -1,0 +1,148 @@
+"""Detection by content: each format is told apart, and what cannot be read yet is called by its name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.errors import UnknownFormat
+from inspector.core.formats.detect import FORMATS, detect
+from inspector.core.formats.format import Format, Head
+from tests.core.formats.heads import head_of
+
+USER = {"role": "user", "content": "hi"}
+USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}]}
+CLAUDE = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": USER}
+CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}}
+FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
+CALL_ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+
+KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
+    ("claude-code", "records", (CLAUDE, CLAUDE)),
+    ("claude-code", "a summary first", ({"type": "summary", "summary": "t", "leafUuid": "l"}, CLAUDE)),
+    ("codex", "rollout", (CODEX, {"type": "response_item", "payload": {"type": "message"}})),
+    ("codex", "header only", (CODEX,)),
+    ("pi", "v1", ({"type": "session", "id": "a", "cwd": "/", "timestamp": "t"},)),
+    ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),
+    ("anthropic", "body", ({"model": "m", "max_tokens": 5, "messages": [USER]},)),
+    ("anthropic", "system in front", ({"model": "m", "system": "s", "messages": [USER]},)),
+    ("anthropic", "blocks", ({"messages": [USER, USED]},)),
+    ("anthropic", "list", ([USER, USED],)),
+    ("anthropic", "a message a line", (USER, USED)),
+    ("anthropic", "exchange", ({"request": {"model": "m", "max_tokens": 5, "messages": [USER]}, "response": {}},)),
+    ("anthropic", "response", ({"type": "message", "role": "assistant", "content": [], "usage": {}},)),
+    ("anthropic", "bodies", tuple({"model": "claude-x", "max_tokens": 5, "messages": [USER]} for _ in range(3))),
+    ("openai-chat", "body", ({"model": "m", "messages": [USER]},)),
+    ("openai-chat", "with max_tokens", ({"model": "m", "max_tokens": 5, "messages": [USER], "tools": [FUNCTION]},)),
+    ("openai-chat", "claude by another door", ({"model": "claude-x", "messages": [USER], "tools": [FUNCTION]},)),
+    ("openai-chat", "roles", ({"messages": [USER, {"role": "tool", "tool_call_id": "c", "content": ""}]},)),
+    ("openai-chat", "plain list", ([USER],)),
+    ("openai-chat", "response", ({"object": "chat.completion", "choices": [{"message": USER}]},)),
+    ("openai-responses", "body", ({"model": "m", "input": "hi"},)),
+    ("openai-responses", "items", ({"model": "m", "instructions": "i", "input": [USER]},)),
+    ("openai-responses", "frame", ({"type": "response.create", "model": "m", "input": [], "generate": False},)),
+    ("openai-responses", "list", ([{**USER, "type": "message"}, CALL_ITEM],)),
+    ("openai-responses", "response", ({"object": "response", "id": "r", "output": [], "usage": {}},)),
+    ("openai-responses", "event", ({"type": "response.completed", "response": {"object": "response", "output": []}},)),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), [(r[0], r[2]) for r in KNOWN], ids=[f"{r[0]}: {r[1]}" for r in KNOWN])
+def test_known(name: str, values: tuple[Any, ...]) -> None:
+    assert detect(head_of(*values)).name == name
+
+
+UNREAD: list[tuple[str, Any]] = [
+    ("Gemini CLI", {"sessionId": "s", "projectHash": "p", "startTime": "t", "messages": [{"type": "user"}]}),
+    ("VS Code Copilot", {"requests": [], "responderUsername": "c", "requesterUsername": "u"}),
+    ("mini-swe-agent", {"info": {}, "messages": [USER], "trajectory_format": "mini-swe-agent-1.1"}),
+    ("SWE-agent", {"trajectory": [], "history": [USER], "info": {}}),
+    ("Inspect", {"eval": {}, "status": "success", "samples": []}),
+    ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
+    ("HAR", {"log": {"version": "1.2", "entries": []}}),
+    ("opencode", {"info": {"id": "ses_1"}, "messages": []}),
+    ("Copilot CLI", {"type": "session.start", "data": {"producer": "copilot-agent"}, "id": "i"}),
+    ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
+    ("OpenTelemetry", {"resourceSpans": []}),
+    ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
+    ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
+    ("tau-bench", [{"task_id": 0, "reward": 1.0, "traj": [USER]}]),
+    ("Cline", [{**USER, "modelInfo": {"modelId": "m"}}]),
+    ("Cline", [{"ts": 1, "type": "say", "say": "text"}]),
+    ("OpenHands", [{"id": 0, "source": "agent", "action": "run"}]),
+    ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),
+]
+
+
+@pytest.mark.parametrize(("title", "value"), UNREAD, ids=[f"{n}-{r[0]}" for n, r in enumerate(UNREAD)])
+def test_known_but_not_read_yet(title: str, value: Any) -> None:
+    with pytest.raises(UnknownFormat, match=title) as caught:
+        detect(head_of(value))
+    assert "cannot be read yet" in str(caught.value)
+    assert "Claude Code session" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("title", "data"),
+    [
+        ("Inspect .eval", b"PK\x03\x04\x14\x00header.json"),
+        ("zip", b"PK\x03\x04\x14\x00word/document.xml"),
+        ("SQLite", b"SQLite format 3\x00\x10"),
+        ("VCR", b"interactions:\n- request:\n"),
+        ("VCR", b"# made by a test\ninteractions:\n"),
+        ("Aider", b"\n# aider chat started at 2025-01-01\n\n#### hello\n"),
+    ],
+)
+def test_told_by_their_bytes(title: str, data: bytes) -> None:
+    with pytest.raises(UnknownFormat, match=title):
+        detect(Head((), None, data))
+
+
+def test_unknown_names_the_known() -> None:
+    with pytest.raises(UnknownFormat) as caught:
+        detect(head_of({"hello": "world"}))
+    assert all(one.title in str(caught.value) for one in FORMATS)
+
+
+def test_by_name() -> None:
+    assert detect(head_of({"hello": "world"}), "codex").name == "codex"
+    with pytest.raises(UnknownFormat, match="openai-chat"):
+        detect(head_of(CLAUDE), "word")
+
+
+def test_a_format_of_somebody_else_may_be_surer() -> None:
+    gemini = Format("gemini", "Gemini CLI chat", lambda head: 0.95, FORMATS[0].start)
+    assert detect(head_of(UNREAD[0][1]), None, (*FORMATS, gemini)) is gemini
+
+
+def test_names_are_unique_and_plain() -> None:
+    names = [one.name for one in FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(name == name.lower() and " " not in name for name in names)
+
+
+TEXTS = st.text(max_size=8)
+WORDS = st.sampled_from(
+    sorted({key for _, v in UNREAD if isinstance(v, Mapping) for key in v} | set(CLAUDE) | set(USER))
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | TEXTS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.lists(VALUES, max_size=4), st.binary(max_size=40))
+def test_any_json_is_detected_or_told_apart(values: list[Any], data: bytes) -> None:
+    head = Head(values, values[0] if len(values) == 1 else None, data)
+    try:
+        chosen = detect(head)
+    except UnknownFormat:
+        return
+    reader = chosen.start()
+    for line, value in enumerate(values, 1):
+        reader.feed(line, value)
+    reader.session()
