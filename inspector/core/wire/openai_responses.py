@@ -90,8 +90,9 @@ def _message(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 
 def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
-    texts = [part.text for key in ("summary", "content") for part in _content(item.get(key)) if isinstance(part, Text)]
-    return "assistant", (Thinking("\n\n".join(texts), _str(item.get("encrypted_content"))),)
+    parts = (*_content(item.get("summary")), *_content(item.get("content")))
+    text = "\n\n".join([part.text for part in parts if isinstance(part, Text)]) if parts else ""
+    return "assistant", (Thinking(text, _str(item.get("encrypted_content"))),)
 
 
 def _function_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
@@ -219,26 +220,26 @@ def read_usage(usage: Any) -> Usage | None:
 
     `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
     """
-    if not isinstance(usage, dict) or not any(type(usage.get(key)) is int for key in ("input_tokens", "output_tokens")):
+    if not isinstance(usage, dict):
+        return None
+    total, output = usage.get("input_tokens"), usage.get("output_tokens")
+    if type(total) is not int and type(output) is not int:
         return None
     inside, outside = usage.get("input_tokens_details"), usage.get("output_tokens_details")
-    total = _int(usage, "input_tokens")
-    read = _int(usage, "cached_input_tokens") or _int(inside, "cached_tokens")
-    write = _int(usage, "cache_write_input_tokens") or _int(inside, "cache_write_tokens")
-    reasoning = _int(usage, "reasoning_output_tokens") or _int(outside, "reasoning_tokens")
-    fits = read + write <= total
-    return Usage(
-        input=total - read - write if fits else 0,
-        cache_read=read,
-        cache_write=write,
-        output=_int(usage, "output_tokens"),
-        reasoning=reasoning,
-        context=None if fits else total,
-    )
+    total = _count(total)
+    read = _count(usage.get("cached_input_tokens")) or _inner(inside, "cached_tokens")
+    write = _count(usage.get("cache_write_input_tokens")) or _inner(inside, "cache_write_tokens")
+    reasoning = _count(usage.get("reasoning_output_tokens")) or _inner(outside, "reasoning_tokens")
+    if read + write > total:
+        return Usage(0, read, write, _count(output), reasoning, context=total)
+    return Usage(total - read - write, read, write, _count(output), reasoning)
 
 
-def _int(usage: Any, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, dict) else None
+def _inner(details: Any, key: str) -> int:
+    return _count(details.get(key)) if isinstance(details, dict) else 0
+
+
+def _count(value: Any) -> int:
     return value if type(value) is int and value > 0 else 0
 
 

@@ -25,9 +25,11 @@ def replaced(payload: Mapping[str, Any], before: Sequence[Message], prefix: str,
     said = said if isinstance(said, str) else ""
     if not isinstance(history, list):
         return _rebuilt(said, before, prefix, line, time)
-    known = Known(before)
+    read = _read(history, prefix, line, time)
+    roles = {message.role for message in read}
+    known = Known(message for message in before if message.role in roles)
     messages, kept, summary = [], 0, None
-    for message in _read(history, prefix, line, time):
+    for message in read:
         same = None if message.summary else known.take(message)
         if same is not None:
             message = same
@@ -39,16 +41,14 @@ def replaced(payload: Mapping[str, Any], before: Sequence[Message], prefix: str,
 
 
 def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence[Message]:
-    """As `read_items`, with the marks that Codex's own fields give."""
+    """As `read_items`, with what Codex's own fields say of each item."""
+    messages = []
     by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
-    return [
-        replace(
-            message,
-            mark=mark_of(by_id[message.id], message.role, message.parts),
-            summary=message.summary or summary_kind(by_id[message.id]),
-        )
-        for message in read_items(history, prefix=prefix, line=line, time=time)
-    ]
+    for message in read_items(history, prefix=prefix, line=line, time=time):
+        item = by_id[message.id]
+        mark, summary = mark_of(item, message.role, message.parts), message.summary or summary_kind(item)
+        messages.append(replace(message, mark=mark, summary=summary) if mark or summary else message)
+    return messages
 
 
 def _holds(message: Message, said: str) -> bool:

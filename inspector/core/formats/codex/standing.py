@@ -28,6 +28,8 @@ class Standing:
         """So many messages of the stretch stand before the user's last one."""
         self._since = 0
         """So many stood there when the last response was complete."""
+        self._thought = self._thought_old = self._thought_before = 0
+        """Reasoning tokens in the stretch; in its first `_old` messages; before the last response."""
         self._reported: Usage | None = None
 
     def view(self, more: Sequence[Message] = ()) -> View:
@@ -37,34 +39,32 @@ class Standing:
     def put(self, message: Message) -> None:
         """A message of the user, the client or a tool."""
         if message.role == "user":
-            self._old = len(self._stretch.own)
+            self._old, self._thought_old = len(self._stretch.own), self._thought
         self._stretch.append(message)
 
     def respond(self, message: Message) -> None:
         """A complete response."""
         self._stretch.append(message)
-        self._since = len(self._stretch.own)
+        self._since, self._thought_before = len(self._stretch.own), self._thought
+        for part in message.parts:
+            if type(part) is Thinking:
+                self._thought += 1 if part.tokens is None else part.tokens
 
     def report(self, usage: Usage) -> None:
         """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it."""
-        own = self._stretch.own
-        if self._old:
-            kept = sum(_reasoning(message) for message in own[: self._old])
-            if kept and self._was_left_out(usage, kept):
-                self._leave_out()
+        if self._thought_old and self._was_left_out(usage):
+            self._leave_out()
         self._reported = usage
 
-    def _was_left_out(self, usage: Usage, kept: int) -> bool:
+    def _was_left_out(self, usage: Usage) -> bool:
         """Nearer to the prompt without the reasoning than to that with it? Without an earlier count: yes."""
         before = self._reported
         if before is None:
             return True
-        if usage.cache_read > before.prompt - CACHE_BLOCK and any(
-            map(_reasoning, self._stretch.own[: self._since - 1])
-        ):
+        if usage.cache_read > before.prompt - CACHE_BLOCK and self._thought_before:
             return False  # the earlier prompt was read from the cache as it was, its reasoning included
-        new = sum(_size(message) for message in self._stretch.own[self._since :]) // 4
-        return usage.prompt < before.prompt + before.output + new - kept // 2
+        new = sum(map(_size, self._stretch.own[self._since :])) // 4
+        return usage.prompt < before.prompt + before.output + new - self._thought_old // 2
 
     def _leave_out(self) -> None:
         own, old = self._stretch.own, self._old
@@ -72,6 +72,9 @@ class Standing:
             self._settled.append(message)
         self._stretch = Stretch(self._settled.view(), own[old:])
         self._since, self._old = max(0, self._since - old), 0
+        self._thought -= self._thought_old
+        self._thought_before = max(0, self._thought_before - self._thought_old)
+        self._thought_old = 0
 
 
 def with_reasoning(parts: Iterable[Part], tokens: int) -> tuple[Part, ...]:
@@ -90,10 +93,6 @@ def without_reasoning(message: Message) -> Message | None:
     if len(parts) == len(message.parts):
         return message
     return replace(message, parts=parts) if parts else None
-
-
-def _reasoning(message: Message) -> int:
-    return sum(1 if part.tokens is None else part.tokens for part in message.parts if isinstance(part, Thinking))
 
 
 def _size(message: Message) -> int:
