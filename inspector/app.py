@@ -4,7 +4,6 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from inspector.gui import fonts
@@ -12,7 +11,6 @@ from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.gui.trouble import Trouble
 from inspector.gui.window import Window
-from inspector.resources import resource
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -23,7 +21,6 @@ def main(argv: Sequence[str] = ()) -> int:
     application.setApplicationName("context-inspector")
     application.setApplicationDisplayName("Context Inspector")
     application.setDesktopFileName("context-inspector")
-    application.setWindowIcon(QIcon(str(resource("icons/context-inspector-128.png"))))
     window = build(application, Settings())
     window.show()
     if argv:
