@@ -324,30 +324,9 @@ def test_real_bodies_in_a_row(shared: Path, folder: str, start: str) -> None:
 
 FORMATS = (anthropic_payload.FORMAT, openai_chat_payload.FORMAT, openai_responses_payload.FORMAT)
 TEXTS = st.text(max_size=10)
-KEYS = st.sampled_from(
-    [
-        "model",
-        "messages",
-        "input",
-        "request",
-        "response",
-        "role",
-        "content",
-        "type",
-        "output",
-        "choices",
-        "tools",
-        "id",
-        "previous_response_id",
-        "system",
-        "usage",
-        "instructions",
-        "metadata",
-        "output_config",
-        "text",
-        "message",
-    ]
-)
+NAMES = """model messages input request response role content type output choices tools id previous_response_id
+    system usage instructions metadata output_config text message"""
+KEYS = st.sampled_from(NAMES.split())
 WORDS = st.sampled_from(("user", "assistant", "message", "tool_result", "function_call", "reasoning", "text"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS | WORDS,
