@@ -53,6 +53,7 @@ class Docks(QMainWindow):
         dock.setObjectName(f"{panel.objectName()}Dock")
         dock.setWidget(panel)
         self.docks[panel.TITLE] = dock
+        panel.windowTitleChanged.connect(dock.setWindowTitle)
         self.addDockWidget(_AREAS[place], dock)
         if neighbours:
             self.tabifyDockWidget(neighbours[-1], dock)

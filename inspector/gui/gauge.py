@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from inspector.gui.legend import Legend
@@ -37,13 +38,14 @@ class Gauge(Panel):
         self.legend = Legend(desk.theme)
         for text in (self._tokens, self._window, self._warning, self._estimate):
             text.setWordWrap(True)
+        self.setMinimumWidth(226)
         self._lay_out()
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self._ratio)
-        head.addWidget(self._kind)
+        head.addWidget(self._kind, 0, Qt.AlignmentFlag.AlignVCenter)
         head.addStretch()
         column = QVBoxLayout(self)
         column.setContentsMargins(13, 4, 13, 10)
@@ -120,7 +122,7 @@ def _estimate(now: Reading | None, name: str) -> str:
         return ""
     pressure = now.pressure
     scale = f" · scale {now.scale:.3f}" if now.scale is not None else ""
-    lines = [f"{name} estimates {grouped(pressure.estimated)}{scale}"]
+    lines = [f"{name} {grouped(pressure.estimated)}{scale}"]
     if now.scale is not None:
         error = ""
         if pressure.reported:

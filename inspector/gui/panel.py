@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -52,6 +53,7 @@ class Panel(QWidget):
         super().__init__()
         self.desk = desk
         self._waiting: State | None = None
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setObjectName(type(self).__name__)
         self.setAccessibleName(self.TITLE)
 

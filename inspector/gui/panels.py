@@ -3,10 +3,16 @@
 from typing import Literal, TypeAlias
 
 from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.calibration_panel import CalibrationPanel
+from inspector.gui.compactions_panel import CompactionsPanel
 from inspector.gui.gauge import Gauge
 from inspector.gui.message_view import MessageView
 from inspector.gui.panel import Panel
+from inspector.gui.problems_panel import ProblemsPanel
+from inspector.gui.search_panel import SearchPanel
+from inspector.gui.sessions_panel import SessionsPanel
 from inspector.gui.timeline import Timeline
+from inspector.gui.validity_panel import ValidityPanel
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 """Where a panel stands in a fresh window; the user may move all but the centre."""
@@ -16,4 +22,10 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("top", Timeline),
     ("centre", BufferPanel),
     ("right", MessageView),
+    ("bottom", CalibrationPanel),
+    ("bottom", CompactionsPanel),
+    ("bottom", ProblemsPanel),
+    ("bottom", ValidityPanel),
+    ("bottom", SearchPanel),
+    ("bottom", SessionsPanel),
 )

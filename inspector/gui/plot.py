@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from inspector.core.session import Thread
@@ -21,8 +21,10 @@ from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
 from inspector.workbench.watermarks import watermarks
 
-LOWER = 64
+LOWER = 66
 """Pixels of the second plot."""
+HEADROOM = 1.3
+"""The upper plot is so much higher than its highest value: room for the words about compactions."""
 
 
 class Plot(QWidget):
@@ -38,7 +40,7 @@ class Plot(QWidget):
         self._thread: Thread | None = None
         self._graphics = pg.GraphicsLayoutWidget()
         self._graphics.ci.layout.setContentsMargins(6, 2, 12, 2)
-        self._graphics.ci.layout.setSpacing(0)
+        self._graphics.ci.layout.setSpacing(4)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Pressure over all requests")
         self._axes: list[TokenAxis] = []
@@ -107,7 +109,7 @@ class Plot(QWidget):
         window = self.marks.window_tokens
         if window and top > 0.3 * window:
             top = max(top, window)
-        self.above.setYRange(0, top * 1.1, padding=0)
+        self.above.setYRange(0, top * HEADROOM, padding=0)
         if self._series is not None:
             read = max((*self._series.cache_read, *self._series.fresh, *self._series.output), default=0)
             self.below.setYRange(0, max(1, read) * 1.1, padding=0)
@@ -166,11 +168,6 @@ class Plot(QWidget):
         for plot in (self.above, self.below):
             plot.showGrid(x=False, y=True, alpha=0.10)
         self.marks.update()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The marks lie over the whole plot."""
-        super().resizeEvent(event)
-        self.marks.fit()
 
 
 def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

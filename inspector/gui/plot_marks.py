@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
@@ -22,6 +22,7 @@ class PlotMarks(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setStyleSheet("background: transparent")
+        view.viewport().installEventFilter(self)
         self._view, self._theme, self._upper, self._lower = view, theme, upper, lower
         self.window_tokens: int | None = None
         self._lines: tuple[Watermark, ...] = ()
@@ -29,9 +30,11 @@ class PlotMarks(QWidget):
         self._heights: Sequence[int | None] = ()
         self._at: int | None = None
 
-    def fit(self) -> None:
-        """Cover the whole plot."""
-        self.setGeometry(self._view.viewport().rect())
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Cover the whole plot, whatever its size."""
+        if event.type() == QEvent.Type.Resize:
+            self.setGeometry(self._view.viewport().rect())
+        return False
 
     def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None]) -> None:
         """Other compactions; `heights`: the pressure at each request, for the dot of the playhead."""
@@ -62,6 +65,7 @@ class PlotMarks(QWidget):
         both = area.united(self._area(self._lower))
         painter.setClipRect(both)
         self._paint_lines(painter, area)
+        self._paint_key(painter, self._area(self._lower))
         self._paint_compactions(painter, area, both)
         self._paint_playhead(painter, area, both)
 
@@ -86,7 +90,15 @@ class PlotMarks(QWidget):
             if area.top() <= y <= area.bottom():
                 painter.setPen(QPen(QColor(colour), 1, style))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-                painter.drawText(QPointF(area.left() + 8, y - 3), text)
+                painter.drawText(QPointF(area.left() + 6, y - 3), text)
+
+    def _paint_key(self, painter: QPainter, area: QRectF) -> None:
+        """What the curves of the second plot are."""
+        c, x = self._theme.colours, area.left() + 6
+        for word, colour in (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"])):
+            painter.setPen(QColor(colour))
+            painter.drawText(QPointF(x, area.top() + 10), word)
+            x += QFontMetricsF(painter.font()).horizontalAdvance(word) + 12
 
     def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
         c = self._theme.colours

@@ -9,7 +9,7 @@ def style_sheet(c: Colours) -> str:
 * {{ outline: 0; }}
 QMainWindow, QDialog, QWidget {{ background: {c.window}; color: {c.text}; }}
 QMainWindow::separator {{ background: {c.line}; width: 1px; height: 1px; }}
-QMainWindow::separator:hover {{ background: {c.accent}; }}
+#qt_qmainwindow_extended_splitter {{ background: transparent; }}
 QSplitter::handle {{ background: {c.line}; }}
 QSplitter::handle:hover {{ background: {c.accent}; }}
 
@@ -18,6 +18,13 @@ QLabel[role="caption"] {{ color: {c.quiet}; font-size: 8pt; font-weight: 600; le
 QLabel[role="quiet"] {{ color: {c.quiet}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: 17pt; font-weight: 600; }}
+QLabel[role="badge"] {{
+  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: 8pt;
+}}
+QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
+QLabel[kind="calibrated"] {{ color: {c.accent}; border-color: {c.accent}; }}
+QLabel[kind="estimated"] {{ color: {c.low}; border-color: {c.low}; }}
+QPushButton[role="field"] {{ color: {c.quiet}; text-align: left; min-width: 250px; }}
 QLabel[role="good"] {{ color: {c.good}; }}
 QLabel[role="bad"] {{ color: {c.high}; }}
 

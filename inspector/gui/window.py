@@ -25,6 +25,8 @@ from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
 from inspector.gui.palette import CommandPalette
 from inspector.gui.panel import Desk
+from inspector.gui.problems_panel import ProblemsPanel
+from inspector.gui.search_panel import SearchPanel
 from inspector.gui.settings import Settings
 from inspector.gui.status import StatusStrip
 from inspector.gui.theme import Theme
@@ -69,7 +71,7 @@ class Window(QMainWindow):
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
         self.notice = Notice(self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
-        self.status = StatusStrip(lambda: self.show_panel("Problems"))
+        self.status = StatusStrip(lambda: self.show_panel(ProblemsPanel.TITLE))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         whole = QWidget()
@@ -107,6 +109,7 @@ class Window(QMainWindow):
             self.pages.setCurrentWidget(self.docks)
             if not self.docks.restore(self.settings.data("docks")):
                 self.docks.first_sizes(self.width(), self.height())
+            self._buffer().view.setFocus()
         self.pages.setCurrentWidget(self.docks)
         return self.docks
 
@@ -149,10 +152,9 @@ class Window(QMainWindow):
 
     def search(self, text: str) -> None:
         """Search the whole session for a text."""
-        self.show_panel("Search")
-        panel = self.docks.panels.get("Search") if self.docks else None
-        if panel is not None:
-            panel.take(text)
+        self.show_panel(SearchPanel.TITLE)
+        if self.docks is not None:
+            self.docks.panels[SearchPanel.TITLE].take(text)
 
     def step_message(self, rows: int) -> None:
         """Select another message of the buffer."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolResult
+from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolResult
 from inspector.workbench.composition import Category, message_category
 
 Badge: TypeAlias = Literal["error", "image", "thinking", "summary", "cleared", "client", "reminder", "opaque"]
@@ -51,7 +51,7 @@ def first_line(message: Message) -> str:
             case _:
                 pass
     if message.calls:
-        return _line(dumps(message.calls[0].arguments))
+        return _arguments(message.calls[0].arguments)
     for part in message.parts:
         match part:
             case Thinking(text) if found := _line(text):
@@ -63,6 +63,14 @@ def first_line(message: Message) -> str:
             case _:
                 pass
     return ""
+
+
+def _arguments(arguments: Json) -> str:
+    """What a call asks for, without the brackets: `command: ls -l  timeout: 5`."""
+    if not isinstance(arguments, Mapping):
+        return _line(arguments if isinstance(arguments, str) else dumps(arguments))
+    words = ((key, value if isinstance(value, str) else dumps(value)) for key, value in arguments.items())
+    return "  ".join(f"{key}: {_line(value)}" for key, value in words)[:FIRST_LINE]
 
 
 def _line(text: str) -> str:

@@ -29,6 +29,15 @@ def at_once(job: Callable[[], T], done: Callable[[T], None]) -> None:
     done(job())
 
 
+def newest(state: State) -> str:
+    """Id of the newest message of the buffer we look at, empty where there is none."""
+    thread, request = state.thread, state.request
+    if thread is None:
+        return ""
+    messages = (request.view if request else thread.end).messages()
+    return messages[-1].id if messages else ""
+
+
 class Workbench:
     """Intents come in as method calls; after each, every subscriber is given the new State."""
 
@@ -38,6 +47,7 @@ class Workbench:
         self._callbacks: list[Callback] = []
         self._asked = 0
         self._follows_end = True
+        self._picked = False
 
     @property
     def state(self) -> State:
@@ -81,7 +91,7 @@ class Workbench:
             return replace(fresh, session=session, opening=now.opening if more else None, failure="")
 
         if self._state.session is None or self._state.session.path != session.path:
-            self._follows_end = True
+            self._follows_end, self._picked = True, False
         self._settle(opened)
 
     def failed(self, sentence: str) -> None:
@@ -110,6 +120,8 @@ class Workbench:
         self._stand(self._state.move(at))
 
     def _stand(self, state: State) -> None:
+        if not self._picked:
+            state = replace(state, selected=newest(state))
         self._show(replace(state, window=window_at(state)) if state.session else state)
 
     def next(self) -> None:
@@ -155,15 +167,18 @@ class Workbench:
                 self.move(max(before))
 
     def select(self, message_id: str) -> None:
-        """Look at one message; empty for none."""
+        """Look at one message; empty for the newest one of whatever buffer we stand at."""
+        self._picked = bool(message_id)
+        if not message_id:
+            message_id = newest(self._state)
         self._show(replace(self._state, selected=message_id))
 
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def choose_thread(self, thread_id: str) -> None:
         """Look at another agent's requests, standing at its last one."""
-        self._follows_end = True
-        self._settle(lambda state: replace(state, thread_id=thread_id, selected=""))
+        self._follows_end, self._picked = True, False
+        self._settle(lambda state: replace(state, thread_id=thread_id))
 
     def set_window(self, tokens: int | None) -> None:
         """The window the user says it is; None takes their word back."""
