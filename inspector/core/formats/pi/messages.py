@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from inspector.core.buffer import Prompt, Tool
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
@@ -16,8 +16,7 @@ _BY_CLIENT = ("custom", "hookMessage", "branchSummary", "compactionSummary")
 FAILED = ("error", "aborted")
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Where a message stood: its id, line and time."""
 
     id: str
@@ -30,55 +29,59 @@ def read_message(message: Mapping[str, Any], where: Where) -> Message:
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"
     mark: Mark = "meta" if kind in _BY_CLIENT else ""
-    return Message(where.id, role, _parts(kind, message), "", kind == "compactionSummary", mark, where.line, where.time)
+    name, line, time = where
+    return Message(name, role, _parts(kind, message), "", kind == "compactionSummary", mark, line, time)
 
 
 def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
-    match kind:
-        case "toolResult":
-            return _result(message)
-        case "bashExecution":
-            return (Text(bash_text(message)),)
-        case "branchSummary":
-            return (Text(branch_text(_str(message.get("summary")))),)
-        case "compactionSummary":
-            return (Text(summary_text(_str(message.get("summary")))),)
-        case _:
-            return read_content(message.get("content"))
+    if kind == "toolResult":
+        return _result(message)
+    if kind == "bashExecution":
+        return (Text(bash_text(message)),)
+    if kind == "branchSummary":
+        return (Text(branch_text(_str(message.get("summary")))),)
+    if kind == "compactionSummary":
+        return (Text(summary_text(_str(message.get("summary")))),)
+    return read_content(message.get("content"))
 
 
 def read_content(content: Any) -> tuple[Part, ...]:
     """A string or a list of blocks."""
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if not isinstance(content, Sequence):
-        return ()
-    return tuple(_part(block) for block in content)
+    if isinstance(content, list):
+        return tuple([_part(block) for block in content])
+    return (Text(content),) if isinstance(content, str) and content else ()
 
 
 def _part(block: Any) -> Part:
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return Text(text)
-        case {"type": "thinking", "thinking": str(text)}:
-            return Thinking(text, _str(block.get("thinkingSignature")))
-        case {"type": "toolCall"}:
-            arguments = block.get("arguments")
-            return ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
-        case {"type": "image", "data": str(data)}:
-            return Image(_str(block.get("mimeType")), data)
-        case str():
-            return Text(block)
-        case _:
-            kind = _str(block.get("type")) if isinstance(block, Mapping) else ""
-            return Opaque(kind, block, len(dumps(block).encode("utf-8", errors="replace")))
+    if isinstance(block, str):
+        return Text(block)
+    if not isinstance(block, dict):
+        return Opaque("", block, len(dumps(block).encode("utf-8", errors="replace")))
+    kind = block.get("type")
+    if kind == "text" and isinstance(text := block.get("text"), str):
+        return Text(text)
+    if kind == "toolCall":
+        arguments = block.get("arguments")
+        return ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
+    if kind == "thinking" and isinstance(text := block.get("thinking"), str):
+        return Thinking(text, _str(block.get("thinkingSignature")))
+    if kind == "image" and isinstance(data := block.get("data"), str):
+        return Image(_str(block.get("mimeType")), data)
+    return Opaque(_str(kind), block, len(dumps(block).encode("utf-8", errors="replace")))
 
 
 def _result(message: Mapping[str, Any]) -> tuple[Part, ...]:
-    parts = read_content(message.get("content"))
+    return as_result(
+        _str(message.get("toolCallId")), read_content(message.get("content")), message.get("isError") is True
+    )
+
+
+def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part, ...]:
+    """The parts of a tool's answer: its text as the result, images and the like behind it."""
+    if len(parts) == 1 and isinstance(only := parts[0], Text):
+        return (ToolResult(call_id, only.text, is_error),)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    result = ToolResult(_str(message.get("toolCallId")), text, message.get("isError") is True)
-    return (result, *(part for part in parts if not isinstance(part, Text)))
+    return (ToolResult(call_id, text, is_error), *(part for part in parts if not isinstance(part, Text)))
 
 
 def bash_text(message: Mapping[str, Any]) -> str:
@@ -110,14 +113,14 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     pi's `input` is the uncached part. The output of a call that failed is what had come until then.
     """
     usage = message.get("usage")
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
-    input_, output, read, write, reasoning = (
-        _count(usage.get(key)) for key in ("input", "output", "cacheRead", "cacheWrite", "reasoning")
-    )
-    if not input_ + output + read + write:
+    fresh, output = _count(usage.get("input")), _count(usage.get("output"))
+    read, write = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))
+    if not fresh + output + read + write:
         return None
-    return Usage(input_, read, write, output, reasoning, output_is_final=message.get("stopReason") not in FAILED)
+    final = message.get("stopReason") not in FAILED
+    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final)
 
 
 def _count(value: Any) -> int:
@@ -131,26 +134,26 @@ class SystemPrompt:
     text: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     tools: tuple[Tool, ...] = ()
+    prompt: Prompt = NOT_IN_FILE
+    """All of it, as it goes along with a buffer."""
 
     def changed(self, message: Mapping[str, Any]) -> "SystemPrompt":
         """With what `message` says: a section of the same name is replaced, tools come and go by name."""
         sections, given = dict(self.sections), message.get("sections")
-        if isinstance(given, Mapping):
+        if isinstance(given, dict):
             sections |= {str(name): _str(text) for name, text in given.items()}
-        gone = {
-            str(tool.get("name")) if isinstance(tool, Mapping) else str(tool) for tool in _list(message, "toolsRemoved")
-        }
-        added = tuple(
-            Tool(_str(tool.get("name")), tool) for tool in _list(message, "toolsAdded") if isinstance(tool, Mapping)
-        )
-        gone |= {tool.name for tool in added}
-        text = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
-        kept = tuple(tool for tool in self.tools if tool.name not in gone)
-        return SystemPrompt(text or self.text, tuple(sections.items()), kept + added)
+        said = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
+        text, tools = said or self.text, self._tools(message)
+        whole = "\n\n".join(filter(None, (text, *sections.values())))
+        return SystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
 
-    def prompt(self) -> Prompt:
-        """As it goes along with a buffer."""
-        return Prompt("\n\n".join(text for text in (self.text, *dict(self.sections).values()) if text), self.tools)
+    def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
+        added = tuple(
+            Tool(_str(tool.get("name")), tool) for tool in _list(message, "toolsAdded") if isinstance(tool, dict)
+        )
+        gone = {tool.name for tool in added}
+        gone |= {_str(tool.get("name") if isinstance(tool, dict) else tool) for tool in _list(message, "toolsRemoved")}
+        return tuple(tool for tool in self.tools if tool.name not in gone) + added
 
 
 def _list(message: Mapping[str, Any], key: str) -> Sequence[Any]:

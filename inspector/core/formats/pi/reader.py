@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.core.buffer import NOT_IN_FILE, Stretch
+from inspector.core.buffer import Stretch
 from inspector.core.formats.pi.messages import (
     FAILED,
     SystemPrompt,
     Where,
+    as_result,
     branch_text,
     read_content,
     read_message,
@@ -20,7 +21,7 @@ from inspector.core.formats.pi.messages import (
 )
 from inspector.core.formats.pi.tree import ROOT, Node, appended, kept, settle
 from inspector.core.formats.same import Known
-from inspector.core.message import Message, Text, Thinking
+from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 
@@ -34,6 +35,7 @@ class PiReader:
 
     def __init__(self) -> None:
         self._header: Mapping[str, Any] = {}
+        self._version, self._linear = 3, False
         self._lines: dict[int, Node] = {}
         """By line: v1 names records by it."""
         self._nodes: dict[str, Node] = {}
@@ -48,31 +50,23 @@ class PiReader:
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one record. O(record), but for compactions and edits: O(buffer)."""
-        if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not isinstance(kind, str):
             self._problems.append(Problem(line, "not a session record", _excerpt(value), file))
-            return
-        kind = value["type"]
-        if kind == "session":
+        elif kind == "session":
             self._take_header(value)
-            return
-        where = self._where(line, value)
-        node = self._node(line, value)
-        self._take(kind, value, where, node)
-        self._leaf = self._nodes[where.id] = self._lines[line] = node
+        else:
+            where = self._where(line, value)
+            node = self._node(line, value)
+            self._take(kind, value, where, node)
+            self._leaf = self._nodes[where.id] = self._lines[line] = node
 
     def _take_header(self, value: Mapping[str, Any]) -> None:
         if not self._header:
-            self._header = value
+            version = value.get("version")
+            self._header, self._version = value, version if type(version) is int else 1
+            self._linear = self._version < 2
             self._model = _str(value.get("modelId"))
-
-    @property
-    def _linear(self) -> bool:
-        return bool(self._header) and self._version < 2
-
-    @property
-    def _version(self) -> int:
-        version = self._header.get("version")
-        return version if type(version) is int else 1 if self._header else 3
 
     def _where(self, line: int, value: Mapping[str, Any]) -> Where:
         name = "" if self._linear else _str(value.get("id"))
@@ -93,60 +87,61 @@ class PiReader:
             else:
                 what = f"the parent {str(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
-        return Node(parent, parent.view, parent.system, parent.depth + 1, pending=parent.pending)
+        return Node(parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending)
 
     def _take(self, kind: str, value: Mapping[str, Any], where: Where, node: Node) -> None:
-        match kind:
-            case "message":
-                self._take_message(value, where, node)
-            case "compaction":
-                self._take_compaction(value, where, node)
-            case "context_edit":
-                self._take_edit(value, where, node)
-            case "custom_message":
-                parts = read_content(value.get("content"))
-                self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
-            case "branch_summary":
-                text = branch_text(_str(value.get("summary")))
-                self._put(node, Message(where.id, "user", (Text(text),), mark="meta", line=where.line, time=where.time))
-            case "model_change":
-                self._model = _str(value.get("modelId")) or self._model
-            case _ if kind not in _SILENT and kind not in self._unknown:
-                self._unknown.add(kind)
-                self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", _excerpt(value)))
+        if kind == "message":
+            self._take_message(value, where, node)
+        elif kind == "compaction":
+            self._take_compaction(value, where, node)
+        elif kind == "context_edit":
+            self._take_edit(value, where, node)
+        elif kind == "custom_message":
+            self._put_meta(read_content(value.get("content")), where, node)
+        elif kind == "branch_summary":
+            self._put_meta((Text(branch_text(_str(value.get("summary")))),), where, node)
+        elif kind == "model_change":
+            self._model = _str(value.get("modelId")) or self._model
+        elif kind not in _SILENT and kind not in self._unknown:
+            self._unknown.add(kind)
+            self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", _excerpt(value)))
+
+    def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node) -> None:
+        self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
 
     def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
         message = value.get("message")
-        if not isinstance(message, Mapping):
+        if not isinstance(message, dict):
             self._problems.append(Problem(where.line, "a message record without a message", _excerpt(value)))
-        elif message.get("role") == "system":
-            node.system = (node.system or SystemPrompt()).changed(message)
-        elif value.get("checkpoint") is not True:  # a response half written, to be written again as a whole
-            read = read_message(message, where)
-            if read.role == "assistant":
-                self._call(message, read, where, node)
-                read = _with_reasoning(read, message)
-            if self._sent(message, read):
-                self._put(node, read)
-            else:
-                self._messages.append(read)
+            return
+        if message.get("role") == "system":
+            node.system = node.system.changed(message)
+            return
+        if value.get("checkpoint") is True:  # a response half written, to be written again as a whole
+            return
+        read = read_message(message, where)
+        if read.role == "assistant":
+            read = self._call(message, read, node)
+        if self._sent(message, read):
+            self._put(node, read)
+        else:
+            self._messages.append(read)
 
     def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
         """Does the message go back to the model? Empty ones never did; since v3 no failed answer does."""
-        if read.role == "assistant" and message.get("stopReason") in FAILED and self._version >= 3:
+        if read.role == "assistant" and self._version >= 3 and message.get("stopReason") in FAILED:
             return False
         return bool(read.parts) and message.get("excludeFromContext") is not True
 
-    def _call(self, message: Mapping[str, Any], read: Message, where: Where, node: Node) -> None:
+    def _call(self, message: Mapping[str, Any], read: Message, node: Node) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
         usage, finish = read_usage(message), _str(message.get("stopReason"))
         self._model = _str(message.get("model")) or self._model
         if usage is None and finish in FAILED:
-            return
-        prompt = node.system.prompt() if node.system else NOT_IN_FILE
-        self._requests.append(
-            Request(len(self._requests), settle(node), prompt, usage, self._model, where.time, finish, where.line)
-        )
+            return read
+        prompt, number = node.system.prompt, len(self._requests)
+        self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
+        return _with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
 
     def _put(self, node: Node, message: Message) -> None:
         self._messages.append(message)
@@ -172,7 +167,7 @@ class PiReader:
             )
         )
         node.view, node.pending = Stretch(own=(summary, *stays)).view(), False
-        if isinstance(system := value.get("systemMessage"), Mapping):
+        if isinstance(system := value.get("systemMessage"), dict):
             node.system = SystemPrompt().changed(system)
 
     def _retained(self, value: Mapping[str, Any], where: Where, node: Node) -> list[Message]:
@@ -183,7 +178,7 @@ class PiReader:
             copies = [
                 read_message(message, Where(f"{where.id}.{n}", where.line, where.time))
                 for n, message in enumerate(tail)
-                if isinstance(message, Mapping) and message.get("role") != "system"
+                if isinstance(message, dict) and message.get("role") != "system"
             ]
             return [known.take(copy) or copy for copy in copies if copy.parts]
         first = self._first_kept(value)
@@ -202,7 +197,7 @@ class PiReader:
             self._problems.append(Problem(where.line, "an edit of a record that is not in the file", _excerpt(value)))
             return
         stands: Message | None = None
-        if source is not None and isinstance(replacement, Mapping):
+        if source is not None and isinstance(replacement, dict):
             stands = _with_content(source, replacement.get("content"))
         node.edit, node.pending = (target, stands), True
         self._compactions.append(
@@ -225,7 +220,7 @@ class PiReader:
             requests=Prefix(self._requests),
             messages=Prefix(self._messages),
             end=end,
-            prompt=self._leaf.system.prompt() if self._leaf.system else NOT_IN_FILE,
+            prompt=self._leaf.system.prompt,
             compactions=Prefix(self._compactions),
         )
         return Session(
@@ -243,25 +238,20 @@ class PiReader:
         return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
 
 
-def _with_reasoning(read: Message, message: Mapping[str, Any]) -> Message:
-    """With the reasoning that the provider reported, where it reports it."""
-    usage = read_usage(message)
-    thoughts = [part for part in read.parts if isinstance(part, Thinking)]
-    if usage is None or not usage.reasoning or len(thoughts) != 1:
-        return read
-    parts = tuple(replace(part, tokens=usage.reasoning) if part is thoughts[0] else part for part in read.parts)
-    return replace(read, parts=parts)
+def _with_reasoning(read: Message, tokens: int) -> Message:
+    """With the reasoning that the provider reported, all on the first of several thoughts."""
+    parts: list[Part] = []
+    for part in read.parts:
+        if isinstance(part, Thinking):
+            part, tokens = replace(part, tokens=tokens), 0
+        parts.append(part)
+    return replace(read, parts=tuple(parts))
 
 
 def _with_content(source: Message, content: Any) -> Message:
     """The message with other content: its role, id and, for a tool's answer, its call stay."""
-    parts = read_content(content)
-    result = source.result
-    if result is None:
-        return replace(source, parts=parts)
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    rest = tuple(part for part in parts if not isinstance(part, Text))
-    return replace(source, parts=(replace(result, content=text), *rest))
+    parts, result = read_content(content), source.result
+    return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
 
 
 def _excerpt(value: Any) -> str:

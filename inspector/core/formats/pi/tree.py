@@ -18,7 +18,7 @@ class Node:
 
     parent: "Node | None"
     view: View
-    system: SystemPrompt | None = None
+    system: SystemPrompt
     depth: int = 0
     message: Message | None = None
     """What this record adds to the buffer."""
@@ -28,7 +28,7 @@ class Node:
     """The record is an edit that `view` does not show yet."""
 
 
-ROOT = Node(None, Stretch().view(), depth=-1)
+ROOT = Node(None, Stretch().view(), SystemPrompt(), depth=-1)
 """Stands before the first record."""
 
 
