@@ -7,10 +7,11 @@ what no adapter can mend - calls and results that do not pair up, a wrong beginn
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, Text, Thinking, ToolResult
+from inspector.core.message import Message, Part, Text, Thinking, ToolResult
 
 Rule: TypeAlias = Literal[
     "result-without-call",
@@ -57,19 +58,50 @@ def _beginning(messages: Sequence[Message]) -> _Found:
 
 
 def _empty(messages: Sequence[Message]) -> _Found:
-    for message in messages:
-        if message.role == "tool" or (message is messages[-1] and message.role == "assistant"):
+    for run in _runs(messages):
+        last = run[-1] is messages[-1]
+        if run[0].role == "tool" or (last and run[0].role == "assistant"):
             continue  # a result may be empty, and so may the assistant's last message
-        blank = [isinstance(part, Text) and not part.text.strip() for part in message.parts]
-        if not any(not isinstance(part, Thinking) for part in message.parts):
-            why = f"A message of the {message.role} without content."
-            yield message, Invalid("empty-message", message.id, why, (ANTHROPIC, CHAT))
-        elif all(blank):
-            why = f"A message of the {message.role} that holds nothing but white space."
-            yield message, Invalid("empty-message", message.id, why, (ANTHROPIC,))
-        elif any(blank):
-            why = "A text part that is empty or only white space."
-            yield message, Invalid("empty-text", message.id, why, (ANTHROPIC,))
+        parts = [part for message in run for part in message.parts]
+        if not any(_has_content(part) for part in parts):
+            why, providers = _why_empty(run[0].role, parts)
+            yield run[0], Invalid("empty-message", run[0].id, why, providers)
+            continue
+        for message in run:
+            if any(_is_refused_text(message, part) for part in message.parts):
+                why = "A text part without text."
+                yield message, Invalid("empty-text", message.id, why, (ANTHROPIC,))
+
+
+def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Neighbouring messages of one role: adapters send them as one."""
+    for _, run in groupby(messages, lambda message: message.role):
+        yield list(run)
+
+
+def _has_content(part: Part) -> bool:
+    match part:
+        case Text(text):
+            return bool(text.strip())
+        case Thinking():
+            return False
+        case _:
+            return True
+
+
+def _why_empty(role: str, parts: Sequence[Part]) -> tuple[str, tuple[str, ...]]:
+    if not parts:
+        return f"A message of the {role} without content.", (ANTHROPIC, CHAT)
+    if all(isinstance(part, Thinking) for part in parts):
+        return f"A message of the {role} that holds nothing but thinking.", (ANTHROPIC,)
+    return f"A message of the {role} that holds nothing but white space.", (ANTHROPIC,)
+
+
+def _is_refused_text(message: Message, part: Part) -> bool:
+    """White space alone is refused of a user; of the assistant it is not: models write it before they think."""
+    if not isinstance(part, Text):
+        return False
+    return not part.text if message.role == "assistant" else not part.text.strip()
 
 
 @dataclass(frozen=True, slots=True)

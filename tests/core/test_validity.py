@@ -35,6 +35,8 @@ GOOD = {
     "calls in neighbouring messages": [U, call("1"), call("2", name="d"), answer("1"), answer("2"), U],
     "result with user text behind": [U, call("1"), answer("1"), U],
     "an empty result": [U, call("1"), Message("t", "tool", (ToolResult("1", ""),)), U],
+    "white space before thinking": [U, message("assistant", Text("\n\n"), Thinking("hm"), Text("so")), U],
+    "thinking beside its answer": [U, message("assistant", Thinking("hm")), A, U],
     "an empty last answer": [U, message("assistant", Text(""))],
 }
 
@@ -61,6 +63,7 @@ BAD = {
     "empty-message": ([message("user"), A], ["empty-message m"]),
     "white space": ([message("user", Text(" \n")), A], ["empty-message m"]),
     "thinking alone": ([U, message("assistant", Thinking("hm")), U], ["empty-message m"]),
+    "empty text of a user": ([message("user", Text(" "), Text("hi")), A], ["empty-text m"]),
     "empty-text": (
         [U, Message("m", "assistant", (Text(""), ToolCall("1", "x", {}))), answer("1"), U],
         ["empty-text m"],

@@ -16,8 +16,8 @@ Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknow
 
 _MILLION = "[1m]"
 """What Claude Code writes behind the model's name for the window of a million."""
-FULL_FROM = 0.7
-"""A harness that compacts by itself does so above this share of its window (seen: 0.75 to 0.99)."""
+FULL_FROM = 0.65
+"""A harness that compacts by itself does so above this share of its window (seen: 0.68 to 0.99)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def find_window(
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
         return Window(None, "unknown")
-    return Window(catalogue, "catalogue", _against(catalogue, evidence, None, f"The catalogue says of {model}"))
+    return Window(catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"))
 
 
 def model_at(thread: Thread, at: int | None) -> str:
@@ -121,6 +121,11 @@ def _why(inferred: int, evidence: _Evidence, catalogue: int | None, model: str) 
 
 def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) -> tuple[str, ...]:
     warnings = []
+    if 0 < evidence.compacted_at < FULL_FROM * window:
+        warnings.append(
+            f"{says} {window:,} tokens, but the harness compacted by itself at {evidence.compacted_at:,}: "
+            "it may have been told of a smaller window."
+        )
     if evidence.largest > window:
         warnings.append(f"{says} {window:,} tokens, but a context of {evidence.largest:,} was seen.")
     if recorded is not None and recorded != window:

@@ -69,6 +69,12 @@ def test_a_compaction_as_expected_says_nothing() -> None:
     assert window("claude-opus-5", 900000, auto=998659) == Window(1000000, "catalogue")
 
 
+def test_a_compaction_too_early_for_any_window_is_told() -> None:
+    found = window(OPUS, 30000, auto=31000)
+    assert (found.tokens, found.source) == (200000, "catalogue")
+    assert "31,000" in found.warnings[0]
+
+
 def test_the_name_may_say_it() -> None:
     assert window("claude-sonnet-4-5[1m]") == Window(1000000, "inferred")
 
