@@ -32,7 +32,10 @@ def read_messages(
     neutral = _ROLES.get(role, "user")
     if isinstance(content, str):
         return (Message(id, neutral, (Text(content),), "", summary, mark, line, time),)
-    groups = _groups(neutral, read_parts(content)) or [(neutral, ())]
+    runs = read_parts(content)
+    if len(runs) == 1 and isinstance(runs[0][0], ToolResult):  # by far the most frequent
+        return (Message(id, "tool", runs[0], "", summary, mark, line, time),)
+    groups = _groups(neutral, runs) or [(neutral, ())]
     if len(groups) == 1:
         role_of, parts = groups[0]
         return (Message(id, role_of, parts, "", summary, mark, line, time),)
@@ -70,36 +73,42 @@ def read_parts(content: Any) -> list[tuple[Part, ...]]:
     """One tuple of parts for each block: a tool result brings its images along, all others are alone."""
     if isinstance(content, str):
         return [(Text(content),)]
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         content = [content]
-    if not isinstance(content, Sequence):
+    if not isinstance(content, list | tuple):
         return []
-    return [_result(block) if _kind(block) == "tool_result" else (_part(block),) for block in content]
+    return [_result(block) if _is_result(block) else (_part(block),) for block in content]
 
 
-def _kind(block: Any) -> Any:
-    return block.get("type") if isinstance(block, Mapping) else None
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def _part(block: Any) -> Part:
-    if isinstance(block, str):
-        return Text(block)
-    if not isinstance(block, Mapping):
-        return Opaque("", block, len(dumps(block)))
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return Text(text)
-        case {"type": "tool_use"}:
-            arguments = block.get("input")
-            return ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
-        case {"type": "thinking", "thinking": str(text)}:
-            return Thinking(text, _str(block.get("signature")))
-        case {"type": "image", "source": {"type": "base64", "data": str(data)} as source}:
+    if not isinstance(block, dict):
+        return Text(block) if isinstance(block, str) else Opaque("", block, len(dumps(block)))
+    kind = block.get("type")
+    part: Part | None = None
+    if kind == "text":
+        part = Text(block["text"]) if isinstance(block.get("text"), str) else None
+    elif kind == "tool_use":
+        arguments = block.get("input")
+        part = ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
+    elif kind == "thinking" and isinstance(block.get("thinking"), str):
+        part = Thinking(block["thinking"], _str(block.get("signature")))
+    elif kind == "image":
+        part = _image(block.get("source"))
+    return Opaque(_str(kind), block, _opaque_size(block)) if part is None else part
+
+
+def _image(source: Any) -> Image | None:
+    match source:
+        case {"type": "base64", "data": str(data)}:
             return Image(_str(source.get("media_type")), data)
-        case {"type": "image", "source": {"type": "url", "url": str(url)}}:
+        case {"type": "url", "url": str(url)}:
             return Image("", "", url)
         case _:
-            return Opaque(_str(block.get("type")), block, _opaque_size(block))
+            return None
 
 
 def _opaque_size(block: Mapping[str, Any]) -> int:
@@ -114,8 +123,8 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     call_id, is_error = _str(block.get("tool_use_id")), block.get("is_error") is True
     if isinstance(content, str):
         return (ToolResult(call_id, content, is_error),)
-    inner = [_part(one) for one in content] if isinstance(content, Sequence) else []
-    if isinstance(content, Mapping):
+    inner = [_part(one) for one in content] if isinstance(content, list | tuple) else []
+    if isinstance(content, dict):
         inner = [Text(dumps(content))]  # iFlow keeps an object here
     text = "\n".join(part.text for part in inner if isinstance(part, Text))
     return (ToolResult(call_id, text, is_error), *(part for part in inner if not isinstance(part, Text)))
@@ -130,11 +139,11 @@ def read_usage(usage: Any) -> Usage | None:
 
     With several iterations the cost is their sum and the context is that of the last one that made a message.
     """
-    if not isinstance(usage, Mapping) or not any(type(usage.get(key)) is int for key in _COUNTS):
+    if not isinstance(usage, dict) or not _COUNTS & usage.keys():
         return None
     rounds = usage.get("iterations")
-    if isinstance(rounds, Sequence) and not isinstance(rounds, str):
-        counted = [one for one in rounds if isinstance(one, Mapping)]
+    if isinstance(rounds, list) and len(rounds) > 1:
+        counted = [one for one in rounds if isinstance(one, dict)]
         if len(counted) > 1:
             return _summed(usage, counted)
     read, write, output = _int(usage, _READ), _int(usage, _WRITE), _int(usage, "output_tokens")
@@ -143,7 +152,7 @@ def read_usage(usage: Any) -> Usage | None:
 
 _READ = "cache_read_input_tokens"
 _WRITE = "cache_creation_input_tokens"
-_COUNTS = ("input_tokens", "output_tokens", _READ, _WRITE)
+_COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 
 
 def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -> Usage:
@@ -157,7 +166,7 @@ def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -> Us
 
 def _reasoning(usage: Mapping[str, Any]) -> int:
     details = usage.get("output_tokens_details")
-    return _int(details, "thinking_tokens") if isinstance(details, Mapping) else 0
+    return _int(details, "thinking_tokens") if isinstance(details, dict) else 0
 
 
 def _int(values: Mapping[str, Any], key: str) -> int:
@@ -175,9 +184,9 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
 
 def read_tools(tools: Any) -> tuple[Tool, ...]:
     """The tools of a list of definitions; what is not an object is left out."""
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
+    if not isinstance(tools, list | tuple):
         return ()
-    return tuple(Tool(_str(one.get("name")), one) for one in tools if isinstance(one, Mapping))
+    return tuple(Tool(_str(one.get("name")), one) for one in tools if isinstance(one, dict))
 
 
 def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:

@@ -4,9 +4,10 @@ Every record with a uuid has a place in the chain, also those that are not sent 
 the unit they hang on. A tool result belongs to the answer that called, wherever it hangs.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
-from inspector.core.message import Message, ToolCall
+from inspector.core.message import Message, Part, ToolCall
 from inspector.core.session import Compaction
 from inspector.core.wire.anthropic import read_messages, read_parts
 
@@ -106,10 +107,10 @@ def _take_result(row: Row, record: Record, message: Message) -> bool:
     if call is not None and row.is_open(call):
         call.add_result(message)
         row.nodes[record.uuid] = call
-    elif result.call_id in (call.answered if call is not None else row.strays):
+    elif result.call_id in (call.results if call is not None else row.strays):
         row.nodes[record.uuid] = call or before(row, record)
     else:
-        (call.answered if call is not None else row.strays).add(result.call_id)
+        (call.results if call is not None else row.strays)[result.call_id] = message
         unit = Unit([message])
         row.place(unit, row.tail if call is not None else before(row, record))
         row.nodes[record.uuid] = unit
@@ -119,36 +120,39 @@ def _take_result(row: Row, record: Record, message: Message) -> bool:
 # ---- what the model said --------------------------------------------------------------------------------------------
 
 
-def take_answer(row: Row, record: Record, findings: Findings) -> Call | None:
-    """An `assistant` record: one line of an answer. Returns the answer, None where it is none of the model's."""
+def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCall]:
+    """An `assistant` record: one line of an answer. Returns the tool calls that are new with it."""
     value = record.value
     message = value.get("message")
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(content, str | list):
         findings.add("assistant record without content", record.line, value, record.file)
         pass_by(row, record)
-        return None
+        return ()
     if value.get("isApiErrorMessage") is True:
         pass_by(row, record)
-        return None
+        return ()
     id_ = text(message, "id") or text(value, "requestId") or record.uuid
     call = row.calls.get(id_)
-    if call is not None and not row.is_open(call):
-        _take_late_line(row, record, call)
-        return None
     if call is None:
         model = text(message, "model")
         call = row.calls[id_] = Call(id_, record.line, record.time, model, real=model != "<synthetic>")
         _place(row, record, call)
-    parts = call.add_line(record.uuid, [part for parts in read_parts(message["content"]) for part in parts])
-    call.report.add(message, text(value, "version"))
+    elif call.stretch is not None:
+        return _take_late_line(row, record, call)
     row.nodes[record.uuid] = call
-    for part in parts:
-        if isinstance(part, ToolCall):
-            row.tools[part.id] = call
-    return call
+    call.report.add(message, value.get("version"))
+    return _register(row, call, call.add_line(record.uuid, [part for parts in read_parts(content) for part in parts]))
 
 
-def _take_late_line(row: Row, record: Record, call: Call) -> None:
+def _register(row: Row, call: Call, parts: Sequence[Part]) -> Sequence[ToolCall]:
+    made = [part for part in parts if isinstance(part, ToolCall)]
+    for part in made:
+        row.tools[part.id] = call
+    return made
+
+
+def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
     """A line of an answer after the next one began: a message of its own, unless it is a copy."""
     blocks = read_parts(mapping(record.value, "message").get("content"))
     parts = [part for parts in blocks for part in parts if part not in call.parts]
@@ -157,7 +161,7 @@ def _take_late_line(row: Row, record: Record, call: Call) -> None:
         unit = Unit([Message(record.uuid, "assistant", tuple(parts), line=record.line, time=record.time)])
         row.place(unit, row.tail)
         row.nodes[record.uuid] = unit
-        row.tools.update((part.id, call) for part in parts if isinstance(part, ToolCall))
+    return _register(row, call, parts)
 
 
 # ---- what the client did --------------------------------------------------------------------------------------------

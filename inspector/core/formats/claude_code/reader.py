@@ -10,6 +10,7 @@ from .agents import MAIN, Agent, Spawn, origins, thread
 from .chain import pass_by, take_answer, take_attachment, take_copy, take_system, take_user
 from .findings import Findings
 from .records import Record, mapping, text
+from .row import Row
 from .told import told
 from .units import Call
 from .wire import Shapes, read_replacements, read_snapshot
@@ -68,8 +69,9 @@ class ClaudeCodeReader:
         self._shapes = Shapes()
         self._findings = Findings()
         self._notes: list[str] = []
+        self._version = ""
         self._versions: dict[str, None] = {}
-        self._id = ""
+        self._id: Any = ""
         self._begun = False
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
@@ -89,7 +91,9 @@ class ClaudeCodeReader:
         agent = self._agent(record)
         if not self._begun and not record.file:
             self._begin(record)
-        if version := text(record.value, "version"):
+        version = record.value.get("version")
+        if version != self._version and isinstance(version, str):
+            self._version = version
             self._versions[version] = None
         if record.uuid in agent.row.nodes:
             take_copy(agent.row, record)
@@ -103,13 +107,15 @@ class ClaudeCodeReader:
 
     def _take_new(self, kind: str, record: Record, agent: Agent) -> None:
         row = agent.row
-        if not record.file and (id_ := text(record.value, "sessionId")):
-            self._id = id_
+        if not record.file:
+            self._id = record.value.get("sessionId", self._id)
         match kind:
             case "assistant":
-                call = take_answer(row, record, self._findings)
-                if call is not None:
-                    self._note_call(call, record, agent)
+                for call in take_answer(row, record, self._findings):
+                    if call.name in _SPAWNING:
+                        self._note_spawn(call, record, agent)
+                if (reference := record.value.get("requestRef")) is not None:
+                    self._note_shape(row, record, reference)
             case "user":
                 if agent is not self._main:
                     agent.began_with(_words(record), record.time)
@@ -151,14 +157,14 @@ class ClaudeCodeReader:
 
     # ---- who started whom ------------------------------------------------------------------------------------------
 
-    def _note_call(self, call: Call, record: Record, agent: Agent) -> None:
-        if call.prompt is None and (reference := text(record.value, "requestRef")):
+    def _note_spawn(self, call: ToolCall, record: Record, agent: Agent) -> None:
+        words, about, kind = (text(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
+        self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
+
+    def _note_shape(self, row: Row, record: Record, reference: Any) -> None:
+        call = row.nodes[record.uuid]
+        if isinstance(call, Call) and isinstance(reference, str):
             call.prompt = self._shapes.of(reference)
-        for part in call.parts[call.lines[record.uuid] :]:
-            if isinstance(part, ToolCall) and part.name in _SPAWNING:
-                words, about = text(part.arguments, "prompt"), text(part.arguments, "description")
-                kind = text(part.arguments, "subagent_type")
-                self._spawns[part.id] = Spawn(part.id, agent.id, words, about, kind, record.time)
 
     def _note_origin(self, record: Record) -> None:
         agent_id = text(record.value.get("toolUseResult"), "agentId")
@@ -220,7 +226,7 @@ class ClaudeCodeReader:
             threads=tuple(threads),
             problems=Prefix(self._findings.problems),
             client=f"Claude Code {version}".strip(),
-            id=self._id,
+            id=self._id if isinstance(self._id, str) else "",
             notes=tuple(self._notes),
         )
 

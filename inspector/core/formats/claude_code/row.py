@@ -33,8 +33,8 @@ class Row:
         """By message id."""
         self.tools: dict[str, Call] = {}
         """By id of a tool call."""
-        self.strays: set[str] = set()
-        """Tool calls that are not in the file, whose result is."""
+        self.strays: dict[str, Message] = {}
+        """Results of tool calls that are not in the file, by call."""
         self.waiting: dict[str, list[Unit]] = {}
         """Units from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
         self.keeping: Callable[[], None] | None = None
@@ -124,16 +124,17 @@ class Row:
         if not self._pending:
             return
         drafts = [unit.drafts() for unit in self._pending]
-        laid = iter(travelling_together([message for messages in drafts for message in messages]))
-        length = len(self._stretch)
+        laid = travelling_together([message for messages in drafts for message in messages])
+        stretch, start, length = self._stretch, 0, len(self._stretch)
         for unit, messages in zip(self._pending, drafts, strict=True):
-            unit.messages = tuple(next(laid) for _ in messages)
-            for message in unit.messages:
-                self._stretch.append(self._as_sent(message))
+            end = start + len(messages)
+            unit.messages = tuple(laid[start:end])
             if not unit.again:
                 self._messages += unit.messages
-            length += len(messages)
-            unit.stretch, unit.end = self._stretch, length
+            unit.stretch, unit.end = stretch, length + end
+            start = end
+        for message in laid:
+            stretch.append(self._as_sent(message) if self._replaced else message)
         self._pending = []
 
     # ---- compactions -----------------------------------------------------------------------------------------------

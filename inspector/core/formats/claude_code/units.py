@@ -5,7 +5,6 @@ stand in a row. A unit is open until it is laid into a stretch; after that its m
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
 from inspector.core.message import Message, Part, ToolCall
@@ -62,33 +61,35 @@ def _uuid(message: Message) -> str:
 class Call(Unit):
     """One answer of the model, collected from its lines, and the results of its tool calls."""
 
-    __slots__ = ("answered", "id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
+    __slots__ = ("id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
 
     def __init__(self, id_: str, line: int, time: str, model: str, real: bool) -> None:
         super().__init__()
         self.id, self.line, self.time, self.model, self.real = id_, line, time, model, real
         self.parts: list[Part] = []
-        self.lines: dict[str, int] = {}
-        """How many parts there were before the line of that uuid."""
-        self.results: list[Message] = []
-        self.answered: set[str] = set()
+        self.lines: list[tuple[str, int]] = []
+        """uuid of each line, and how many parts there were before it."""
+        self.results: dict[str, Message] = {}
+        """By tool call. A call that was answered late is here too, its result is a unit of its own."""
         self.report = Report()
         self.prompt: Prompt | None = None
 
     def drafts(self) -> Sequence[Message]:
         if self.messages:
             return self.messages
-        return [*self._answer(self.parts), *self.results]
+        if not self.parts:
+            return tuple(self.results.values())
+        return (self._answer(), *self.results.values())
 
-    def _answer(self, parts: Sequence[Part]) -> list[Message]:
-        return [Message(self.id, "assistant", tuple(parts), line=self.line, time=self.time)] if parts else []
+    def _answer(self) -> Message:
+        return Message(self.id, "assistant", tuple(self.parts), "", False, "", self.line, self.time)
 
     def add_line(self, uuid: str, parts: Sequence[Part]) -> Sequence[Part]:
         """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
 
         Returns those that were taken.
         """
-        self.lines[uuid] = len(self.parts)
+        self.lines.append((uuid, len(self.parts)))
         if self.parts:
             parts = [part for part in parts if part not in self.parts[-_LOOK_BACK:]]
         self.parts += parts
@@ -97,20 +98,22 @@ class Call(Unit):
     def add_result(self, message: Message) -> None:
         """Take a tool result, but not a second one for the same call."""
         result = message.result
-        if result is not None and result.call_id not in self.answered:
-            self.answered.add(result.call_id)
-            self.results.append(message)
+        if result is not None:
+            self.results.setdefault(result.call_id, message)
+
+    def _by_line(self) -> list[tuple[str, Sequence[Part]]]:
+        ends = [start for _, start in self.lines[1:]] + [len(self.parts)]
+        return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=True)]
 
     def absorb(self, other: "Call") -> None:
         """Take the lines and results of another part of the same answer."""
-        starts = [*other.lines.values(), len(other.parts)]
-        for n, uuid in enumerate(other.lines):
-            self.add_line(uuid, other.parts[starts[n] : starts[n + 1]])
-        for message in other.results:
+        for uuid, parts in other._by_line():
+            self.add_line(uuid, parts)
+        for message in other.results.values():
             self.add_result(message)
 
     def uuids(self) -> list[str]:
-        return [*self.lines, *(_uuid(message) for message in self.results)]
+        return [*(uuid for uuid, _ in self.lines), *map(_uuid, self.results.values())]
 
     def usage(self) -> Usage | None:
         """What the provider reported for it."""
@@ -119,11 +122,10 @@ class Call(Unit):
     def part(self, uuids: Collection[str]) -> "Call":
         copy = Call(self.id, self.line, self.time, self.model, real=False)
         copy.again = True
-        starts = [*self.lines.values(), len(self.parts)]
-        for n, uuid in enumerate(self.lines):
+        for uuid, parts in self._by_line() if self.lines else ():
             if uuid in uuids:
-                copy.add_line(uuid, self.parts[starts[n] : starts[n + 1]])
-        for message in self.results:
+                copy.add_line(uuid, parts)
+        for message in self.results.values():
             if _uuid(message) in uuids:
                 copy.add_result(message)
         return copy
@@ -137,22 +139,22 @@ _LOOK_BACK = 16
 """Copies of a line follow closely; looking further back would make a long answer quadratic."""
 
 
-def travelling_together(messages: Sequence[Message]) -> list[Message]:
+def travelling_together(messages: list[Message]) -> list[Message]:
     """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
-    out: list[Message] = []
-    run: list[Message] = []
-    for message in messages:
-        if message.role in ("user", "tool"):
-            run.append(message)
-            continue
-        out += _joined(run)
-        run = []
-        out.append(message)
-    return out + _joined(run)
+    start = 0
+    for n, message in enumerate(messages):
+        if message.role != "user" and message.role != "tool":
+            _join(messages, start, n)
+            start = n + 1
+    _join(messages, start, len(messages))
+    return messages
 
 
-def _joined(run: list[Message]) -> list[Message]:
-    if len(run) < 2:
-        return run
-    first = run[0].id
-    return [message if message.together == first else replace(message, together=first) for message in run]
+def _join(messages: list[Message], start: int, end: int) -> None:
+    if end - start < 2:
+        return
+    first = messages[start].id
+    for n in range(start, end):
+        m = messages[n]
+        if m.together != first:
+            messages[n] = Message(m.id, m.role, m.parts, first, m.summary, m.mark, m.line, m.time)

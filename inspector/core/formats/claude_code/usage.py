@@ -27,12 +27,13 @@ class Report:
         self._output = -1
         self._grew = False
 
-    def add(self, message: dict[str, Any], version: str) -> None:
+    def add(self, message: dict[str, Any], version: Any) -> None:
         """Take the figures of one more line."""
         stop, usage = message.get("stop_reason"), message.get("usage")
         if isinstance(stop, str):
             self.finish = stop
-        self.version = version or self.version
+        if isinstance(version, str):
+            self.version = version
         if not isinstance(usage, dict):
             return
         output = usage.get("output_tokens")
