@@ -35,17 +35,17 @@ class Row:
 
 
 COLUMNS: Sequence[Column[Row]] = (
-    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}"),
-    Column("R²", lambda row: _r2(row), 8, figures=True),
-    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 8, figures=True),
-    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 8, figures=True),
-    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 9, True),
-    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 7, figures=True),
+    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
+    Column("R²", lambda row: _r2(row), 6, figures=True),
+    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
+    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 7, figures=True),
+    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
+    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
 )
 
 
 class CalibrationPanel(Panel):
-    """A table of the estimators and three plots of the chosen one. Enter makes it the window's."""
+    """A table of the estimators and three plots of the chosen one. Enter: use it in the window."""
 
     TITLE: ClassVar[str] = "Calibration"
 
@@ -170,7 +170,8 @@ class CalibrationPanel(Panel):
         self.plots.hovered.connect(lambda text: self._say(text))
         self._split.addWidget(self.plots)
         self._split.setStretchFactor(1, 1)
-        self._split.setSizes([self.fontMetrics().horizontalAdvance("0") * 68, self.width()])
+        side = self.table.horizontalHeader().length() + 4
+        self._split.setSizes([side, max(side, self.width() - side)])
         self.plots.show_fit(self._fits.get(self._plotted))
         self.plots.show_playhead(self._state.at)
 
@@ -214,7 +215,7 @@ def _why_empty(thread: Thread | None) -> str:
 def _says(found: Fit) -> str:
     refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
     kind = "counted" if found.kind == "counted" else "estimated"
-    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}. Enter makes it the window's."
+    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}. Enter: use it in the window."
 
 
 def _r2(row: Row) -> str:

@@ -22,7 +22,7 @@ from inspector.gui.theme import Theme
 MOST_POINTS = 4_000
 """Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
 BANDS = (0.2, 0.3)
-TITLES = ("reported over estimated, ±20 %, ±30 %", "learned scale, by request", "error of the prediction")
+TITLES = ("reported / estimated", "learned scale", "prediction error")
 
 
 class _Lines(NamedTuple):
@@ -63,13 +63,17 @@ class CalibrationPlots(QWidget):
         titles = QHBoxLayout()
         titles.setContentsMargins(48, 6, 8, 0)
         for title in TITLES:
-            titles.addWidget(label(title, role="quiet"), 1)
+            shown = label(title, role="quiet")
+            shown.setMinimumWidth(10)
+            titles.addWidget(shown, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(titles)
         column.addWidget(self._graphics, 1)
-        self.setAccessibleName("Estimated against reported tokens, learned scale, error per request")
+        about = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the prediction"
+        self.setAccessibleName(about)
+        self.setToolTip(about)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.restyle()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout
 
 from inspector.core.message import Text
@@ -26,15 +27,15 @@ class Listed:
 
 
 COLUMNS: Sequence[Column[Listed]] = (
-    Column("before request", lambda one: grouped(one.compaction.before_request), 14, figures=True),
-    Column("trigger", lambda one: one.compaction.trigger or "not told", 14),
-    Column("kind", lambda one: one.compaction.kind, 10),
-    Column("before", lambda one: _tokens(one.before), 10, figures=True),
-    Column("after", lambda one: _tokens(one.after), 10, figures=True),
-    Column("freed", lambda one: _freed(one), 10, figures=True),
+    Column("request", lambda one: grouped(one.compaction.before_request), 7, figures=True),
+    Column("trigger", lambda one: one.compaction.trigger or "not told", 9),
+    Column("kind", lambda one: one.compaction.kind, 8),
+    Column("before", lambda one: _tokens(one.before), 8, figures=True),
+    Column("after", lambda one: _tokens(one.after), 8, figures=True),
+    Column("freed", lambda one: _freed(one), 8, figures=True),
     Column("what stayed", lambda one: _stayed(one.compaction)),
-    Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 9, figures=True),
-    Column("time", lambda one: one.compaction.time[:19].replace("T", " "), 20),
+    Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 6, figures=True),
+    Column("time", lambda one: one.compaction.time[:19].replace("T", " "), 17),
 )
 
 
@@ -49,6 +50,7 @@ class CompactionsPanel(Panel):
         self._count = (-1, -1)
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
+        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.says.setContentsMargins(13, 6, 13, 4)
         self.table: Rows[Listed] = Rows("Recorded compactions", COLUMNS)
         self.table.chosen.connect(self._go)

@@ -61,7 +61,12 @@ class ImageStrip(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setAccessibleName("Images of the message")
+        self.setMinimumHeight(HEIGHT // 2)
         self.hide()
+
+    def sizeHint(self) -> QSize:
+        """A quarter of a screen."""
+        return QSize(400, HEIGHT)
 
     def show_images(self, images: Sequence[Image]) -> None:
         """Show these instead of what was shown."""

@@ -10,7 +10,7 @@ from inspector.core.buffer import View
 from inspector.core.message import Message
 from inspector.core.session import Thread
 from inspector.gui.find_bar import FindBar
-from inspector.gui.image_strip import ImageStrip
+from inspector.gui.image_strip import HEIGHT, ImageStrip
 from inspector.gui.message_header import MessageHeader
 from inspector.gui.message_parts import message_images, message_sections, original
 from inspector.gui.panel import Desk, Panel
@@ -64,7 +64,7 @@ class MessageView(Panel):
         if message is not self._message:
             self._message = message
             self.text.show_sections(message_sections(message))
-            self.images.show_images(message_images(message))
+            self._show_images(message)
         self._stack.setCurrentIndex(1)
 
     def restyle(self) -> None:
@@ -94,7 +94,7 @@ class MessageView(Panel):
             self.header.tools.addWidget(button)
 
     def _lay_out(self) -> None:
-        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.text)
         splitter.addWidget(self.images)
@@ -118,6 +118,12 @@ class MessageView(Panel):
         modes = QPlainTextEdit.LineWrapMode
         self.text.setLineWrapMode(modes.WidgetWidth if on else modes.NoWrap)
         self.desk.settings.keep_text("message/wrap", "yes" if on else "no")
+
+    def _show_images(self, message: Message) -> None:
+        hidden = self.images.isHidden()
+        self.images.show_images(message_images(message))
+        if hidden and not self.images.isHidden():
+            self._splitter.setSizes([max(1, self.height() - 2 * HEIGHT), HEIGHT])
 
     def _show_rest(self) -> None:
         waiting = self.text.waiting and self._message is not None

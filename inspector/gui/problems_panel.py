@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
@@ -15,10 +16,10 @@ from inspector.gui.rows import Column, Rows
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Problem]] = (
-    Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 9, figures=True),
+    Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True),
     Column("what", lambda problem: problem.what, 42),
     Column("excerpt", lambda problem: problem.excerpt),
-    Column("file", lambda problem: problem.file, 22),
+    Column("file", lambda problem: problem.file, 20),
 )
 
 
@@ -33,6 +34,7 @@ class ProblemsPanel(Panel):
         self._count = -1
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
+        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.copy = QToolButton()
         self.copy.setText("copy")
         self.copy.setProperty("role", "flat")

@@ -83,7 +83,7 @@ class Rows(QTableView, Generic[T]):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setStyleSheet("QTableView::item { padding: 0 7px; } QHeaderView::section { padding: 4px 7px; }")
+        self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self._size_columns(columns)
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
         self.doubleClicked.connect(lambda index: self.opened.emit(index.row()))
@@ -129,6 +129,6 @@ class Rows(QTableView, Generic[T]):
         header.setMinimumSectionSize(3 * figure)
         for n, column in enumerate(columns):
             if column.width:
-                header.resizeSection(n, column.width * figure + 14)
+                header.resizeSection(n, column.width * figure + 18)
             else:
                 header.setSectionResizeMode(n, QHeaderView.ResizeMode.Stretch)

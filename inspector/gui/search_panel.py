@@ -42,10 +42,10 @@ class Found:
 
 
 COLUMNS: Sequence[Column[Found]] = (
-    Column("role", lambda found: found.hit.message.role, 10),
+    Column("role", lambda found: found.hit.message.role, 9),
     Column("message", lambda found: _excerpt(found.hit)),
-    Column("appears", lambda found: _appears(found), 12, figures=True),
-    Column("leaves", lambda found: _leaves(found), 12, figures=True),
+    Column("appears", lambda found: _appears(found), 10, figures=True),
+    Column("leaves", lambda found: _leaves(found), 9, figures=True),
     Column("by", lambda found: _by(found), 24),
     Column("thread", lambda found: found.thread.title or found.thread.id, 16),
 )
@@ -94,6 +94,7 @@ class SearchPanel(Panel):
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setContentsMargins(10, 5, 8, 4)
+        head.setSpacing(8)
         for widget in (self.field, self.case, self.scope, self.says):
             head.addWidget(widget, 2 if widget is self.field else 1 if widget is self.says else 0)
         column = QVBoxLayout(self)

@@ -35,12 +35,14 @@ class Piece(NamedTuple):
 
 def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
     """All pieces in order, headings and line ends between them included. Lazy: a text costs when it is read."""
-    for n, section in enumerate(sections):
+    gap = ""
+    for section in sections:
         if section.heading:
-            yield Piece(_own("\n" * (2 * (n > 0)) + section.heading + "\n"), "heading")
-        elif n:
-            yield Piece(_own("\n\n"), section.look)
+            yield Piece(_own(f"{gap}{section.heading}\n"), "heading")
+        elif gap:
+            yield Piece(_own(gap), section.look)
         yield from _body(section)
+        gap = "\n\n" if section.text else "\n"
 
 
 def _body(section: Section) -> Iterator[Piece]:

@@ -34,9 +34,9 @@ class Listed:
 COLUMNS: Sequence[Column[Listed]] = (
     Column("title", lambda one: one.title or Path(one.path).name),
     Column("project", lambda one: one.project, 34),
-    Column("format", lambda one: "opened lately" if one.recent else one.format, 14),
-    Column("size", lambda one: _size(one.size), 10, figures=True),
-    Column("changed", lambda one: one.when, 17),
+    Column("format", lambda one: "opened lately" if one.recent else one.format, 13),
+    Column("size", lambda one: _size(one.size), 8, figures=True),
+    Column("changed", lambda one: one.when, 15),
 )
 
 
@@ -65,6 +65,7 @@ class SessionsPanel(Panel):
         self.table.opened.connect(self._open_row)
         head = QHBoxLayout()
         head.setContentsMargins(10, 5, 8, 4)
+        head.setSpacing(8)
         head.addWidget(self.filter, 2)
         head.addWidget(self.says, 1)
         head.addWidget(self.again)

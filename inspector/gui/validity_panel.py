@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout
 
 from inspector.core.buffer import View
@@ -15,9 +15,9 @@ from inspector.gui.rows import Column, Rows
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Invalid]] = (
-    Column("rule", lambda invalid: invalid.rule, 22),
+    Column("rule", lambda invalid: invalid.rule, 18),
     Column("why", lambda invalid: invalid.why),
-    Column("refused by", lambda invalid: ", ".join(invalid.providers), 36),
+    Column("refused by", lambda invalid: ", ".join(invalid.providers), 32),
     Column("message", lambda invalid: invalid.message, 26),
 )
 
@@ -32,6 +32,7 @@ class ValidityPanel(Panel):
         self._view: View | None = None
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
+        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.says.setContentsMargins(13, 6, 13, 4)
         self.table: Rows[Invalid] = Rows("Why a provider would refuse this buffer", COLUMNS)
         self.table.chosen.connect(lambda row, column: desk.workbench.select(self.table.rows[row].message))

@@ -1,0 +1,106 @@
+"""The calibration panel: every estimator in the table, the chosen one plotted, points that lead to their request."""
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from pytestqt.qtbot import QtBot
+
+from inspector.core.buffer import Stretch
+from inspector.core.message import Message, Text
+from inspector.core.session import Request, Session, Thread
+from inspector.core.usage import Usage
+from inspector.gui.calibration_panel import CalibrationPanel
+from inspector.gui.panel import Desk
+from tests.gui.hands import click, press
+
+
+def session(requests: int, usage: bool = True) -> Session:
+    """The buffer grows by a thousand letters a request; the provider counts 1.5 times what they are worth."""
+    stretch = Stretch(own=tuple(Message(f"m{n}", "user", (Text("abcd " * 800),)) for n in range(requests)))
+    listed = tuple(
+        Request(n, stretch.view(n + 1), usage=Usage(1_500 * (n + 1) + 300, output=9) if usage else None)
+        for n in range(requests)
+    )
+    return Session(
+        "test", (Thread("main", requests=listed, messages=tuple(stretch.own), end=stretch.view()),), path="s"
+    )
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> CalibrationPanel:
+    """Visible, told of every state."""
+    made = CalibrationPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1_000, 300)
+    made.show()
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+def row(panel: CalibrationPanel, name: str) -> list[str]:
+    model = panel.table.model()
+    number = next(n for n, one in enumerate(panel.table.rows) if one.name == name)
+    return [str(model.index(number, column).data()) for column in range(model.columnCount())]
+
+
+def test_every_estimator_is_held_against_the_reported_numbers(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    desk.workbench.open(session(12))
+    qtbot.waitUntil(lambda: row(panel, "pi")[1] == "1.0000", timeout=20_000)
+    assert row(panel, "roku")[0] == "● roku"
+    assert row(panel, "tiktoken")[1:] == [""] * 5
+    slope = float(row(panel, "chars4")[5])
+    assert abs(slope - 1.5) < 0.02
+    click(panel.tokenizers)
+    qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[1] == "1.0000", timeout=30_000)
+    assert not panel.tokenizers.isVisible()
+
+
+def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
+    panel: CalibrationPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    desk.workbench.open(session(12))
+    qtbot.waitUntil(lambda: panel.plots is not None and panel.plots._fit is not None, timeout=20_000)
+    assert panel.plots._fit.name == "roku"
+    assert len(panel.plots._points.getData()[0]) == 12
+    assert panel.plots._curve.getData()[1].max() <= 2.0
+    qtbot.wait(50)
+    view = panel.plots._graphics
+    errors = panel.plots.errors.getViewBox()
+    click(view.viewport(), view.mapFromScene(errors.mapViewToScene(QPointF(4, 0))))
+    qtbot.waitUntil(lambda: desk.workbench.state.at == 4)
+    assert panel.plots._here.getData()[0].size == 1
+    second = panel.table.visualRect(panel.table.model().index(1, 0)).center()
+    click(panel.table.viewport(), second)
+    qtbot.waitUntil(lambda: panel.plots._fit is not None and panel.plots._fit.name == "chars4")
+    press(panel.table, Qt.Key.Key_Return)
+    assert desk.workbench.state.estimator == "chars4"
+    assert row(panel, "chars4")[0] == "● chars4"
+
+
+def test_a_point_of_the_scatter_leads_to_its_request(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
+    desk.workbench.open(session(6))
+    qtbot.waitUntil(lambda: panel.plots is not None and panel.plots._fit is not None, timeout=20_000)
+    qtbot.wait(50)
+    points = panel.plots._points
+    x, y = (values[2] for values in points.getData())
+    box, view = panel.plots.scatter.getViewBox(), panel.plots._graphics
+    click(view.viewport(), view.mapFromScene(box.mapViewToScene(QPointF(x, y))))
+    qtbot.waitUntil(lambda: desk.workbench.state.at == 2)
+
+
+def test_a_thread_without_usage_gets_a_sentence(panel: CalibrationPanel, desk: Desk) -> None:
+    assert panel._empty.text().startswith("Open a transcript")
+    desk.workbench.open(session(3, usage=False))
+    assert panel._empty.text() == "This thread reports no usage: there is nothing to hold the estimators against."
+    assert panel._empty.isVisible()
+    desk.workbench.open(Session("test", path="empty"))
+    assert panel._empty.isVisible()
+
+
+def test_restyle_keeps_the_plots(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
+    desk.workbench.open(session(6))
+    qtbot.waitUntil(lambda: panel.plots is not None, timeout=20_000)
+    desk.theme.toggle()
+    panel.restyle()
+    assert not panel.grab().isNull()

@@ -1,0 +1,223 @@
+"""Problems, validity, recorded compactions, search, sessions: each read, clicked and walked by key."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QTableView, QTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.core.buffer import Stretch
+from inspector.core.message import Message, Text, ToolResult
+from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.usage import Usage
+from inspector.gui.compactions_panel import CompactionsPanel
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.problems_panel import ProblemsPanel
+from inspector.gui.search_panel import SearchPanel
+from inspector.gui.sessions_panel import SessionsPanel
+from inspector.gui.validity_panel import ValidityPanel
+from tests.gui.conftest import Asked
+from tests.gui.hands import click, double_click, press, write
+
+Place = Callable[[type[Panel]], Panel]
+
+
+def message(id_: str, text: str, role: str = "user", line: int = 0) -> Message:
+    return Message(id_, role, (Text(text),), line=line)  # type: ignore[arg-type]
+
+
+def session() -> Session:
+    """Three requests, a compaction before the third, a sub-agent, two problems."""
+    old = Stretch(own=(message("a", "alpha needle", line=1), message("b", "beta", "assistant", line=2)))
+    old.append(message("c", "gamma", line=3))
+    summary = Message("s", "user", (Text("summary of it"),), summary=True, line=5)
+    new = Stretch(own=(summary, message("d", "delta NEEDLE", line=6)))
+    usages = (Usage(100, output=5), Usage(150, output=5), Usage(60, output=5))
+    requests = tuple(
+        Request(n, view, usage=usage)
+        for n, (view, usage) in enumerate(zip((old.view(1), old.view(3), new.view()), usages, strict=True))
+    )
+    messages = (*old.own, *new.own)
+    compactions = (Compaction(2, "auto", summary=summary, kept=1, line=5),)
+    main = Thread("main", requests=requests, messages=messages, end=new.view(), compactions=compactions)
+    lone = (message("x", "needle in the sub-agent"), Message("y", "tool", (ToolResult("no-such-call", "r"),)))
+    view = Stretch(own=lone).view()
+    agent = Thread("agent", "the helper", requests=(Request(0, view),), messages=lone, end=view)
+    problems = (Problem(2, "not JSON", '{"torn & <b>bold</b>'), Problem(9, "unknown record", "\u202e", "other.jsonl"))
+    return Session("test", (main, agent), problems, path="/tmp/s.jsonl", notes=("It begins in the middle.",))
+
+
+@pytest.fixture
+def place(desk: Desk, qtbot: QtBot) -> Place:
+    """Put a panel before the user, with the session open."""
+
+    def placed(kind: type[Panel]) -> Panel:
+        panel = kind(desk)
+        qtbot.addWidget(panel)
+        panel.resize(900, 300)
+        panel.show()
+        desk.workbench.open(session())
+        desk.workbench.subscribe(panel.receive)
+        assert not panel.findChildren(QTextEdit)
+        assert all(found.textFormat() == Qt.TextFormat.PlainText for found in panel.findChildren(QLabel))
+        return panel
+
+    return placed
+
+
+def cells(table: QTableView) -> list[list[str]]:
+    model = table.model()
+    return [
+        [str(model.index(row, column).data()) for column in range(model.columnCount())]
+        for row in range(model.rowCount())
+    ]
+
+
+def click_cell(table: QTableView, row: int, column: int = 0, double: bool = False) -> None:
+    at = table.visualRect(table.model().index(row, column)).center()
+    (double_click if double else click)(table.viewport(), at)
+
+
+def test_problems_are_listed_counted_and_copied(place: Place, desk: Desk) -> None:
+    panel = place(ProblemsPanel)
+    assert isinstance(panel, ProblemsPanel)
+    assert panel.windowTitle() == "Problems (2)"
+    assert panel.says.text() == "2 problems; the rest was read. It begins in the middle."
+    assert cells(panel.table) == [
+        ["2", "not JSON", '{"torn & <b>bold</b>', ""],
+        ["9", "unknown record", "⟨U+202E⟩", "other.jsonl"],
+    ]
+    click_cell(panel.table, 0)
+    assert desk.workbench.state.selected == "b"
+    press(panel.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == '2\tnot JSON\t{"torn & <b>bold</b>\t'
+    panel.table.clearSelection()
+    click(panel.copy)
+    assert QGuiApplication.clipboard().text().endswith("9\tunknown record\t\u202e\tother.jsonl")
+
+
+def test_a_file_without_problems_says_so(place: Place, desk: Desk) -> None:
+    panel = place(ProblemsPanel)
+    assert isinstance(panel, ProblemsPanel)
+    desk.workbench.open(Session("test", path="/tmp/other.jsonl"))
+    assert panel.says.text() == "Everything in this file was read."
+    assert panel.windowTitle() == "Problems"
+
+
+def test_validity_of_the_buffer_at_the_playhead(place: Place, desk: Desk) -> None:
+    panel = place(ValidityPanel)
+    assert isinstance(panel, ValidityPanel)
+    assert panel.says.text() == "Any provider would take this buffer."
+    desk.workbench.choose_thread("agent")
+    assert "1 reason to refuse this buffer: anthropic" in panel.says.text()
+    assert cells(panel.table)[0][0] == "result-without-call"
+    click_cell(panel.table, 0)
+    assert desk.workbench.state.selected == "y"
+
+
+def test_the_verdict_reaches_the_title_of_a_hidden_panel(desk: Desk, qtbot: QtBot) -> None:
+    panel = ValidityPanel(desk)
+    qtbot.addWidget(panel)
+    desk.workbench.open(session())
+    panel.receive(desk.workbench.state)
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Valid ✓")
+
+
+def test_compactions_with_their_sizes(place: Place, desk: Desk, asked: Asked) -> None:
+    panel = place(CompactionsPanel)
+    assert isinstance(panel, CompactionsPanel)
+    assert panel.windowTitle() == "Compactions (1)"
+    assert cells(panel.table)[0][:7] == [
+        "2",
+        "auto",
+        "summary",
+        "150",
+        "60",
+        "90",
+        "summary of 13 characters, 1 message word for word",
+    ]
+    desk.workbench.move(0)
+    click_cell(panel.table, 0)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "s")
+    press(panel.table, Qt.Key.Key_Return)
+    assert asked.shown == ["Message"]
+
+
+def test_search_finds_where_a_text_comes_and_goes(place: Place, desk: Desk, qtbot: QtBot, asked: Asked) -> None:
+    panel = place(SearchPanel)
+    assert isinstance(panel, SearchPanel)
+    write(panel.field, "needle")
+    qtbot.waitUntil(lambda: panel.says.text() == "2 messages")
+    assert cells(panel.table) == [
+        ["user", "alpha needle", "0", "2", "auto compaction (summary)", "main"],
+        ["user", "delta NEEDLE", "2", "", "", "main"],
+    ]
+    press(panel.field, Qt.Key.Key_Return)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (0, "a")
+    press(panel.table, Qt.Key.Key_Down)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "d")
+    press(panel.table, Qt.Key.Key_Return)
+    assert asked.shown == ["Message"]
+    click_cell(panel.table, 0, column=3)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (2, "a")
+
+
+def test_search_minds_case_and_scope(place: Place, desk: Desk, qtbot: QtBot) -> None:
+    panel = place(SearchPanel)
+    assert isinstance(panel, SearchPanel)
+    panel.take("NEEDLE")
+    qtbot.waitUntil(lambda: panel.says.text() == "2 messages")
+    click(panel.case)
+    qtbot.waitUntil(lambda: panel.says.text() == "1 message")
+    click(panel.case)
+    panel.scope.setCurrentIndex(2)
+    qtbot.waitUntil(lambda: panel.says.text() == "3 messages")
+    click_cell(panel.table, 2)
+    state = desk.workbench.state
+    assert (state.thread_id, state.at, state.selected) == ("agent", 0, "x")
+    panel.scope.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: panel.says.text() == "1 message")
+    panel.take("nowhere to be found")
+    qtbot.waitUntil(lambda: panel.says.text() == "Nothing holds this text.")
+
+
+def test_a_jump_to_another_thread_waits_until_it_was_weighed(desk: Desk, qtbot: QtBot) -> None:
+    from inspector.gui.jump import jump
+    from inspector.workbench.workbench import Workbench
+
+    workbench = Workbench(desk.bridge.work)
+    workbench.open(session())
+    qtbot.waitUntil(lambda: workbench.state.session is not None)
+    jump(workbench, "agent", 0, "x")
+    qtbot.waitUntil(lambda: workbench.state.selected == "x")
+    assert (workbench.state.thread_id, workbench.state.at) == ("agent", 0)
+
+
+def test_sessions_are_found_filtered_and_opened(
+    place: Place, home: Path, qtbot: QtBot, asked: Asked, desk: Desk
+) -> None:
+    folder = home / ".pi" / "agent" / "sessions" / "p"
+    folder.mkdir(parents=True)
+    for name in ("one", "two"):
+        (folder / f"{name}.jsonl").write_text(
+            '{"type":"session","version":1,"id":"i","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/here"}\n'
+            '{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":'
+            f'{{"role":"user","content":"fix {name} <b>&amp;</b>"}}}}\n'
+        )
+    elsewhere = home / "elsewhere.jsonl"
+    elsewhere.write_text("{}\n")
+    desk.settings.remember(str(elsewhere))
+    desk.settings.remember(str(home / "gone.jsonl"))
+    panel = place(SessionsPanel)
+    assert isinstance(panel, SessionsPanel)
+    qtbot.waitUntil(lambda: panel.says.text() == "3")
+    assert cells(panel.table)[0][0] == "elsewhere.jsonl"
+    assert {row[0] for row in cells(panel.table)[1:]} == {"fix one <b>&amp;</b>", "fix two <b>&amp;</b>"}
+    write(panel.filter, "two")
+    assert panel.says.text() == "1 of 3"
+    click_cell(panel.table, 0, double=True)
+    press(panel.filter, Qt.Key.Key_Return)
+    assert asked.opened == [str(folder / "two.jsonl")] * 2
