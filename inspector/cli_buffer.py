@@ -13,6 +13,7 @@ from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
+from inspector.live.models import user_windows
 
 HELP = "the buffer of one request, message by message"
 
@@ -48,7 +49,8 @@ def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
 def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> dict[str, Any]:
     pressures = thread_pressures(chosen.thread, roku)
     pressure = pressures.end if chosen.is_end else pressures[chosen.at]
-    window = find_window(chosen.session, chosen.thread, None if chosen.is_end else chosen.at, user_window)
+    at = None if chosen.is_end else chosen.at
+    window = find_window(chosen.session, chosen.thread, at, user_window, user_windows())
     return {
         "tokens": pressure.tokens,
         "kind": pressure.kind,

@@ -12,6 +12,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, compaction_sizes, thread_pressures
 from inspector.core.tokens.prices import thread_cost
 from inspector.core.tokens.windows import find_window
+from inspector.live.models import user_windows
 
 HELP = "what the transcript holds"
 
@@ -33,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
     """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty."""
     session, thread = chosen.session, chosen.thread
-    found = find_window(session, thread, None if chosen.is_end else chosen.at, window)
+    at = None if chosen.is_end else chosen.at
+    found = find_window(session, thread, at, window, user_windows())
     pressures = thread_pressures(thread, estimator("roku"))
     return {
         "format": session.format,

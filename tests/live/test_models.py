@@ -27,7 +27,7 @@ def test_without_the_variable_it_is_below_home(monkeypatch: pytest.MonkeyPatch, 
 def test_a_bad_table_names_its_file(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "models.toml"
     path.write_bytes(data)
-    with pytest.raises(BadModelTable, match="models.toml"):
+    with pytest.raises(BadModelTable, match=r"models\.toml"):
         user_windows(path)
 
 
