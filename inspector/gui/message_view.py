@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from inspector.core.buffer import View
@@ -39,12 +39,11 @@ class MessageView(Panel):
         self.rest.setProperty("role", "flat")
         self.rest.clicked.connect(self._show_all)
         self.rest.hide()
+        self.text.find_wanted.connect(self.find_bar.open)
+        self.setFocusProxy(self.text)
         self._add_tools()
         self._lay_out()
         self._wrap(desk.settings.text("message/wrap", "yes") == "yes")
-        shortcut = QShortcut(QKeySequence.StandardKey.Find, self)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        shortcut.activated.connect(self.find_bar.open)
 
     def show_state(self, state: State) -> None:
         """The selected message, as it stands in the buffer at the playhead."""

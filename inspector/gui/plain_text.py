@@ -6,12 +6,12 @@ are worked out for the lines in sight alone. What is copied is the original text
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from PySide6.QtCore import QMimeData, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QTextBlock, QTextCharFormat, QTextCursor
+from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextBlock, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from inspector.gui.laid import Laid, LaidText
 from inspector.gui.plain_json import spans
 from inspector.gui.plain_look import Looks, looks
 from inspector.gui.sections import Piece, Section, pieces
@@ -25,33 +25,13 @@ MOST_COLOURED = 600
 """Coloured stretches in sight; what lies beyond stays plain."""
 
 
-class Laid(NamedTuple):
-    """A piece in the document, from `start` to `end` in Qt's positions (UTF-16 units)."""
-
-    start: int
-    end: int
-    piece: Piece
-
-    def code_point(self, at: int) -> int:
-        """Qt's position as one of the piece's text."""
-        text, local = self.piece.shown.text, at - self.start
-        if self.end - self.start == len(text):
-            return local
-        return len(text.encode("utf-16-le")[: 2 * local].decode("utf-16-le", "ignore"))
-
-    def position(self, at: int) -> int:
-        """A position of the piece's text as Qt's."""
-        text = self.piece.shown.text
-        if self.end - self.start == len(text):
-            return self.start + at
-        return self.start + len(text[:at].encode("utf-16-le")) // 2
-
-
 class PlainText(QPlainTextEdit):
     """Read-only, searchable, of any size."""
 
     filled = Signal()
     """More has been laid in."""
+    find_wanted = Signal()
+    """The keys for "find" were pressed here."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,8 +39,7 @@ class PlainText(QPlainTextEdit):
         self._looks: Looks = looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
-        self._laid: list[Laid] = []
-        self._starts: list[int] = []
+        self._laid = LaidText()
         self._allowed = LIMIT
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
@@ -82,7 +61,7 @@ class PlainText(QPlainTextEdit):
         self.setExtraSelections([])
         self.clear()
         self._sections, self._pieces = sections, pieces(sections)
-        self._laid, self._starts, self._hits = [], [], ()
+        self._laid, self._hits = LaidText(), ()
         self._allowed, self._complete = LIMIT, False
         self._fill(FIRST)
         start = QTextCursor(self.document())
@@ -126,13 +105,28 @@ class PlainText(QPlainTextEdit):
                 break
             start = cursor.position()
             cursor.insertText(piece.shown.text, self._looks.of(piece.look))
-            self._laid.append(Laid(start, cursor.position(), piece))
-            self._starts.append(start)
+            self._laid.add(Laid(start, cursor.position(), piece))
         cursor.endEditBlock()
         if self._complete or cursor.position() >= self._allowed:
             self._more.stop()
         self._colour()
         self.filled.emit()
+
+    # -- keys ------------------------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        """Says that the keys for "find" mean this text, before the window takes them for the whole session."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _finds(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+F finds; the rest as ever."""
+        if _finds(event):
+            self.find_wanted.emit()
+        else:
+            super().keyPressEvent(event)
 
     # -- copying ---------------------------------------------------------------------------------------------------
 
@@ -145,24 +139,13 @@ class PlainText(QPlainTextEdit):
 
     def original(self, start: int, end: int) -> str:
         """The original of what is displayed from `start` to `end` (Qt's positions)."""
-        return "".join(
-            laid.piece.shown.origin(laid.code_point(max(start, laid.start)), laid.code_point(min(end, laid.end)))
-            for laid in self._between(start, end)
-        )
-
-    def _between(self, start: int, end: int) -> Iterator[Laid]:
-        for index in range(max(0, bisect_right(self._starts, start) - 1), len(self._laid)):
-            laid = self._laid[index]
-            if laid.start >= end:
-                return
-            if laid.end > start:
-                yield laid
+        return self._laid.original(start, end)
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
     def displayed(self) -> Sequence[Laid]:
         """What is laid in so far."""
-        return self._laid
+        return self._laid.pieces
 
     def show_hits(self, hits: Sequence[tuple[int, int]], current: int = -1) -> None:
         """Mark these stretches (Qt's positions, in order) and bring the current one into sight."""
@@ -194,9 +177,8 @@ class PlainText(QPlainTextEdit):
 
     def _stretches(self, block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
         start, end = block.position(), block.position() + block.length() - 1
-        for laid in self._between(start, end):
+        for laid, first, last in self._laid.between(start, end):
             shown = laid.piece.shown
-            first, last = laid.code_point(max(start, laid.start)), laid.code_point(min(end, laid.end))
             for span in spans(shown.text[first:last], laid.piece.rules):
                 place = laid.position(first + span.start), laid.position(first + span.end)
                 yield *place, self._looks.kinds[span.kind]
@@ -219,3 +201,7 @@ class PlainText(QPlainTextEdit):
         selection.cursor = cursor
         selection.format = look
         return selection
+
+
+def _finds(event: QKeyEvent) -> bool:
+    return event.matches(QKeySequence.StandardKey.Find)
