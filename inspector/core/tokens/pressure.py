@@ -6,7 +6,7 @@ compaction. All requests of a thread cost O(messages) once, and only what is new
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, overload
 
 from inspector.core.buffer import Prompt, View
@@ -41,9 +41,9 @@ class Pressure:
     """Tokens by which the estimate exceeds the reported number: the estimator counts too much here."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Anchor:
-    """A buffer whose size was reported; anchors of one line of growth lie on top of each other."""
+    """A buffer whose size was reported; anchors of one line of growth lie on top of each other, thousands deep."""
 
     view: View
     reported: int
@@ -58,7 +58,7 @@ class _Standing:
     request: Request
     pressure: Pressure
     calibration: Calibration
-    anchor: _Anchor | None
+    anchor: _Anchor | None = field(compare=False, repr=False)
     event: EstimatorCalibrated | None
 
 

@@ -179,3 +179,12 @@ def test_prefix_is_that_of_the_messages(one: Thread) -> None:
 def test_compaction_sizes(compaction: Compaction, sizes: tuple[int | None, int | None]) -> None:
     one = stretch(10)
     assert compaction_sizes(thread((one.view(), 1000), (one.view(), 300)), compaction) == sizes
+
+
+def test_thousands_of_requests_compare_print_and_go() -> None:
+    one = stretch(10)
+    long = thread(*[(one.view(), 20)] * 20_000)
+    first, second = thread_pressures(long, ROKU), thread_pressures(long, ROKU)
+    assert first == second
+    assert "anchor" not in repr(first.standings[-1])
+    del first, second
