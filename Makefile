@@ -46,5 +46,5 @@ wheel: ## build dist/*.whl
 	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
 
 clean: ## remove everything that was made here, .venv too
-	@rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

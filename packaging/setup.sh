@@ -29,13 +29,24 @@ libraries="libglib-2.0.so.0:libglib2.0-0 libGL.so.1:libgl1 libEGL.so.1:libegl1 l
     libxcb-icccm.so.4:libxcb-icccm4 libxcb-keysyms.so.1:libxcb-keysyms1 libxcb-shape.so.0:libxcb-shape0
     libxkbcommon-x11.so.0:libxkbcommon-x11-0"
 
-# Packages of the libraries that the loader does not know; empty where it cannot be asked (then Qt itself will tell).
-missing_packages() {
+# Packages of the libraries that the loader does not know; none where it cannot be asked (then Qt itself will tell).
+missing_libraries() {
     [ "$(uname)" = Linux ] || return 0
     known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null) || return 0
     for pair in $libraries; do
         case $known in *"${pair%%:*} "*) ;; *) printf '%s ' "${pair#*:}" ;; esac
     done
+}
+
+# Debian's Python comes without its venv module, and a bare system without Python.
+missing_python() {
+    [ -x .venv/bin/python ] || find_python "import ensurepip, venv" || printf 'python3 python3-venv '
+}
+
+# The tests open windows on a virtual screen; where it cannot be installed, they go without.
+missing_screen() {
+    [ "$kind" = run ] || command -v Xvfb >/dev/null || ! command -v apt-get >/dev/null || ! as_root true ||
+        printf 'xvfb '
 }
 
 # Run as root: directly, or through a sudo that asks nothing. Fails where neither is possible.
@@ -49,12 +60,12 @@ apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive $apt_line -o DPkg::Lock::Timeout=120 "$@" </dev/null >>"$log" 2>&1
 }
 
-# need_packages WHY PACKAGE...: install them, or stop with the one line that does it.
+# Install these packages, or stop with the one line that does it.
 need_packages() {
-    why=$1
-    shift
+    [ $# -gt 0 ] || return 0
+    why="system packages are missing"
     if ! command -v apt-get >/dev/null; then
-        stop "$why. On Debian these are the packages: $*; install what holds them on this system, then try again."
+        stop "$why; on Debian they are called $*: install what holds the same on this system, then try again."
     elif ! as_root true; then
         stop "$why, and this user may not install them. Run: sudo $apt_line $*"
     fi
@@ -65,25 +76,18 @@ need_packages() {
 
 # --- the virtual environment ----------------------------------------------------------------------------------------
 
-python_at_least() { "$1" -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; }
-
-# Sets $python to the first Python 3.11 or later, one that can make environments before one that cannot.
+# find_python CODE: sets $python to the first Python 3.11 or later that can run CODE. The system's own comes last, by
+# its path: what stands before it in PATH may be too old, or broken.
 find_python() {
-    for test in "import ensurepip, venv" "pass"; do
-        for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
-            python_at_least "$python" && "$python" -c "$test" 2>/dev/null && return 0
-        done
+    for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+        "$python" -c "import sys; assert sys.version_info >= (3, 11); $1" 2>/dev/null && return 0
     done
     return 1
 }
 
 make_environment() {
-    find_python || { need_packages "Python 3.11 or later is needed" python3 python3-venv && find_python; } ||
-        stop "Python 3.11 or later is needed; this machine's is older. Set PYTHON=/path/to/python3 once you have one."
-    if ! "$python" -c "import ensurepip, venv" 2>/dev/null; then
-        need_packages "Python lacks its venv module" python3-venv
-        "$python" -c "import ensurepip, venv" 2>/dev/null || python=/usr/bin/python3
-    fi
+    find_python "import ensurepip, venv" ||
+        stop "Python 3.11 or later, with its venv module, is needed. Set PYTHON=/path/to/python3 if it is elsewhere."
     "$python" -m venv --clear .venv >>"$log" 2>&1 || stop "$python -m venv failed; see $log"
 }
 
@@ -92,8 +96,8 @@ link_checkout() {
     for packages in .venv/lib/python3*/site-packages; do
         echo "$here" >"$packages/context_inspector_dev.pth"
     done
-    printf '#!%s\nimport sys\n\nfrom inspector.__main__ import main\n\nsys.exit(main())\n' \
-        "$here/.venv/bin/python" >.venv/bin/context-inspector
+    # -P: a folder called `inspector` where the command is started is not ours.
+    printf '#!/bin/sh\nexec "%s" -P -m inspector "$@"\n' "$here/.venv/bin/python" >.venv/bin/context-inspector
     chmod +x .venv/bin/context-inspector
 }
 
@@ -127,12 +131,6 @@ build() {
     rm .venv/busy
 }
 
-log=${TMPDIR:-/tmp}/context-inspector-setup-$(id -u).log
-missing=$(missing_packages)
-if [ -n "$missing" ]; then
-    need_packages "Qt needs some system libraries" $missing
-fi
-if [ "$kind" = dev ] && ! command -v Xvfb >/dev/null && command -v apt-get >/dev/null && as_root true; then
-    need_packages "the tests open windows on a virtual screen" xvfb
-fi
+log=.setup.log
+need_packages $(missing_libraries; missing_python; missing_screen)
 ready || build
