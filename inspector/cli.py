@@ -18,9 +18,10 @@ COMMANDS = {
     "buffer": "inspector.cli_buffer",
     "calibrate": "inspector.cli_calibrate",
     "estimate": "inspector.cli_estimate",
+    "step": "inspector.cli_step",
     "sessions": "inspector.cli_sessions",
 }
-LATER = ("step", "replay", "follow", "proxy", "run", "simulate")
+LATER = ("replay", "follow", "proxy", "run", "simulate")
 """Names of the contract that this version does not have: they must not be taken for a file."""
 
 

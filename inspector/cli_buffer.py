@@ -8,11 +8,12 @@ from inspector.cli_output import number, pairs, plain, table, write_json, write_
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Json, Message
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
+from inspector.core.wire.neutral import write_part
 from inspector.live.models import user_windows
 
 HELP = "the buffer of one request, message by message"
@@ -79,25 +80,8 @@ def message_document(message: Message, by: Estimator) -> dict[str, Any]:
         "together": message.together,
         "line": message.line,
         "time": message.time,
-        "parts": [part_document(part) for part in message.parts],
+        "parts": [write_part(part) for part in message.parts],
     }
-
-
-def part_document(part: Part) -> dict[str, Json]:
-    """One part. Image bytes and signatures stay out: their size is told."""
-    match part:
-        case Text(text):
-            return {"type": "text", "text": text}
-        case Thinking(text, signature):
-            return {"type": "thinking", "text": text, "signature_chars": len(signature)}
-        case ToolCall(id, name, arguments):
-            return {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
-        case ToolResult(call_id, content, is_error):
-            return {"type": "tool_result", "call_id": call_id, "content": content, "is_error": is_error}
-        case Image(media_type, data, url):
-            return {"type": "image", "media_type": media_type, "bytes": len(data) * 3 // 4, "url": url}
-        case Opaque(kind, _, size):
-            return {"type": "opaque", "kind": kind, "bytes": size}
 
 
 def validity_document(buffer: Buffer) -> list[dict[str, Json]]:

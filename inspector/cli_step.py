@@ -1,0 +1,242 @@
+"""`context-inspector step FILE`: run one tier by hand, or what is due, and see what it did."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from inspector.cli_buffer import message_document, validity_document
+from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
+from inspector.cli_save import save_json, save_payload
+from inspector.cli_select import Selection, add_selection, select
+from inspector.core.answering import Listening, need_document, read_script
+from inspector.core.buffer import Buffer
+from inspector.core.diff import DiffRow, rows
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.needs import drive
+from inspector.core.outcome import Outcome, fates
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.windows import find_window
+from inspector.live.answerers import answerer
+
+HELP = "run one tier, or what is due"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.add_argument("--tier", metavar="NAME", help="force this tier; without it what is due runs, in order")
+    parser.add_argument("--mode", choices=("faithful", "safe"), default="faithful", help="default: faithful")
+    parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
+    parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
+    parser.add_argument("--remote", action="store_true", help="the provider can compact remotely")
+    parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers the needs in order")
+    parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
+    parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
+    parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
+    parser.add_argument("--save-state", metavar="FILE", help="write the running state afterwards")
+    parser.add_argument("--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration")
+    parser.add_argument("--output", metavar="FILE", help="write the compacted buffer")
+    parser.add_argument(
+        "--as",
+        dest="shape",
+        choices=("anthropic", "openai-chat", "openai-responses", "native"),
+        default="native",
+        help="as a payload, or as a transcript that the agent can resume (default)",
+    )
+    parser.add_argument("--force", action="store_true", help="--output and --save-state may replace an existing file")
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What a step started from and what came of it."""
+
+    policy: Policy[Any, Any]
+    settings: Any
+    verdicts: Sequence[Verdict]
+    forced: str | None
+    before: Buffer
+    before_tokens: tuple[int, int]
+    outcomes: Sequence[Outcome[Any]]
+    heard: Listening
+
+    @property
+    def last(self) -> Outcome[Any]:
+        """Where it ended."""
+        return self.outcomes[-1]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do it and print it. Raises InspectorError."""
+    chosen = select(arguments)
+    stepped = step(chosen, arguments)
+    document = describe(stepped)
+    if arguments.output:
+        model = chosen.thread.model
+        save_payload(chosen, stepped.last.buffer, arguments.output, arguments.shape, model, arguments.force)
+    if arguments.save_state:
+        save_json(document["state"], arguments.save_state, arguments.force)
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(_lines(document))
+
+
+def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
+    """Run the tier that was asked for, or what is due."""
+    if arguments.policy and len(arguments.policy) > 1:
+        raise InspectorError("step runs one policy; replay compares several.")
+    by = policy(arguments.policy[0] if arguments.policy else "roku")
+    settings = by.settings([*(arguments.set or ()), ("mode", arguments.mode)], _window(chosen, arguments))
+    running = _running(by, settings, chosen, arguments)
+    moment = _moment(chosen, arguments)
+    before = chosen.buffer
+    heard = Listening(_answerer(chosen, arguments))
+    verdicts = by.due(before, settings, running, moment)
+    measured = by.measure(before, settings, running)
+    outcomes: Sequence[Outcome[Any]]
+    if arguments.tier:
+        outcomes = (drive(by.tier(arguments.tier, before, settings, running, moment), heard),)
+    else:
+        outcomes = drive(by.run_due(before, settings, running, moment), heard)
+    return Stepped(by, settings, verdicts, arguments.tier, before, measured, outcomes, heard)
+
+
+def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
+    at = None if chosen.is_end else chosen.at
+    return find_window(chosen.session, chosen.thread, at, arguments.window).tokens
+
+
+def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:
+    """The state file's, else that of a session whose recorded calls before this one fed the calibration."""
+    if arguments.state:
+        running = by.load(settings, _json_file(arguments.state))
+    else:
+        running = by.fresh(settings)
+        for request in chosen.thread.requests[max(0, chosen.at - 8) : chosen.at]:
+            if request.usage is not None:
+                raw, _ = by.measure(request.buffer(), settings, running)
+                running = by.learn(running, settings, raw, request.usage.prompt)
+    for estimated, reported in _samples(arguments.samples):
+        running = by.learn(running, settings, estimated, reported)
+    return running
+
+
+def _samples(path: str | None) -> list[tuple[int, int]]:
+    if path is None:
+        return []
+    try:
+        return [(int(estimated), int(reported)) for estimated, reported in _json_file(path)]
+    except (TypeError, ValueError):
+        raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
+
+
+def _moment(chosen: Selection, arguments: argparse.Namespace) -> Moment:
+    requests = chosen.thread.requests
+    last = requests[chosen.at - 1] if chosen.at else None
+    model = (requests[chosen.at].model if not chosen.is_end else "") or chosen.thread.model
+    return Moment(
+        step=chosen.at,
+        model=model,
+        usage=last.usage if last else None,
+        finish=last.finish if last else "",
+        summary=arguments.summary,
+        remote=arguments.remote,
+        instructions=arguments.instructions,
+        overflow="forced" if (arguments.tier or "").lower() == "l4" else "",
+    )
+
+
+def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Any:
+    if arguments.answers:
+        return read_script(_json_file(arguments.answers))
+    return answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+
+
+def _json_file(path: str) -> Any:
+    try:
+        return loads(Path(path).read_bytes())
+    except NotJson as why:
+        raise InspectorError(f"{path} is not JSON: {why}.") from None
+
+
+def describe(stepped: Stepped) -> dict[str, Any]:
+    """The document of cli.md's `step`."""
+    by, last = stepped.policy, stepped.last
+    raw, calibrated = by.measure(last.buffer, stepped.settings, last.running)
+    fired = [one.tier for one in stepped.outcomes if one.events or one.changed]
+    roku = estimator("roku")
+    return {
+        "policy": by.name,
+        "tier": stepped.forced or (fired[-1] if fired else None),
+        "settings": {one.name: getattr(stepped.settings, one.name) for one in fields(stepped.settings)},
+        "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
+        "fired": fired,
+        "succeeded": all(one.succeeded for one in stepped.outcomes),
+        "error": next((one.error for one in stepped.outcomes if one.error), None),
+        "before": {
+            "messages": len(stepped.before.messages),
+            "tokens": stepped.before_tokens[0],
+            "calibrated": stepped.before_tokens[1],
+        },
+        "after": {
+            "messages": [message_document(message, roku) for message in last.buffer.messages],
+            "tokens": raw,
+            "calibrated": calibrated,
+        },
+        "fates": [_fate_document(row) for row in _diff(stepped)],
+        "events": [{"name": event.name, **event.fields} for one in stepped.outcomes for event in one.events],
+        "needs": [need_document(one) for one in stepped.heard.asked],
+        "state": by.dump(last.running),
+        "validity": validity_document(last.buffer),
+    }
+
+
+def _diff(stepped: Stepped) -> tuple[DiffRow, ...]:
+    """From the very beginning to the very end: a message cleared first and summarised later is summarised."""
+    changed = {id: fate for one in stepped.outcomes for id, fate in one.changed.items()}  # noqa: A001
+    whole = Outcome(stepped.last.tier, stepped.last.buffer, stepped.last.running, changed=changed)
+    return rows(fates(stepped.before, whole), estimator("roku"))
+
+
+def _fate_document(row: DiffRow) -> dict[str, Any]:
+    return {
+        "id": row.fate.id,
+        "fate": row.fate.name,
+        "tokens_before": row.tokens_before,
+        "tokens_after": row.tokens_after,
+    }
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    before, after = document["before"], document["after"]
+    lines = pairs(
+        [
+            ("policy", document["policy"]),
+            ("fired", ", ".join(document["fired"]) or "nothing"),
+            ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
+            ("before", f"{before['messages']} messages, {number(before['calibrated'])} tokens"),
+            ("after", f"{len(after['messages'])} messages, {number(after['calibrated'])} tokens"),
+        ]
+    )
+    lines += ["", *table(("tier", "due", "why"), [_verdict(one) for one in document["verdicts"]]), ""]
+    lines += table(("fate", ">before", ">after", "message"), [_changed(one) for one in document["fates"]])
+    lines += ["", *(f"{one['name']} {_event_fields(one)}".rstrip() for one in document["events"])]
+    lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
+    return lines
+
+
+def _verdict(one: dict[str, Any]) -> tuple[str, ...]:
+    return one["tier"], "due" if one["due"] else "", plain(one["why"])
+
+
+def _changed(one: dict[str, Any]) -> tuple[str, ...]:
+    return one["fate"], number(one["tokens_before"]), number(one["tokens_after"]), plain(one["id"], 60)
+
+
+def _event_fields(event: dict[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in event.items() if key != "name")

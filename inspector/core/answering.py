@@ -1,0 +1,195 @@
+"""Who answers without a network: the offline summariser, a script, a recording. And the record of what was answered.
+
+An answerer is a function: need in, Answer out; it raises a Failure where it cannot. `Listening` wraps any answerer and
+keeps every need with what became of it, so that a step can be shown, replayed and exported.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message, Text
+from inspector.core.needs import (
+    Answer,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    ProviderFailure,
+    RemoteCompact,
+    Summarize,
+    Timeout,
+)
+from inspector.core.offline import summarise
+from inspector.core.usage import Usage
+from inspector.core.wire.anthropic import read_usage
+from inspector.core.wire.neutral import read_messages
+
+Answerer: TypeAlias = Callable[[Need], Answer]
+
+_OVERFLOW = re.compile(
+    r"(?i)context[ _](?:window|length|limit)|(?:prompt|input) is too long|maximum (?:prompt|context)|too many tokens"
+    r"|exceeds? (?:the )?(?:available )?(?:context|maximum)|token limit exceeded"
+)
+
+
+def offline(need: Need) -> Answer:
+    """The deterministic extractive summariser. What it cannot do (files, tools) fails as missing."""
+    match need:
+        case Summarize():
+            return Answer(text=summarise(need), by="offline")
+        case RemoteCompact(messages=messages):
+            text = summarise(Summarize(need.instructions, "", source=messages))
+            return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by="offline")
+        case _:
+            raise ProviderFailure("nobody is there to do this offline", kind="missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A need and what became of it: `reply` is the Answer or the Failure."""
+
+    need: Need
+    reply: Answer | Failure
+
+
+class Listening:
+    """An answerer that remembers."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self._answer = answer
+        self.asked: list[Asked] = []
+
+    def __call__(self, need: Need) -> Answer:
+        try:
+            reply = self._answer(need)
+        except Failure as failure:
+            self.asked.append(Asked(need, failure))
+            raise
+        self.asked.append(Asked(need, reply))
+        return reply
+
+
+class Scripted:
+    """Answers in order from a list; when it runs out, a need fails as a provider failure."""
+
+    def __init__(self, replies: Sequence[Answer | Failure]) -> None:
+        self._replies = list(replies)
+
+    def __call__(self, need: Need) -> Answer:
+        if not self._replies:
+            raise ProviderFailure("the script of answers has run out", kind="missing")
+        reply = self._replies.pop(0)
+        if isinstance(reply, Failure):
+            raise reply
+        return reply
+
+
+def recorded(asked: Sequence[Asked]) -> Scripted:
+    """The same answers and failures again: an exact replay."""
+    return Scripted([one.reply for one in asked])
+
+
+def http_failure(status: int, message: str, kind: str = "http") -> Failure:
+    """A provider's refusal as the tiers know it (spec 1.7): an overflow by its text, anything else by its status."""
+    if status == 413 or (status == 400 and _OVERFLOW.search(message)):
+        return ContextWindowExceeded(message or "context window exceeded")
+    if status in (408, 504):
+        return Timeout(message or f"HTTP {status}")
+    return ProviderFailure(message or f"HTTP {status}", status, "http")
+
+
+def read_script(value: Any) -> Scripted:
+    """A script from its JSON: a list of `"text"`, `{"text"}`, `{"messages"}` or `{"error"}`. Raises InspectorError."""
+    if not isinstance(value, list):
+        raise InspectorError("The answers must be a JSON list, one for each need, in order.")
+    return Scripted([_reply(one, n) for n, one in enumerate(value)])
+
+
+def _reply(value: Any, n: int) -> Answer | Failure:
+    if isinstance(value, str):
+        return Answer(text=value, by="script")
+    if isinstance(value, Mapping):
+        if "error" in value:
+            return _failure(value, n)
+        usage = value.get("usage")
+        finish = str(value.get("finish") or "")
+        if "messages" in value:
+            messages = read_messages(value["messages"], f"answer-{n}")
+            return Answer(messages=messages, usage=_usage(usage), finish=finish, by="script")
+        if isinstance(value.get("text"), str):
+            return Answer(text=value["text"], usage=_usage(usage), finish=finish, by="script")
+    raise InspectorError(f'Answer {n + 1} must be a text, or an object with "text", "messages" or "error".')
+
+
+def _usage(value: Any) -> Usage | None:
+    return read_usage(value) if isinstance(value, Mapping) else None
+
+
+def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
+    message = str(value.get("message") or "")
+    match value["error"]:
+        case "context_window_exceeded":
+            return ContextWindowExceeded(message or "context window exceeded")
+        case "timeout":
+            return Timeout(message or "no answer in time")
+        case "empty":
+            return Answer(by="script")
+        case "http":
+            status = value.get("status")
+            return http_failure(status if isinstance(status, int) else 500, message)
+        case other:
+            known = "context_window_exceeded, timeout, empty, http"
+            raise InspectorError(f"Answer {n + 1} has an unknown error {other!r}; known: {known}.")
+
+
+def need_document(asked: Asked) -> dict[str, Any]:
+    """A need and its answer as the command line prints them."""
+    need, reply = asked.need, asked.reply
+    document: dict[str, Any] = {"kind": _KINDS[type(need).__name__], "timeout_s": getattr(need, "timeout_s", None)}
+    document["request"] = _request(need)
+    if isinstance(reply, Failure):
+        status = getattr(reply, "status", None)
+        document |= {"answer": None, "error": {"kind": _failure_name(reply), "status": status, "message": str(reply)}}
+    else:
+        text = reply.text or "\n".join(message.text for message in reply.messages)
+        document |= {"answer": text, "error": None, "by": reply.by}
+    return document
+
+
+_KINDS = {
+    "Summarize": "summarize",
+    "RemoteCompact": "remote_compact",
+    "ReadFile": "read_file",
+    "SaveTranscript": "save_transcript",
+    "SaveText": "save_text",
+    "AskModel": "ask_model",
+    "RunTools": "run_tools",
+}
+
+
+def _failure_name(failure: Failure) -> str:
+    match failure:
+        case ContextWindowExceeded():
+            return "context_window_exceeded"
+        case Timeout():
+            return "timeout"
+        case _:
+            return "provider_failure"
+
+
+def _request(need: Need) -> dict[str, Any]:
+    match need:
+        case Summarize(instructions, text, messages, max_tokens, _, _, purpose):
+            return {
+                "purpose": purpose,
+                "instructions": instructions,
+                "text": text,
+                "messages": [message.id for message in messages],
+                "max_tokens": max_tokens,
+            }
+        case RemoteCompact(instructions, messages):
+            return {"instructions": instructions, "messages": [message.id for message in messages]}
+        case _:
+            return {name: value for name in ("path", "name", "max_chars") if (value := getattr(need, name, None))}
