@@ -47,16 +47,14 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
         parts = tuple(_read_part(part) for part in value["parts"] if isinstance(part, Mapping))
         role = _ROLES.get(str(value.get("role")), "user")
         return (Message(str(value.get("id") or id), role, parts, summary=bool(value.get("summary"))),)
-    role = value.get("role")
-    if value.get("type") not in (None, "message") or role == "developer":
+    wire_role = value.get("role")
+    if value.get("tool_calls") or wire_role in ("tool", "function"):
+        return openai_chat.read_message(value, id=id)
+    if value.get("type") is not None or wire_role == "developer":
         return (openai_responses.read_item(value, id=id),)
-    if value.get("type") == "message" or value.get("tool_calls") or role in ("tool", "function"):
-        if value.get("tool_calls") or role in ("tool", "function"):
-            return openai_chat.read_message(value, id=id)
-        return (openai_responses.read_item(value, id=id),)
-    if not isinstance(role, str):
+    if not isinstance(wire_role, str):
         raise InspectorError("A message needs a role (user, assistant, ...) or a type.")
-    return anthropic.read_messages(role, value.get("content"), id=id)
+    return anthropic.read_messages(wire_role, value.get("content"), id=id)
 
 
 def _read_part(part: Mapping[str, Any]) -> Part:
