@@ -22,15 +22,15 @@ class NotJson(ValueError):
     """The bytes are not a JSON value. `str(error)` says why, in a few words."""
 
 
-def loads(data: bytes | bytearray) -> Any:
+def loads(data: bytes | bytearray | memoryview) -> Any:
     """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as strict:
-        return _tolerant(data, str(strict))
+        return _tolerant(bytes(data), str(strict))
 
 
-def _tolerant(data: bytes | bytearray, why: str) -> Any:
+def _tolerant(data: bytes, why: str) -> Any:
     if "recursion" in why or "depth" in why:
         raise NotJson("nested deeper than 1,024 levels")
     if data.startswith(b"\xef\xbb\xbf"):

@@ -47,26 +47,23 @@ class Feeder:
 
     def feed_bytes(self, chunk: bytes) -> None:
         """Take the next bytes; what stands behind the last newline waits for more."""
-        first, *others = chunk.split(b"\n")
-        if not others:
-            self._wait(first)
-            return
-        if self._rest or self._dropped:
-            self._wait(first)
+        view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
+        if end >= 0 and (self._rest or self._dropped):
+            self._wait(view[:end])
             self._end_of_line()
-        else:
-            self._line(first)
-        rest = others.pop()
-        for line in others:
-            self._line(line)
-        self._wait(rest)
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        while end >= 0:
+            self._line(view[start:end])
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        if start < len(chunk):
+            self._wait(view[start:])
 
     def finish(self) -> None:
         """There is no more: read what stands behind the last newline, a whole value or a torn one."""
         if self._rest.strip(b" \t\r\n\0") or self._dropped:
             self._end_of_line(last=True)
 
-    def _wait(self, piece: bytes) -> None:
+    def _wait(self, piece: memoryview) -> None:
         if self._dropped or len(self._rest) + len(piece) > LONGEST:
             self._dropped += len(self._rest) + len(piece)
             self._rest = bytearray()
@@ -84,22 +81,22 @@ class Feeder:
         else:
             self._line(line, last)
 
-    def _line(self, line: bytes | bytearray, last: bool = False) -> None:
+    def _line(self, line: bytes | bytearray | memoryview, last: bool = False) -> None:
         self.line += 1
         try:
             value = loads(line)
         except NotJson as why:
-            self._mend(line, str(why), last)
+            self._mend(bytes(line), str(why), last)
             return
         self.values += 1
         self.feed(self.line, value, self._file)
 
-    def _mend(self, line: bytes | bytearray, why: str, last: bool) -> None:
+    def _mend(self, line: bytes, why: str, last: bool) -> None:
         """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
         if not line.strip():
             return
         if nuls := line.count(0):
-            self._without_nuls(bytes(line.replace(b"\0", b"")), nuls, last)
+            self._without_nuls(line.replace(b"\0", b""), nuls, last)
             return
         text = line.decode("utf-8", errors="replace")
         if "Extra data" in why and (several := _values(text)):
@@ -120,14 +117,14 @@ class Feeder:
             self.line -= 1  # the same line once more
             self._line(line, last)
 
-    def _problem(self, what: str, line: bytes | bytearray) -> None:
+    def _problem(self, what: str, line: bytes) -> None:
         if len(self._problems) < _KEPT:
             self._problems.append(Problem(self.line, what, excerpt(line), self._file))
         else:
             self._more += 1
 
 
-def excerpt(line: bytes | bytearray) -> str:
+def excerpt(line: bytes) -> str:
     """The beginning of a line, at most 120 printable characters."""
     text = line[: 4 * _EXCERPT].decode("utf-8", errors="replace").strip()
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT])
