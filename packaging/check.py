@@ -23,8 +23,7 @@ def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield "imports", [str(Path(PYTHON).parent / "lint-imports"), "--no-cache", "--no-logo"]
     yield "types", [PYTHON, "-m", "mypy"]
     if "--no-tests" not in arguments:
-        workers = ["-n", os.environ.get("WORKERS", WORKERS), "--dist", "loadgroup"]
-        yield "tests", [PYTHON, "-m", "pytest", "-q", *workers, *arguments]
+        yield "tests", [PYTHON, "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", WORKERS), *arguments]
 
 
 def run(name: str, command: list[str]) -> tuple[str, bool, float]:

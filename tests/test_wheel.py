@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("wheel")  # built once
 ROOT = Path(__file__).resolve().parent.parent
 
 # Starts the program, waits until its window shows a transcript's name, and leaves as a person would: by closing it.
