@@ -67,6 +67,8 @@ class Opaque:
     kind: str
     value: Json
     size: int = 0
+    tokens: int | None = None
+    """What the provider's counts say that it costs, where they do."""
 
 
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque

@@ -59,7 +59,7 @@ class Tiktoken:
             case Image():
                 return image_tokens(part)
             case Opaque():
-                return -(-part.size // 4)
+                return -(-part.size // 4) if part.tokens is None else part.tokens
 
     def _json(self, value: Json) -> int:
         return self.text(value if isinstance(value, str) else dumps(value))
