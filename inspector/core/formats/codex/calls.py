@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
+from inspector.core.formats.codex.searched import split, with_found
 from inspector.core.formats.codex.standing import Standing, with_reasoning
 from inspector.core.message import Message, Part
 from inspector.core.prefix import Prefix
@@ -39,6 +40,8 @@ class _Call:
     line: int
     time: str
     usage: Usage | None = None
+    unexplained: int | None = None
+    """Tokens of the prompt that nothing in the file accounts for."""
 
 
 class Calls:
@@ -86,19 +89,23 @@ class Calls:
         if self._open is None or self._open.usage is not None:
             self.turn()
             self._settle_compaction()
-            self._standing.report(usage)
-            self._open = _Call(self._standing.view(), line, time, usage)
+            unexplained = self._standing.report(usage)
+            self._open = _Call(self._standing.view(), line, time, usage, unexplained)
             return
-        self._standing.report(usage)
+        self._open.unexplained = self._standing.report(usage)
         self._open.view, self._open.usage = self._standing.view(), usage
         self.turn()
 
     def turn(self, finish: str = "") -> None:
         """The response that was open, if any, is over."""
-        said = self._response()
-        if said is not None:
-            self._messages.append(said)
-            self._standing.respond(said)
+        if self._said is not None:
+            inside, said = self._response()
+            for message in inside:
+                self._respond(message)
+                if self._open is not None:
+                    self._open.view = self._standing.view()
+            for message in said:
+                self._respond(message)
             for message in self._results:
                 self._put(message)
             self._said, self._parts, self._results = None, [], []
@@ -164,19 +171,31 @@ class Calls:
             setting.window,
         )
 
-    def _response(self) -> Message | None:
-        """What was said so far, as one message."""
+    def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:
+        """What was said so far: what already stood in the call's own last prompt, and the rest; one message each."""
         if self._said is None:
-            return None
-        id_, line, time = self._said
-        usage = self._open.usage if self._open else None
-        parts = with_reasoning(self._parts, usage.reasoning) if usage else tuple(self._parts)
-        return Message(id_, "assistant", parts, "", False, "", line, time)
+            return (), ()
+        name, line, time = self._said
+        call = self._open
+        if call is None or call.usage is None:
+            return (), (Message(name, "assistant", tuple(self._parts), "", False, "", line, time),)
+        parts = with_reasoning(self._parts, call.usage.reasoning)
+        inside, rest = split(parts)
+        if not inside:
+            return (), (Message(name, "assistant", parts, "", False, "", line, time),)
+        if call.unexplained is not None:
+            inside = with_found(inside, call.unexplained)
+        first = Message(name, "assistant", tuple(inside), "", False, "", line, time)
+        return (first,), (Message(f"{name}.2", "assistant", tuple(rest), "", False, "", line, time),) if rest else ()
 
     def _unsettled(self) -> tuple[Message, ...]:
         """The response so far, then the results."""
-        said = self._response()
-        return () if said is None else (said, *self._results)
+        inside, said = self._response()
+        return (*inside, *said, *self._results)
+
+    def _respond(self, message: Message) -> None:
+        self._messages.append(message)
+        self._standing.respond(message)
 
     def _put(self, message: Message) -> None:
         self._messages.append(message)

@@ -50,21 +50,28 @@ class Standing:
             if type(part) is Thinking:
                 self._thought += 1 if part.tokens is None else part.tokens
 
-    def report(self, usage: Usage) -> None:
-        """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it."""
-        if self._thought_old and self._was_left_out(usage):
-            self._leave_out()
-        self._reported = usage
+    def report(self, usage: Usage) -> int | None:
+        """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it.
 
-    def _was_left_out(self, usage: Usage) -> bool:
-        """Nearer to the prompt without the reasoning than to that with it? Without an earlier count: yes."""
-        before = self._reported
+        Returns the tokens of the prompt that the counts before and the messages since do not explain (roughly);
+        None without a count before.
+        """
+        before, self._reported = self._reported, usage
         if before is None:
-            return True
+            if self._thought_old:
+                self._leave_out()
+            return None
+        expected = before.prompt + before.output + sum(map(_size, self._stretch.own[self._since :])) // 4
+        if self._thought_old and self._was_left_out(usage, before, expected):
+            expected -= self._thought_old
+            self._leave_out()
+        return usage.prompt - expected
+
+    def _was_left_out(self, usage: Usage, before: Usage, expected: int) -> bool:
+        """Is the prompt nearer to one without the reasoning than to one with it?"""
         if usage.cache_read > before.prompt - CACHE_BLOCK and self._thought_before:
             return False  # the earlier prompt was read from the cache as it was, its reasoning included
-        new = sum(map(_size, self._stretch.own[self._since :])) // 4
-        return usage.prompt < before.prompt + before.output + new - self._thought_old // 2
+        return usage.prompt < expected - self._thought_old // 2
 
     def _leave_out(self) -> None:
         own, old = self._stretch.own, self._old

@@ -1,0 +1,31 @@
+"""Responses in which the provider itself ran tools, such as a web search.
+
+Inside one call the model then works in several steps, and the prompt that is reported is that of the last step: it
+holds what came up to the last such tool, and what the tools found, which is nowhere in the file. How much that was,
+the counts say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from inspector.core.message import Opaque, Part, Thinking
+
+
+def split(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """What was in the last step's prompt, and what the last step said."""
+    after = next((n for n in range(len(parts), 0, -1) if _by_provider(parts[n - 1])), 0)
+    return parts[:after], parts[after:]
+
+
+def with_found(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
+    """With `tokens`, what the prompt had more than was known to be in it, on the tools that the provider ran."""
+    tokens -= sum(part.tokens or 0 for part in parts if isinstance(part, Thinking))
+    ran = sum(_by_provider(part) for part in parts)
+    each = max(0, tokens) // ran if ran else 0
+    return tuple(
+        replace(part, tokens=each) if isinstance(part, Opaque) and _by_provider(part) else part for part in parts
+    )
+
+
+def _by_provider(part: Part) -> bool:
+    return type(part) is Opaque and part.kind.endswith("_call")
