@@ -63,6 +63,7 @@ class CalibrationPanel(Panel):
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
         self.table.opened.connect(lambda row: desk.workbench.set_estimator(self.table.rows[row].name))
+        self.table.setToolTip("Enter or a double click: the window uses this estimator")
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.tokenizers = QPushButton("Count with the tokenizers")
@@ -170,8 +171,8 @@ class CalibrationPanel(Panel):
         self.plots.hovered.connect(lambda text: self._say(text))
         self._split.addWidget(self.plots)
         self._split.setStretchFactor(1, 1)
-        side = self.table.horizontalHeader().length() + 4
-        self._split.setSizes([side, max(side, self.width() - side)])
+        side = min(self.table.horizontalHeader().length() + 4, self.width() // 2)
+        self._split.setSizes([side, self.width() - side])
         self.plots.show_fit(self._fits.get(self._plotted))
         self.plots.show_playhead(self._state.at)
 
@@ -215,7 +216,7 @@ def _why_empty(thread: Thread | None) -> str:
 def _says(found: Fit) -> str:
     refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
     kind = "counted" if found.kind == "counted" else "estimated"
-    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}. Enter: use it in the window."
+    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}"
 
 
 def _r2(row: Row) -> str:

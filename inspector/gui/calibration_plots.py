@@ -3,26 +3,26 @@
 A click on any of them points at a request. Bands and clamp lines are fixed; only the samples change.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Fit, Sample
 from inspector.gui.fonts import ui_font
-from inspector.gui.numbers import grouped, percent
-from inspector.gui.plain import label
-from inspector.gui.plot_parts import PlayheadBox, TokenAxis
+from inspector.gui.numbers import grouped, percent, short
+from inspector.gui.plot_parts import PlayheadBox
 from inspector.gui.theme import Theme
 
 MOST_POINTS = 4_000
 """Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
 BANDS = (0.2, 0.3)
-TITLES = ("reported / estimated", "learned scale", "prediction error")
+Spell: TypeAlias = Callable[[float], str]
 
 
 class _Lines(NamedTuple):
@@ -47,10 +47,13 @@ class CalibrationPlots(QWidget):
         self._axes: list[Any] = []
         self._graphics = pg.GraphicsLayoutWidget()
         self._graphics.ci.layout.setContentsMargins(4, 2, 10, 4)
-        self._graphics.ci.layout.setHorizontalSpacing(10)
-        self.scatter = self._add(0, TokenAxis("left"), TokenAxis("bottom"))
-        self.scale = self._add(1, pg.AxisItem("left"), pg.AxisItem("bottom"))
-        self.errors = self._add(2, _PercentAxis("left"), pg.AxisItem("bottom"))
+        self._graphics.ci.layout.setHorizontalSpacing(6)
+        self._words: list[pg.LabelItem] = []
+        self.scatter = self._add("reported over estimated", (0, 0, 2), short, short)
+        self.scale = self._add("learned scale", (0, 1, 1), "{:g}".format, short)
+        self.errors = self._add("error of the prediction", (1, 1, 1), _signed, short)
+        self.scale.hideAxis("bottom")
+        self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = pg.ScatterPlotItem(size=5, pxMode=True)
         self._points.sigClicked.connect(self._point_clicked)
@@ -60,26 +63,26 @@ class CalibrationPlots(QWidget):
         self.errors.addItem(self._error_points)
         self._here = pg.ScatterPlotItem(size=11, pxMode=True)
         self.scatter.addItem(self._here)
-        titles = QHBoxLayout()
-        titles.setContentsMargins(48, 6, 8, 0)
-        for title in TITLES:
-            shown = label(title, role="quiet")
-            shown.setMinimumWidth(10)
-            titles.addWidget(shown, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(titles)
-        column.addWidget(self._graphics, 1)
+        column.addWidget(self._graphics)
         about = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the prediction"
         self.setAccessibleName(about)
         self.setToolTip(about)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.restyle()
 
-    def _add(self, column: int, left: Any, bottom: Any) -> Any:
+    def _add(self, word: str, place: tuple[int, int, int], up: Spell, along: Spell) -> Any:
+        """A plot at (row, column, rows that it spans), with a word in its corner."""
         box = PlayheadBox()
-        plot = self._graphics.addPlot(row=0, col=column, viewBox=box, axisItems={"left": left, "bottom": bottom})
+        row, column, rows = place
+        left, bottom = _Axis("left", up), _Axis("bottom", along)
+        axes = {"left": left, "bottom": bottom}
+        plot = self._graphics.addPlot(row=row, col=column, rowspan=rows, viewBox=box, axisItems=axes)
+        said = pg.LabelItem(word, size="8pt")
+        said.setParentItem(box)
+        said.anchor(itemPos=(0, 0), parentPos=(0, 0), offset=(3, 5 if column and not row else -3))
+        self._words.append(said)
         plot.hideButtons()
         plot.setMenuEnabled(False)
         plot.setMinimumWidth(0)
@@ -140,9 +143,8 @@ class CalibrationPlots(QWidget):
         self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.1, padding=0)
         worst = max(0.35, min(1.5, max((abs(s.error) for s in samples), default=0.0) * 1.1))
         self.errors.setYRange(-worst, worst, padding=0)
-        for plot in (self.scale, self.errors):
-            plot.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
-            plot.setXRange(-0.5, last + 0.7, padding=0.01)
+        self.scale.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
+        self.scale.setXRange(-0.5, last + 0.7, padding=0.01)
 
     def show_playhead(self, at: int | None) -> None:
         """Where we stand."""
@@ -205,15 +207,29 @@ class CalibrationPlots(QWidget):
             points.setBrush(point)
         self._here.setPen(pg.mkPen(c.playhead, width=1.5))
         self._here.setBrush(None)
+        for said in self._words:
+            said.setText(said.text, size="8pt", color=c.quiet)
         for axis in self._axes:
             axis.setPen(QPen(QColor(c.line)))
             axis.setTextPen(QColor(c.quiet))
             axis.setTickFont(ui_font(8))
 
 
-class _PercentAxis(pg.AxisItem):  # type: ignore[misc]
+class _Axis(pg.AxisItem):  # type: ignore[misc]
+    """An axis that spells its numbers in its own way."""
+
+    def __init__(self, side: str, spell: Spell) -> None:
+        super().__init__(side, maxTickLength=0)
+        self._spell = spell
+        self.enableAutoSIPrefix(False)
+        self.setStyle(tickTextOffset=5, autoExpandTextSpace=False)
+
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        return [f"{value * 100:+.0f} %" if value else "0" for value in values]
+        return [self._spell(value) for value in values]
+
+
+def _signed(share: float) -> str:
+    return f"{share * 100:+.0f} %" if share else "0"
 
 
 def told(sample: Sample) -> str:

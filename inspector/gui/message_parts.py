@@ -1,9 +1,9 @@
 """A message as sections of plain text: each part under a small heading that says what it is. No Qt here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.sections import Section
 from inspector.gui.visible import line
@@ -53,6 +53,7 @@ def _sections(message: Message) -> Iterator[Section]:
                 yield Section(_thinking(text, signature), text)
             case ToolCall(id=call, name=name):
                 yield Section(f"tool call · {line(name)} · {line(call)}", text, "code")
+                yield from _as_text(part.arguments)
             case ToolResult(call_id=call, is_error=is_error):
                 error = "error · " if is_error else ""
                 yield Section(f"tool result · {error}{plural(len(text), 'character')} · {line(call)}", text, "code")
@@ -64,6 +65,14 @@ def _sections(message: Message) -> Iterator[Section]:
                 yield Section(
                     f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only", text, "code"
                 )
+
+
+def _as_text(arguments: Json) -> Iterator[Section]:
+    """Arguments of several lines once more, as the tool reads them: in JSON they are one long escaped line."""
+    if isinstance(arguments, Mapping):
+        for name, value in arguments.items():
+            if isinstance(value, str) and "\n" in value.strip():
+                yield Section(f"{line(str(name))} · as text", value, "code")
 
 
 def _thinking(text: str, signature: str) -> str:

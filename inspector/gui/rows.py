@@ -129,6 +129,6 @@ class Rows(QTableView, Generic[T]):
         header.setMinimumSectionSize(3 * figure)
         for n, column in enumerate(columns):
             if column.width:
-                header.resizeSection(n, column.width * figure + 18)
+                header.resizeSection(n, column.width * figure + 15)
             else:
                 header.setSectionResizeMode(n, QHeaderView.ResizeMode.Stretch)

@@ -15,10 +15,10 @@ from inspector.gui.rows import Column, Rows
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Invalid]] = (
-    Column("rule", lambda invalid: invalid.rule, 18),
+    Column("rule", lambda invalid: invalid.rule, 17),
     Column("why", lambda invalid: invalid.why),
-    Column("refused by", lambda invalid: ", ".join(invalid.providers), 32),
-    Column("message", lambda invalid: invalid.message, 26),
+    Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
+    Column("message", lambda invalid: invalid.message, 10),
 )
 
 

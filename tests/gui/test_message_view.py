@@ -56,7 +56,7 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
     view = show(
         Text("hello\nworld"),
         Thinking("let me see", "sig"),
-        ToolCall("call_1", "Bash", {"command": "ls -l", "timeout": 5}),
+        ToolCall("call_1", "Bash", {"command": "ls -l", "timeout": 5, "script": "one\n\ttwo\n"}),
         ToolResult("call_1", "total 0", is_error=True),
         Opaque("compaction", "gAAAA", 5_000),
     )
@@ -67,6 +67,9 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
         "thinking · 10 characters · signature of 3 characters, not shown",
         "tool call · Bash · call_1",
         '  "command": "ls -l",',
+        '  "script": "one\\n\\ttwo\\n"',
+        "script · as text",
+        "\ttwo",
         "tool result · error · 7 characters · call_1",
         "opaque · compaction · 5,000 bytes, readable by the provider only",
     ):
