@@ -104,7 +104,8 @@ def sample(installed: Installed) -> Path:
 
 def test_the_wheel_holds_program_and_resources_and_nothing_else(installed: Installed) -> None:
     names = zipfile.ZipFile(installed.wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"inspector"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name} == {"inspector"}
+    assert any(name.endswith("/share/applications/context-inspector.desktop") for name in names)
     resources = {name.removeprefix("inspector/_resources/") for name in names if "/_resources/" in name}
     for wanted in ("sample.jsonl", "fonts/Inter-Regular.otf", "fonts/OFL.txt", "icons/context-inspector.svg"):
         assert wanted in resources
