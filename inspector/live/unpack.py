@@ -15,7 +15,7 @@ from typing import BinaryIO
 from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
-_FIRST, _CHUNK = 1 << 16, 1 << 20
+_FIRST, _CHUNK = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
 _KINDS = (
     (stat.S_ISDIR, "is a folder; name a file in it"),
