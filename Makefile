@@ -32,7 +32,7 @@ format: ## put the code into its one format
 
 bench: ## measure speed, as ratios in one run
 	$(FOR_DEV)
-	@$(PYTHON_) packaging/bench.py $(ARGS)
+	@$(PYTHON_) -m tests.bench.run $(ARGS)
 
 screenshots: ## take the pictures of README and docs anew
 	$(FOR_DEV)
