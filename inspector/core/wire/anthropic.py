@@ -12,6 +12,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 
+_LISTS = (list, tuple)
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 
 
@@ -75,16 +76,17 @@ def read_parts(content: Any) -> list[tuple[Part, ...]]:
         return [(Text(content),)]
     if isinstance(content, dict):
         content = [content]
-    if not isinstance(content, list | tuple):
+    if not isinstance(content, _LISTS):
         return []
-    return [_result(block) if _is_result(block) else (_part(block),) for block in content]
+    return [_result(block) if _is_result(block) else (read_part(block),) for block in content]
 
 
 def _is_result(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _part(block: Any) -> Part:
+def read_part(block: Any) -> Part:
+    """One block that is no tool result."""
     if not isinstance(block, dict):
         return Text(block) if isinstance(block, str) else Opaque("", block, len(dumps(block)))
     kind = block.get("type")
@@ -123,7 +125,7 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     call_id, is_error = _str(block.get("tool_use_id")), block.get("is_error") is True
     if isinstance(content, str):
         return (ToolResult(call_id, content, is_error),)
-    inner = [_part(one) for one in content] if isinstance(content, list | tuple) else []
+    inner = [read_part(one) for one in content] if isinstance(content, _LISTS) else []
     if isinstance(content, dict):
         inner = [Text(dumps(content))]  # iFlow keeps an object here
     text = "\n".join(part.text for part in inner if isinstance(part, Text))
@@ -134,20 +136,20 @@ def _str(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def read_usage(usage: Any) -> Usage | None:
+def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
     """What one call reported; None where `usage` holds no counts.
 
     With several iterations the cost is their sum and the context is that of the last one that made a message.
     """
-    if not isinstance(usage, dict) or not _COUNTS & usage.keys():
+    if not isinstance(usage, dict) or ("input_tokens" not in usage and not _COUNTS & usage.keys()):
         return None
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and len(rounds) > 1:
         counted = [one for one in rounds if isinstance(one, dict)]
         if len(counted) > 1:
-            return _summed(usage, counted)
+            return _summed(usage, counted, output_is_final=output_is_final)
     read, write, output = _int(usage, _READ), _int(usage, _WRITE), _int(usage, "output_tokens")
-    return Usage(_int(usage, "input_tokens"), read, write, output, _reasoning(usage))
+    return Usage(_int(usage, "input_tokens"), read, write, output, _reasoning(usage), output_is_final)
 
 
 _READ = "cache_read_input_tokens"
@@ -155,13 +157,13 @@ _WRITE = "cache_creation_input_tokens"
 _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 
 
-def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -> Usage:
+def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool) -> Usage:
     input_, read, write, output = (
         sum(_int(one, key) for one in rounds) for key in ("input_tokens", _READ, _WRITE, "output_tokens")
     )
     last = next((one for one in reversed(rounds) if "message" in _str(one.get("type"))), rounds[-1])
     context = sum(_int(last, key) for key in ("input_tokens", _READ, _WRITE))
-    return Usage(input_, read, write, output, _reasoning(usage), context=context)
+    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, context)
 
 
 def _reasoning(usage: Mapping[str, Any]) -> int:
@@ -184,7 +186,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
 
 def read_tools(tools: Any) -> tuple[Tool, ...]:
     """The tools of a list of definitions; what is not an object is left out."""
-    if not isinstance(tools, list | tuple):
+    if not isinstance(tools, _LISTS):
         return ()
     return tuple(Tool(_str(one.get("name")), one) for one in tools if isinstance(one, dict))
 

@@ -6,10 +6,11 @@ the unit they hang on. A tool result belongs to the answer that called, wherever
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from inspector.core.message import Message, Part, ToolCall
+from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Compaction
-from inspector.core.wire.anthropic import read_messages, read_parts
+from inspector.core.wire.anthropic import read_messages, read_part
 
 from .attachments import read_attachment
 from .compaction import keep, keep_part, preserved, read_boundary, read_micro
@@ -18,10 +19,13 @@ from .records import Record, mapping, text
 from .row import Row
 from .units import Call, Unit
 
+_CONTENT = (str, list)
+"""What the content of a message may be."""
+
 
 def before(row: Row, record: Record) -> Unit:
     """The unit that a record hangs on; the last one where the file does not hold its parent."""
-    unit = row.nodes.get(record.parent) if record.parent is not None else None
+    unit = row.nodes.get(record.parent) if record.parent is not None and not row.listed else None
     if unit is None:
         return row.tail
     row.linked = True
@@ -42,17 +46,22 @@ def take_copy(row: Row, record: Record) -> None:
 
 
 def _place(row: Row, record: Record, unit: Unit) -> None:
-    on = before(row, record)
-    if on is row.tail and record.parent is not None and record.parent not in row.nodes:
-        unit.waits = record.parent
+    on = row.nodes.get(record.parent) if record.parent is not None else None
+    if on is None or row.listed:
+        on, unit.waits = row.tail, record.parent or ""
+    else:
+        row.linked = True
     row.place(unit, on)
 
 
 def _take_over(row: Row, record: Record, unit: Unit) -> None:
     """The record stands for this unit. Units that waited for it from before a boundary come right behind it."""
     row.nodes[record.uuid] = unit
-    for waiting in row.waiting.pop(record.uuid, ()):
-        keep_part(row, waiting, waiting.uuids())
+    if row.waiting:
+        for waiting in row.waiting.pop(record.uuid, ()):
+            copy = waiting.part(waiting.uuids())
+            row.place(copy, row.tail)
+            row.nodes.update((uuid, copy) for uuid in waiting.uuids())
 
 
 # ---- what the user's side said ---------------------------------------------------------------------------------------
@@ -62,7 +71,7 @@ def take_user(row: Row, record: Record, findings: Findings) -> None:
     """A `user` record: prompt, summary, client's words, or tool results."""
     value = record.value
     content = mapping(value, "message").get("content")
-    if not isinstance(content, str | list):
+    if not isinstance(content, _CONTENT):
         findings.add("user record without content", record.line, value, record.file)
         return pass_by(row, record)
     summary = value.get("isCompactSummary") is True
@@ -87,7 +96,7 @@ def take_user(row: Row, record: Record, findings: Findings) -> None:
 
 
 def _take_words(row: Row, record: Record, unit: Unit, *, typed: bool) -> None:
-    if not typed:
+    if not typed or row.listed:
         _place(row, record, unit)
     elif record.parent is None and row.linked:
         row.place_prompt(unit, row.start)  # rewound to the very beginning
@@ -125,7 +134,7 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
     value = record.value
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(content, str | list):
+    if not isinstance(message, dict) or not isinstance(content, _CONTENT):
         findings.add("assistant record without content", record.line, value, record.file)
         pass_by(row, record)
         return ()
@@ -142,7 +151,14 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
         return _take_late_line(row, record, call)
     row.nodes[record.uuid] = call
     call.report.add(message, value.get("version"))
-    return _register(row, call, call.add_line(record.uuid, [part for parts in read_parts(content) for part in parts]))
+    parts = _parts(content)
+    if row.listed:  # the blocks of earlier lines are repeated
+        parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in row.tools)]
+    return _register(row, call, call.add_line(record.uuid, parts))
+
+
+def _parts(content: str | list[Any]) -> list[Part]:
+    return [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
 
 
 def _register(row: Row, call: Call, parts: Sequence[Part]) -> Sequence[ToolCall]:
@@ -154,8 +170,7 @@ def _register(row: Row, call: Call, parts: Sequence[Part]) -> Sequence[ToolCall]
 
 def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
     """A line of an answer after the next one began: a message of its own, unless it is a copy."""
-    blocks = read_parts(mapping(record.value, "message").get("content"))
-    parts = [part for parts in blocks for part in parts if part not in call.parts]
+    parts = [part for part in _parts(mapping(record.value, "message")["content"]) if part not in call.parts]
     row.nodes[record.uuid] = call
     if parts:
         unit = Unit([Message(record.uuid, "assistant", tuple(parts), line=record.line, time=record.time)])

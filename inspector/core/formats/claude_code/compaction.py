@@ -6,6 +6,7 @@ for word, which lie before the boundary (2.1.197 on); with such records appended
 
 from collections.abc import Iterable
 
+from inspector.core.message import ToolCall
 from inspector.core.session import Compaction
 
 from .records import Record, count, mapping, text, texts
@@ -83,5 +84,5 @@ def keep_part(row: Row, unit: Unit, uuids: list[str]) -> None:
         if isinstance(copy, Call):
             row.calls[copy.id] = copy
     if isinstance(copy, Call):
-        row.tools.update((call.id, copy) for call in copy.tool_calls())
+        row.tools.update((part.id, copy) for part in copy.parts if isinstance(part, ToolCall))
     row.nodes.update((uuid, copy) for uuid in uuids)

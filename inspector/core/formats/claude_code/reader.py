@@ -76,7 +76,7 @@ class ClaudeCodeReader:
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one parsed line. O(size of the record)."""
-        if file.endswith(".meta.json"):
+        if file and file.endswith(".meta.json"):
             return self._take_meta(value, file)
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
@@ -104,6 +104,8 @@ class ClaudeCodeReader:
         self._begun = True
         if record.parent is not None:
             self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
+        if text(record.value, "sessionId").startswith("session-"):
+            self._main.row.listed = True  # iFlow: all answers of a turn name the prompt as their parent
 
     def _take_new(self, kind: str, record: Record, agent: Agent) -> None:
         row = agent.row
@@ -120,7 +122,9 @@ class ClaudeCodeReader:
                 if agent is not self._main:
                     agent.began_with(_words(record), record.time)
                 take_user(row, record, self._findings)
-                self._note_origin(record)
+                result = record.value.get("toolUseResult")
+                if isinstance(result, dict) and "agentId" in result:
+                    self._note_origin(record, text(result, "agentId"))
             case "attachment":
                 if text(mapping(record.value, "attachment"), "type") == "prompt_snapshot":
                     row.prompt = read_snapshot(mapping(record.value, "attachment"), row.prompt)
@@ -146,12 +150,11 @@ class ClaudeCodeReader:
         return agent
 
     def _inline_agent(self, record: Record) -> Agent:
-        agent = self._inline.get(record.parent or "")
-        if agent is None and (record.parent is None or self._last_inline is None):
-            known = self._inline.get(record.uuid)
-            agent = known or self._named(f"side-{len(self._agents) + 1}", self._agents)
-        agent = agent or self._last_inline
-        assert agent is not None
+        """The run that a record without an agent id continues; a new one where it hangs on none."""
+        agent = self._inline.get(record.uuid) or self._inline.get(record.parent or "") or self._last_inline
+        begins = record.parent is None or record.parent in self._main.row.nodes
+        if agent is None or (begins and record.uuid not in self._inline):
+            agent = self._named(f"side-{len(self._agents) + 1}", self._agents)
         self._inline[record.uuid] = self._last_inline = agent
         return agent
 
@@ -166,8 +169,7 @@ class ClaudeCodeReader:
         if isinstance(call, Call) and isinstance(reference, str):
             call.prompt = self._shapes.of(reference)
 
-    def _note_origin(self, record: Record) -> None:
-        agent_id = text(record.value.get("toolUseResult"), "agentId")
+    def _note_origin(self, record: Record, agent_id: str) -> None:
         content = mapping(record.value, "message").get("content")
         if agent_id and isinstance(content, list) and content:
             self._call_of.setdefault(agent_id, text(content[0], "tool_use_id"))
@@ -181,9 +183,11 @@ class ClaudeCodeReader:
 
     def _take_progress(self, record: Record) -> None:
         """A sub-agent as told by its parent: its records are repeated inside, some of them in a list only."""
-        data = mapping(record.value, "data")
+        data = record.value.get("data")
+        if not isinstance(data, dict) or data.get("type") != "agent_progress":
+            return
         id_ = text(data, "agentId")
-        if text(data, "type") != "agent_progress" or not id_:
+        if not id_:
             return
         if call := text(record.value, "parentToolUseID"):
             self._call_of.setdefault(id_, call)

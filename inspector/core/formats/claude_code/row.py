@@ -41,6 +41,8 @@ class Row:
         """Puts what the last boundary keeps into the row, once its summary is there."""
         self.linked = False
         """Has a record named a parent that is in the file?"""
+        self.listed = False
+        """Do the parents mean nothing, is the file's order all (iFlow)?"""
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
@@ -64,11 +66,13 @@ class Row:
             on = self.tail
         elif on.anchor is not self.tail.anchor:
             self._go_back(on)
-        called = isinstance(unit, Call) and unit.real
-        unit.epoch, unit.prev, unit.waits = self.epoch, self.tail, unit.waits or on.waits
-        unit.anchor = unit if called else self.tail.anchor
-        if called:
-            self._begin(unit)  # type: ignore[arg-type]
+        before = self.tail
+        unit.epoch, unit.prev, unit.anchor = self.epoch, before, before.anchor
+        if before.waits and before.stretch is None:
+            unit.waits = unit.waits or before.waits
+        if isinstance(unit, Call) and unit.real:
+            unit.anchor = unit
+            self._begin(unit)
         self._pending.append(unit)
         self.tail = unit
 
@@ -96,45 +100,30 @@ class Row:
 
     def _settle(self) -> None:
         """The last call and the last compaction are complete."""
-        self._requests += self._open_request()
-        self._open = None
+        if self._open is not None:
+            self._requests.append(self._request(*self._open))
+            self._open = None
         if self._compaction is not None:
             self._compactions.append(self._compaction)
             self._compaction = None
 
-    def _open_request(self) -> list[Request]:
-        if self._open is None:
-            return []
-        call, view = self._open
-        return [
-            Request(
-                index=len(self._requests),
-                view=view,
-                prompt=call.prompt or self.prompt,
-                usage=call.usage(),
-                model=call.model,
-                time=call.time,
-                finish=call.report.finish,
-                line=call.line,
-            )
-        ]
+    def _request(self, call: Call, view: View) -> Request:
+        prompt, usage, finish = call.prompt or self.prompt, call.report.usage(), call.report.finish
+        return Request(len(self._requests), view, prompt, usage, call.model, call.time, finish, call.line)
 
     def _lay(self) -> None:
         """Lay the pending units into the stretch: they are complete."""
-        if not self._pending:
-            return
         drafts = [unit.drafts() for unit in self._pending]
         laid = travelling_together([message for messages in drafts for message in messages])
         stretch, start, length = self._stretch, 0, len(self._stretch)
         for unit, messages in zip(self._pending, drafts, strict=True):
             end = start + len(messages)
             unit.messages = tuple(laid[start:end])
+            unit.stretch, unit.end = stretch, length + end
             if not unit.again:
                 self._messages += unit.messages
-            unit.stretch, unit.end = stretch, length + end
             start = end
-        for message in laid:
-            stretch.append(self._as_sent(message) if self._replaced else message)
+        stretch.own += map(self._as_sent, laid) if self._replaced else laid
         self._pending = []
 
     # ---- compactions -----------------------------------------------------------------------------------------------
@@ -209,7 +198,7 @@ class Row:
 
     def requests(self) -> Sequence[Request]:
         """Every model call."""
-        return Joined(self._requests, self._open_request())
+        return Joined(self._requests, [self._request(*self._open)] if self._open is not None else [])
 
     def compactions(self) -> Sequence[Compaction]:
         """Every recorded compaction."""

@@ -7,8 +7,7 @@ stand in a row. A unit is open until it is laid into a stretch; after that its m
 from collections.abc import Collection, Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
-from inspector.core.message import Message, Part, ToolCall
-from inspector.core.usage import Usage
+from inspector.core.message import Message, Part, Thinking
 
 from .usage import Report
 
@@ -82,7 +81,10 @@ class Call(Unit):
         return (self._answer(), *self.results.values())
 
     def _answer(self) -> Message:
-        return Message(self.id, "assistant", tuple(self.parts), "", False, "", self.line, self.time)
+        parts, tokens = tuple(self.parts), self.report.thinking()
+        if tokens:
+            parts = _with_thinking_tokens(parts, tokens)
+        return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
 
     def add_line(self, uuid: str, parts: Sequence[Part]) -> Sequence[Part]:
         """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
@@ -91,9 +93,13 @@ class Call(Unit):
         """
         self.lines.append((uuid, len(self.parts)))
         if self.parts:
-            parts = [part for part in parts if part not in self.parts[-_LOOK_BACK:]]
+            parts = [part for part in parts if not self._has(part)]
         self.parts += parts
         return parts
+
+    def _has(self, part: Part) -> bool:
+        kind = part.__class__
+        return any(kind is other.__class__ and part == other for other in self.parts[-_LOOK_BACK:])
 
     def add_result(self, message: Message) -> None:
         """Take a tool result, but not a second one for the same call."""
@@ -115,10 +121,6 @@ class Call(Unit):
     def uuids(self) -> list[str]:
         return [*(uuid for uuid, _ in self.lines), *map(_uuid, self.results.values())]
 
-    def usage(self) -> Usage | None:
-        """What the provider reported for it."""
-        return self.report.usage()
-
     def part(self, uuids: Collection[str]) -> "Call":
         copy = Call(self.id, self.line, self.time, self.model, real=False)
         copy.again = True
@@ -130,9 +132,13 @@ class Call(Unit):
                 copy.add_result(message)
         return copy
 
-    def tool_calls(self) -> list[ToolCall]:
-        """Its tool calls, in order."""
-        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, ...]:
+    """What was reported for the thinking of an answer belongs to its block, if there is just one."""
+    thinking = [part for part in parts if isinstance(part, Thinking)]
+    if len(thinking) != 1:
+        return parts
+    return tuple(Thinking(part.text, part.signature, tokens) if isinstance(part, Thinking) else part for part in parts)
 
 
 _LOOK_BACK = 16
@@ -143,16 +149,17 @@ def travelling_together(messages: list[Message]) -> list[Message]:
     """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
     start = 0
     for n, message in enumerate(messages):
-        if message.role != "user" and message.role != "tool":
-            _join(messages, start, n)
+        role = message.role
+        if role == "assistant" or role == "system":
+            if n > start + 1:
+                _join(messages, start, n)
             start = n + 1
-    _join(messages, start, len(messages))
+    if len(messages) > start + 1:
+        _join(messages, start, len(messages))
     return messages
 
 
 def _join(messages: list[Message], start: int, end: int) -> None:
-    if end - start < 2:
-        return
     first = messages[start].id
     for n in range(start, end):
         m = messages[n]

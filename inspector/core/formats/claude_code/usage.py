@@ -5,7 +5,6 @@ output grows, and in versions 2.1.9 to 2.1.42 only a placeholder of the stream's
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from inspector.core.usage import Usage
@@ -44,10 +43,13 @@ class Report:
 
     def usage(self) -> Usage | None:
         """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
-        usage = read_usage(self._usage)
-        if usage is None or self._is_final():
-            return usage
-        return replace(usage, output_is_final=False)
+        return read_usage(self._usage, output_is_final=self._is_final()) if self._usage is not None else None
+
+    def thinking(self) -> int:
+        """Tokens of its thinking, as far as they were reported (2.1.330 on)."""
+        details = self._usage.get("output_tokens_details") if self._usage is not None else None
+        tokens = details.get("thinking_tokens") if isinstance(details, dict) else None
+        return tokens if type(tokens) is int else 0
 
     def _is_final(self) -> bool:
         return bool(self.finish) or (self._grew and _numbers(self.version) <= _FINAL_AT_LAST)
