@@ -6,6 +6,7 @@ are worked out for the lines in sight alone. What is copied is the original text
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 
 from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextBlock, QTextCharFormat, QTextCursor
@@ -18,10 +19,12 @@ from inspector.gui.sections import Piece, Section, pieces
 from inspector.gui.theme import Theme
 
 FIRST = 60_000
-"""Characters laid in at once: more than any screen shows, a few milliseconds."""
+"""Characters laid in at once: more than any screen shows."""
+AT_ONCE, BETWEEN = 0.04, 0.015
+"""Seconds after which laying in makes way for the rest of the window: at once, and between events."""
 LIMIT = 1_000_000
 """Characters laid in unasked."""
-MOST_COLOURED = 600
+MOST_COLOURED = 300
 """Coloured stretches in sight; what lies beyond stays plain."""
 
 
@@ -45,7 +48,7 @@ class PlainText(QPlainTextEdit):
         self._hits: Sequence[tuple[int, int]] = ()
         self._more = QTimer(self)
         self._more.setInterval(0)
-        self._more.timeout.connect(self._fill)
+        self._more.timeout.connect(lambda: self._fill())
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
@@ -63,7 +66,7 @@ class PlainText(QPlainTextEdit):
         self._sections, self._pieces = sections, pieces(sections)
         self._laid, self._hits = LaidText(), ()
         self._allowed, self._complete = LIMIT, False
-        self._fill(FIRST)
+        self._fill(FIRST, AT_ONCE)
         start = QTextCursor(self.document())
         start.setKeepPositionOnInsert(True)
         self.setTextCursor(start)
@@ -93,12 +96,13 @@ class PlainText(QPlainTextEdit):
         self.show_sections(self._sections)
         self.verticalScrollBar().setValue(at)
 
-    def _fill(self, budget: int = 64_000) -> None:
-        cursor = QTextCursor(self.document())
-        cursor.movePosition(QTextCursor.MoveOperation.End)
+    def _fill(self, most: int = LIMIT, seconds: float = BETWEEN) -> None:
+        until = perf_counter() + seconds
+        in_sight = self.cursorRect(self._end()).top() <= self.viewport().height()
+        cursor = self._end()
         cursor.beginEditBlock()
-        goal = min(cursor.position() + budget, self._allowed)
-        while cursor.position() < goal:
+        goal = min(cursor.position() + most, self._allowed)
+        while cursor.position() < goal and perf_counter() < until:
             piece = next(self._pieces, None)
             if piece is None:
                 self._complete = True
@@ -109,8 +113,14 @@ class PlainText(QPlainTextEdit):
         cursor.endEditBlock()
         if self._complete or cursor.position() >= self._allowed:
             self._more.stop()
-        self._colour()
+        if in_sight:
+            self._colour()
         self.filled.emit()
+
+    def _end(self) -> QTextCursor:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        return cursor
 
     # -- keys ------------------------------------------------------------------------------------------------------
 

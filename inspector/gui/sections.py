@@ -12,7 +12,7 @@ from inspector.gui.visible import Shown, visible
 
 Look: TypeAlias = Literal["heading", "prose", "code"]
 
-PIECE = 32_000
+PIECE = 16_000
 """Characters of one piece: a few milliseconds of work."""
 
 
