@@ -1,0 +1,106 @@
+"""Reading: against the JSON parser alone, the first picture, all of it, memory, and how both grow.
+
+Times and memory of whole files are taken in a process of their own for each.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import orjson
+
+from inspector.core.session import Session
+from inspector.live.files import open_transcript
+from tests.bench.made import make_session
+from tests.bench.run import Row
+from tests.shared import transcripts
+
+_ROUNDS = 7
+
+
+def main() -> list[Row]:
+    """Everything about reading."""
+    rows: list[Row] = []
+    for path in transcripts("derived-merged/*/*.jsonl"):
+        size = path.stat().st_size / 1e6
+        rows.append(
+            (f"{path.stem[:8]}, {size:.0f} MB: reading / orjson over its lines", _ratio(path), "x (asked: <= 2.5)")
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        taken = {size: _apart(make_session(Path(folder) / f"{size}.jsonl", size)) for size in (10, 100, 300)}
+        long = Path(folder) / "long.jsonl"
+        _long_line(long, 200)
+        one = _apart(long)
+    rows += [
+        ("100 MB generated: first picture", taken[100]["first"], "s (asked: < 1)"),
+        ("100 MB generated: all", taken[100]["all"], "s (asked: < 3)"),
+        ("100 MB generated: peak memory", taken[100]["peak"], "MB (asked: < 600)"),
+        ("300 MB / 10 MB: time for a megabyte", taken[300]["all"] / taken[10]["all"] / 30, "x (asked: about 1)"),
+        ("300 MB / 100 MB: time for a megabyte", taken[300]["all"] / taken[100]["all"] / 3, "x (asked: about 1)"),
+        ("300 MB: peak memory for a megabyte", taken[300]["grown"] / 300, "MB"),
+        ("100 MB: peak memory for a megabyte", taken[100]["grown"] / 100, "MB"),
+        ("10 MB: peak memory for a megabyte", taken[10]["grown"] / 10, "MB"),
+        ("one line of 200 MB: all", one["all"], "s"),
+        ("one line of 200 MB: peak memory", one["peak"], "MB"),
+    ]
+    return rows
+
+
+def _ratio(path: Path) -> float:
+    """Time to open / time to parse, in turns, the median of each."""
+    lines = path.read_bytes().splitlines()
+    opening, parsing = [], []
+    for _ in range(_ROUNDS):
+        start = time.perf_counter()
+        for line in lines:
+            orjson.loads(line)
+        parsing.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        open_transcript(path)
+        opening.append(time.perf_counter() - start)
+    return median(opening) / median(parsing)
+
+
+def _long_line(path: Path, megabytes: int) -> None:
+    """A session whose second line holds so much text."""
+    make_session(path, 0)
+    head = path.read_bytes().splitlines(keepends=True)[0]
+    text = "0123456789 lorem ipsum\\n" * (megabytes * 1_000_000 // 24)
+    path.write_bytes(head + head.replace(b"Please look", text.encode() + b" Please look", 1) + head)
+
+
+def _apart(path: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.bench.bench_reading", str(path)]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout))
+
+
+def _one(path: Path) -> None:
+    """Open one file in this process and print what it took."""
+    before = _peak()
+    start = time.perf_counter()
+    shown: list[float] = []
+
+    def picture(session: Session) -> None:
+        session.main.requests[-1].buffer()
+        shown.append(time.perf_counter() - start)
+
+    open_transcript(path, first=picture)
+    took = time.perf_counter() - start
+    print(json.dumps({"first": [*shown, took][0], "all": took, "peak": _peak(), "grown": _peak() - before}))
+
+
+def _peak() -> float:
+    """Most memory held so far, in MB (10^6 bytes). Linux hands the older figure of `getrusage` on to a new process."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) * 1024 / 1e6 for line in status.read_text().splitlines() if "VmHWM" in line)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+if __name__ == "__main__":
+    _one(Path(sys.argv[1]))
