@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,16 +18,16 @@ FUNCTION_LINES = 45
 
 
 def _committed() -> list[str]:
-    """Names of the files under version control, or, in an unpacked source archive, of all files."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode == 0:
-        return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-    skipped = (".venv", "build", "dist")
-    return [
-        str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file() and p.relative_to(ROOT).parts[0] not in skipped
-    ]
+    """Names of the files under version control; without git, of all that are neither hidden nor built."""
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+        if listed.returncode == 0:
+            return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    paths = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return [str(p) for p in paths if not any(part.startswith(".") or part in _MADE for part in p.parts[:-1])]
 
 
+_MADE = ("build", "dist", "__pycache__")
 COMMITTED = _committed()
 OURS = [name for name in COMMITTED if name.startswith("inspector/") and name.endswith(".py")]
 
