@@ -3,7 +3,7 @@
 Reasoning goes back to the model until the user writes again; then the provider leaves it out. When exactly, the file
 does not say: at once as a rule, later where a message was typed into a running turn over an open connection. But the
 reported counts tell: a prompt that is smaller than the one before plus all that came since has lost the reasoning,
-one that was read from the cache to the end of the one before has not.
+one that was read from the cache farther than to the first of it has not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,6 @@ from dataclasses import replace
 from inspector.core.buffer import Stretch, View
 from inspector.core.message import Message, Part, Text, Thinking, ToolResult
 from inspector.core.usage import Usage
-
-CACHE_BLOCK = 512
-"""Tokens that a provider's cache is counted in: so much may be missing at the end."""
 
 
 class Standing:
@@ -69,8 +66,8 @@ class Standing:
 
     def _was_left_out(self, usage: Usage, before: Usage, expected: int) -> bool:
         """Is the prompt nearer to one without the reasoning than to one with it?"""
-        if usage.cache_read > before.prompt - CACHE_BLOCK and self._thought_before:
-            return False  # the earlier prompt was read from the cache as it was, its reasoning included
+        if usage.cache_read > before.prompt - self._thought_before:
+            return False  # so much of the earlier prompt came from the cache that reasoning must be in it
         return usage.prompt < expected - self._thought_old // 2
 
     def _leave_out(self) -> None:
