@@ -71,7 +71,7 @@ class Row:
         if before.waits and before.stretch is None:
             unit.waits = unit.waits or before.waits
         if isinstance(unit, Call) and unit.real:
-            unit.anchor = unit
+            unit.anchor = object()
             self._begin(unit)
         self._pending.append(unit)
         self.tail = unit

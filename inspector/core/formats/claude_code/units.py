@@ -23,8 +23,9 @@ class Unit:
         """Kept from before a boundary: its messages were counted there."""
         self.epoch = 0
         """How many boundaries lie before it."""
-        self.anchor: Unit = self
-        """The nearest model call at or before it; the root of its epoch where there is none."""
+        self.anchor = object()
+        """Stands for the nearest model call at or before it, or for the root of its epoch: equal for all between two
+        calls. Not the unit itself: a unit that holds itself would outlive its session until the next collection."""
         self.prev: Unit | None = None
         """The unit before it in the row."""
         self.stretch: Stretch | None = None
