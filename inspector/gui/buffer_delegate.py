@@ -1,11 +1,12 @@
 """Paints one row of the buffer list in one go: number, role, tool, first line, badges, bar, tokens."""
 
-from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from inspector.core.message import Message
 from inspector.gui.buffer_model import BufferModel, Index, Line
-from inspector.gui.colours import Colours
+from inspector.gui.colours import Colours, ink
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
@@ -15,6 +16,10 @@ _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 _PLAIN = Qt.TextFlag.TextSingleLine
 
 
+PICTURES = 300
+"""So many rows are kept painted, about 70 KB each: walking and scrolling then copy most of what they show."""
+
+
 class BufferDelegate(QStyledItemDelegate):
     """`largest`: tokens that fill the bar."""
 
@@ -22,40 +27,59 @@ class BufferDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
         self.largest = 1
+        self._pictures: dict[tuple[object, ...], tuple[QPixmap, Message]] = {}
+        """Rows as they were painted; the message keeps its `id()` from being used again."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """All rows are of one height."""
         return QSize(0, row_height(option.fontMetrics))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The row."""
+        """The row, from its picture; a new one is drawn only where something of it has changed."""
         line = index.data(BufferModel.LINE)
         if not isinstance(line, Line):
             return
-        painter.save()
-        c, rect, metrics = self._theme.colours, option.rect, option.fontMetrics
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected:
-            painter.fillRect(rect, QColor(c.selected))
-        elif option.state & QStyle.StateFlag.State_MouseOver:
-            painter.fillRect(rect, QColor(c.faint))
-        painter.setPen(QColor(c.line))
+        rect, state = option.rect, option.state
+        marked = 2 if state & QStyle.StateFlag.State_Selected else 1 if state & QStyle.StateFlag.State_MouseOver else 0
+        density = painter.device().devicePixelRatioF()
+        key = (line.number, id(line.message), line.tokens, line.fresh, marked, rect.width(), rect.height(), density)
+        known = self._pictures.pop(key, None)
+        if known is None:
+            known = (self._picture(line, rect.size(), option, marked, density), line.message)
+            if len(self._pictures) >= PICTURES:
+                del self._pictures[next(iter(self._pictures))]
+        self._pictures[key] = known  # the last in the dict is the last that was used
+        painter.drawPixmap(rect.topLeft(), known[0])
+
+    def forget(self) -> None:
+        """Other colours, fonts or bars: no picture holds any more."""
+        self._pictures.clear()
+
+    def _picture(self, line: Line, size: QSize, option: QStyleOptionViewItem, marked: int, density: float) -> QPixmap:
+        c, rect = self._theme.colours, QRect(QPoint(0, 0), size)
+        picture = QPixmap(size * density)
+        picture.setDevicePixelRatio(density)
+        picture.fill(ink((c.window, c.faint, c.selected)[marked]))
+        painter = QPainter(picture)
+        painter.setFont(option.font)
+        metrics = painter.fontMetrics()
+        painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         if line.fresh:
-            painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), QColor(c.accent))
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
         left = self._paint_left(painter, rect, metrics, line, c)
         right = self._paint_right(painter, rect, metrics, line, c)
         right = self._paint_badges(painter, rect, right, line, c)
-        self._text(
-            painter, QRect(left, rect.top(), right - left - 8, rect.height()), visible(line.row.line).text, c.text
-        )
-        painter.restore()
+        room = QRect(left, 0, right - left - 8, rect.height())
+        self._text(painter, room, visible(line.row.line).text, c.text)
+        painter.end()
+        return picture
 
     def _paint_left(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, line: Line, c: Colours) -> int:
         """Number, role, tool. Returns where the first line begins."""
         digit = metrics.horizontalAdvance("0")
         x, high = rect.left() + 8, rect.height()
-        painter.setPen(QColor(c.quiet))
+        painter.setPen(ink(c.quiet))
         painter.drawText(QRect(x, rect.top(), 5 * digit, high), _RIGHT, str(line.number))
         x += 5 * digit + 9
         role = metrics.horizontalAdvance("assistant") + 12
@@ -70,17 +94,17 @@ class BufferDelegate(QStyledItemDelegate):
         """Bar and tokens. Returns where they begin."""
         number = metrics.horizontalAdvance("0,000,000")
         right = rect.right() - 12
-        painter.setPen(QColor(c.text))
+        painter.setPen(ink(c.text))
         painter.drawText(QRect(right - number, rect.top(), number, rect.height()), _RIGHT, grouped(line.tokens))
         width = 86 if rect.width() > 640 else 48
         bar = QRectF(right - number - width, rect.center().y() - 2, width, 5)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(c.faint))
+        painter.setBrush(ink(c.faint))
         painter.drawRoundedRect(bar, 2.5, 2.5)
         if line.tokens:
             share = min(1.0, line.tokens / max(1, self.largest))
-            painter.setBrush(QColor(c.categories[line.row.category]))
+            painter.setBrush(ink(c.categories[line.row.category]))
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, width * share), 5), 2.5, 2.5)
         return int(bar.left()) - 8
 
@@ -99,9 +123,9 @@ class BufferDelegate(QStyledItemDelegate):
             high = metrics.height() + 2
             chip = QRectF(right - width + 0.5, rect.center().y() - high / 2 + 0.5, width, high)
             colour = {"error": c.high, "summary": c.good, "cleared": c.low}.get(badge, c.quiet)
-            painter.setPen(QColor(colour if badge in ("error", "summary", "cleared") else c.line))
+            painter.setPen(ink(colour if badge in ("error", "summary", "cleared") else c.line))
             painter.drawRoundedRect(chip, high / 2, high / 2)
-            painter.setPen(QColor(colour))
+            painter.setPen(ink(colour))
             painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, badge)
             right -= width + 6
         painter.setFont(normal)
@@ -109,7 +133,7 @@ class BufferDelegate(QStyledItemDelegate):
 
     def _text(self, painter: QPainter, rect: QRect, text: str, colour: str) -> None:
         if rect.width() > 0:
-            painter.setPen(QColor(colour))
+            painter.setPen(ink(colour))
             shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, rect.width(), _PLAIN)
             painter.drawText(rect, _MIDDLE | _PLAIN, shown)
 

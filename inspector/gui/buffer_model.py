@@ -119,8 +119,11 @@ class BufferModel(QAbstractTableModel):
         """The whole buffer."""
         return self._messages
 
-    def place_of(self, message_id: str) -> int:
-        """The row that shows this message, -1 for none. O(rows)."""
+    def place_of(self, message_id: str, near: int = -1) -> int:
+        """The row that shows this message, -1 for none. O(rows) unless it is the first or `near`."""
+        for likely in (0, near):
+            if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
+                return likely
         return next((n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1)
 
     def message_at(self, place: int) -> Message:

@@ -7,9 +7,11 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, QTi
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
 
+from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.message import Message
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator
+from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.buffer_delegate import BufferDelegate, row_height
 from inspector.gui.buffer_model import ORDERS, BufferModel
@@ -40,12 +42,15 @@ class BufferPanel(Panel):
         self.count = label(role="quiet")
         self._thread: Thread | None = None
         self._estimator = ""
+        self._view: View | None = None
+        self._at: int | None = None
         self._buffer: tuple[Message, ...] = ()
         self._fresh_from = 0
         self._kind = KINDS[0]
         self._task: Task | None = None
         self._timer = QTimer(self, singleShot=True, interval=TYPING)
         self._timer.timeout.connect(self._filter)
+        self.setFocusProxy(self.view)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -78,25 +83,26 @@ class BufferPanel(Panel):
         thread = state.thread
         if thread is not self._thread or state.estimator != self._estimator:
             self._begin(thread, state.estimator)
-        buffer = state.buffer().messages
-        if len(buffer) != len(self._buffer) or any(
-            one is not other for one, other in zip(buffer, self._buffer, strict=True)
-        ):
-            self._buffer = buffer
+        view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
+        if view == self._view and state.at == self._at:
+            self._show_selected(state.selected)
+            return
+        self._view, self._at = view, state.at
+        self._buffer = view.messages()
         self._fresh_from = _fresh_from(state)
         self._filter()
-        self._show_selected(state.selected)
 
     def _begin(self, thread: Thread | None, name: str) -> None:
-        self._thread, self._estimator = thread, name
+        self._thread, self._estimator, self._view = thread, name, None
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
         self.model.forget(tool_names(messages), measure)
         self.delegate.largest = max((count(measure, message) for message in messages), default=1)
+        self.delegate.forget()
 
     def _show_selected(self, message_id: str) -> None:
-        place = self.model.place_of(message_id) if message_id else -1
         current = self.view.currentIndex()
+        place = self.model.place_of(message_id, current.row()) if message_id else -1
         if place == (current.row() if current.isValid() else -1):
             return
         with QSignalBlocker(self.view.selectionModel()):
@@ -141,8 +147,10 @@ class BufferPanel(Panel):
         self.count.setText(total if picked is None else f"{grouped(len(picked))} of {total}")
         self._show_selected(self.desk.workbench.state.selected)
 
-    def focus_filter(self) -> None:
-        """The user wants to type a filter."""
+    def take(self, text: str) -> None:
+        """The user wants to filter by a text."""
+        if text:
+            self.text.setText(text)
         self.text.setFocus()
         self.text.selectAll()
 
@@ -155,7 +163,8 @@ class BufferPanel(Panel):
             self.view.setCurrentIndex(self.model.index(place, 0))
 
     def restyle(self) -> None:
-        """The delegate reads the colours when it paints."""
+        """The delegate keeps painted rows."""
+        self.delegate.forget()
         self.view.viewport().update()
 
 
@@ -168,6 +177,8 @@ def _fresh_from(state: State) -> int:
     if before is None:
         return 0
     view = request.view if request else thread.end
+    if is_prefix(before.view, view):
+        return len(before.view)
     same = 0
     for one, other in zip(before.view.messages(), view.messages(), strict=False):
         if one is not other:

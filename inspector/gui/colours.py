@@ -1,6 +1,9 @@
 """The colours of the window, light and dark. Categories follow Okabe and Ito: told apart by colour-blind people too."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from PySide6.QtGui import QColor
 
 from inspector.workbench.composition import Category
 
@@ -16,6 +19,12 @@ _CATEGORIES: dict[Category, str] = {
     "images": "#f0e442",
     "opaque": "#994f00",
 }
+
+
+@lru_cache(maxsize=256)
+def ink(colour: str) -> QColor:
+    """`#rrggbb` to paint with, made once: a row of the buffer list needs a dozen. Not to be changed."""
+    return QColor(colour)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """Every command of the window, and what the palette offers for a typed text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
-from inspector.gui.panels import PANELS
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.workbench.workbench import Workbench
@@ -59,14 +58,15 @@ def commands(window: Doer) -> tuple[Command, ...]:
         Command("Light or dark", window.theme.toggle, ("Ctrl+T",), "View"),
         Command("Theme of the system", partial(window.theme.choose, "system"), (), "View"),
         Command("Layout of a new window", window.fresh_layout, (), "View"),
-        *(
-            Command(f"Show {make.TITLE.lower()}", partial(window.show_panel, make.TITLE), (), "View")
-            for _, make in PANELS
-        ),
         *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
         Command("Keys", window.show_keys, ("F1",), "Help"),
         Command("Quit", window.close, ("Ctrl+Q",), "Session"),
     )
+
+
+def panel_commands(window: Doer, titles: Iterable[str]) -> tuple[Command, ...]:
+    """One a panel: bring it to the front."""
+    return tuple(Command(f"Show {title.lower()}", partial(window.show_panel, title), (), "View") for title in titles)
 
 
 def offers(window: Doer, typed: str) -> Sequence[Command]:

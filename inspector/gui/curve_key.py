@@ -1,9 +1,10 @@
 """The key above the timeline: which curve is which. Every curve differs in stroke, not in colour alone."""
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from inspector.gui.colours import ink
 from inspector.gui.theme import Theme
 
 _STROKE = 18
@@ -37,9 +38,9 @@ class CurveKey(QWidget):
         painter, metrics, x = QPainter(self), self.fontMetrics(), 0
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for word, colour, style in self._words():
-            painter.setPen(QPen(QColor(colour), 1.6, style))
+            painter.setPen(QPen(ink(colour), 1.6, style))
             y = self.height() / 2
             painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
-            painter.setPen(QColor(self._theme.colours.quiet))
+            painter.setPen(ink(self._theme.colours.quiet))
             painter.drawText(QPointF(x + _STROKE + 5, (self.height() + metrics.ascent() - metrics.descent()) / 2), word)
             x += _STROKE + 18 + metrics.horizontalAdvance(word)

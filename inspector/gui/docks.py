@@ -1,10 +1,11 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
-from inspector.gui.panel import Desk, Panel
-from inspector.gui.panels import PANELS, Place
+from inspector.gui.panel import Desk, Panel, Place
 from inspector.gui.plain import label
 from inspector.workbench.state import State
 
@@ -21,13 +22,14 @@ VERSION = 1
 class Docks(QMainWindow):
     """Holds every panel of the list; tells each the State."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, panels: Sequence[tuple[Place, type[Panel]]]) -> None:
         super().__init__()
+        self._list = panels
         self.setWindowFlags(Qt.WindowType.Widget)
         self.panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         self._set_up()
-        for place, make in PANELS:
+        for place, make in self._list:
             self._place(make(desk), place)
         self._first_layout()
         self.fresh = self.saveState(VERSION)
@@ -59,11 +61,12 @@ class Docks(QMainWindow):
             self.tabifyDockWidget(neighbours[-1], dock)
         dock.topLevelChanged.connect(lambda _: self._retitle())
         dock.dockLocationChanged.connect(lambda _: self._retitle())
+        dock.visibilityChanged.connect(panel.come_forward)
         dock.visibilityChanged.connect(lambda _: self._retitle())
 
     def _at(self, place: Place) -> list[QDockWidget]:
         """The docks that belong there, in their order."""
-        return [self.docks[make.TITLE] for where, make in PANELS if where == place and make.TITLE in self.docks]
+        return [self.docks[make.TITLE] for where, make in self._list if where == place and make.TITLE in self.docks]
 
     def _first_layout(self) -> None:
         """Sizes and front tabs of a fresh window."""
@@ -88,6 +91,16 @@ class Docks(QMainWindow):
             if dock.property("head") != wanted:
                 dock.setProperty("head", wanted)
                 dock.setTitleBarWidget(_head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Of all panels."""
+        return tuple(self.panels)
+
+    @property
+    def centre(self) -> Panel:
+        """The panel in the middle: the buffer list."""
+        return next(self.panels[make.TITLE] for place, make in self._list if place == "centre")
 
     def tell(self, state: State) -> None:
         """Every panel is told; those that cannot be seen show it later."""

@@ -1,9 +1,10 @@
 """The legend of the gauge: every part of the buffer with its colour, its name and its tokens. Painted as one widget."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from inspector.gui.colours import ink
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.workbench.reading import Reading
@@ -69,11 +70,11 @@ class Legend(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             if colour:
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(QColor(colour))
+                painter.setBrush(ink(colour))
                 painter.drawRoundedRect(QRectF(0, top + (high - 9) / 2, 9, 9), 2.5, 2.5)
-            painter.setPen(QColor(colours.quiet))
+            painter.setPen(ink(colours.quiet))
             painter.setFont(self.font())
             painter.drawText(QRectF(17, top, self.width() - 17, high), middle, name)
-            painter.setPen(QColor(colours.text))
+            painter.setPen(ink(colours.text))
             painter.setFont(bold)
             painter.drawText(QRectF(17, top, self.width() - 17, high), middle | Qt.AlignmentFlag.AlignRight, number)

@@ -1,9 +1,10 @@
 """A row that can be clicked: a name, and quietly what it is about. Painted, so nothing is interpreted."""
 
 from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
+from inspector.gui.colours import ink
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
@@ -30,15 +31,15 @@ class Link(QPushButton):
         painter, c, metrics = QPainter(self), self._theme.colours, self.fontMetrics()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.underMouse() or self.hasFocus():
-            painter.setPen(QColor(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(c.raised))
+            painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(ink(c.raised))
             painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
         inner = self.rect().adjusted(7, 0, -7, 0)
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 45 // 100)
-        painter.setPen(QColor(c.quiet))
+        painter.setPen(ink(c.quiet))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
         room = QRect(inner)
         room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
-        painter.setPen(QColor(c.text))
+        painter.setPen(ink(c.text))
         painter.drawText(room, middle, metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()))

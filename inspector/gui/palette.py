@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.gui.colours import ink
 from inspector.gui.commands import Command, matches
 from inspector.gui.theme import Theme
 
@@ -64,15 +65,15 @@ class _Painter(QStyledItemDelegate):
         if option.state & QStyle.StateFlag.State_Selected:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(c.selected))
+            painter.setBrush(ink(c.selected))
             painter.drawRoundedRect(rect.adjusted(2, 1, -2, -1), 6, 6)
         inner = rect.adjusted(12, 0, -12, 0)
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        painter.setPen(QColor(c.quiet))
+        painter.setPen(ink(c.quiet))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, command.shown_keys)
         room = QRect(inner)
         room.setRight(inner.right() - option.fontMetrics.horizontalAdvance(command.shown_keys) - 12)
-        painter.setPen(QColor(c.text))
+        painter.setPen(ink(c.text))
         words = option.fontMetrics.elidedText(command.words, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, middle, words)
         painter.restore()

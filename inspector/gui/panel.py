@@ -15,7 +15,7 @@ To add one: a file with a `Panel` subclass, named with its place in the list in 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
@@ -26,6 +26,9 @@ from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
+
+Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
+"""Where a panel stands in a fresh window; the user may move all but the centre."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Panel(QWidget):
         super().__init__()
         self.desk = desk
         self._waiting: State | None = None
+        self._in_front = True
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setObjectName(type(self).__name__)
         self.setAccessibleName(self.TITLE)
@@ -62,23 +66,39 @@ class Panel(QWidget):
         raise NotImplementedError
 
     def take(self, text: str) -> None:
-        """The user has typed `text` elsewhere and wants this panel to act on it (Search does)."""
+        """The user typed `text` elsewhere for this panel to act on (Search), or wants to type here (Buffer)."""
+
+    def step(self, rows: int) -> None:
+        """The user wants the row so many further down; for panels that have rows."""
 
     def restyle(self) -> None:
         """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""
         self.update()
 
+    @property
+    def seen(self) -> bool:
+        """Can it be seen? Behind another tab Qt calls a panel visible, but it cannot."""
+        return self._in_front and self.isVisible()
+
     def receive(self, state: State) -> None:
         """Called by the window: shows the state now, or as soon as the panel can be seen."""
-        if self.isVisible():
+        if self.seen:
             self._waiting = None
             self.show_state(state)
         else:
             self._waiting = state
 
+    def come_forward(self, in_front: bool) -> None:
+        """Called by the window: its tab was chosen, or another one."""
+        self._in_front = in_front
+        self._catch_up()
+
     def showEvent(self, event: QShowEvent) -> None:
         """A panel that comes to light shows what it missed."""
         super().showEvent(event)
-        if self._waiting is not None:
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self.seen and self._waiting is not None:
             waiting, self._waiting = self._waiting, None
             self.show_state(waiting)

@@ -1,21 +1,16 @@
 """The one list that names the panels and their places, in the order of their tabs."""
 
-from typing import Literal, TypeAlias
-
 from inspector.gui.buffer_panel import BufferPanel
 from inspector.gui.calibration_panel import CalibrationPanel
 from inspector.gui.compactions_panel import CompactionsPanel
 from inspector.gui.gauge import Gauge
 from inspector.gui.message_view import MessageView
-from inspector.gui.panel import Panel
+from inspector.gui.panel import Panel, Place
 from inspector.gui.problems_panel import ProblemsPanel
 from inspector.gui.search_panel import SearchPanel
 from inspector.gui.sessions_panel import SessionsPanel
 from inspector.gui.timeline import Timeline
 from inspector.gui.validity_panel import ValidityPanel
-
-Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
-"""Where a panel stands in a fresh window; the user may move all but the centre."""
 
 PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("left", Gauge),

@@ -16,7 +16,7 @@ from inspector.core.tokens.windows import Window
 from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_marks import PlotMarks
-from inspector.gui.plot_parts import PlayheadBox, TokenAxis
+from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
 from inspector.workbench.watermarks import watermarks
@@ -64,13 +64,14 @@ class Plot(QWidget):
     def _add_plot(self, row: int) -> pg.PlotItem:
         box = PlayheadBox()
         box.pointed.connect(self._point)
-        axis = TokenAxis("left")
+        axis = TokenAxis()
         plot = self._graphics.addPlot(row=row, col=0, viewBox=box, axisItems={"left": axis})
         plot.hideButtons()
         plot.setMenuEnabled(False)
         plot.hideAxis("bottom")
         axis.setWidth(46)
         self._axes.append(axis)
+        box.addItem(Grid(box, axis, self._theme), ignoreBounds=True)
         return plot
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -165,8 +166,6 @@ class Plot(QWidget):
             axis.setPen(QPen(QColor(c.window)))
             axis.setTextPen(QColor(c.quiet))
             axis.setTickFont(ui_font(8))
-        for plot in (self.above, self.below):
-            plot.showGrid(x=False, y=True, alpha=0.10)
         self.marks.update()
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from inspector.core.policies.policy import Watermark
+from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
@@ -88,7 +89,7 @@ class PlotMarks(QWidget):
         for text, tokens, colour, style in rows:
             y = self._point(0, tokens).y()
             if area.top() <= y <= area.bottom():
-                painter.setPen(QPen(QColor(colour), 1, style))
+                painter.setPen(QPen(ink(colour), 1, style))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
                 painter.drawText(QPointF(area.left() + 6, y - 3), text)
 
@@ -96,7 +97,7 @@ class PlotMarks(QWidget):
         """What the curves of the second plot are."""
         c, x = self._theme.colours, area.left() + 6
         for word, colour in (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"])):
-            painter.setPen(QColor(colour))
+            painter.setPen(ink(colour))
             painter.drawText(QPointF(x, area.top() + 10), word)
             x += QFontMetricsF(painter.font()).horizontalAdvance(word) + 12
 
@@ -108,7 +109,7 @@ class PlotMarks(QWidget):
             x = self._point(mark.at - 0.5, 0).x()
             if not area.left() <= x <= area.right():
                 continue
-            painter.setPen(QPen(QColor(c.good), 1, Qt.PenStyle.SolidLine if mark.large else Qt.PenStyle.DotLine))
+            painter.setPen(QPen(ink(c.good), 1, Qt.PenStyle.SolidLine if mark.large else Qt.PenStyle.DotLine))
             top = area.top() if mark.large else area.bottom() - 8
             painter.drawLine(QPointF(x, top), QPointF(x, both.bottom() if mark.large else area.bottom()))
             width = metrics.horizontalAdvance(mark.label) + 10
@@ -127,11 +128,11 @@ class PlotMarks(QWidget):
         point = self._point(at, height or 0)
         if not area.left() - 1 <= point.x() <= area.right() + 1:
             return
-        painter.setPen(QPen(QColor(c.playhead), 1.5))
+        painter.setPen(QPen(ink(c.playhead), 1.5))
         painter.drawLine(QPointF(point.x(), area.top()), QPointF(point.x(), both.bottom()))
         if height is not None:
-            painter.setPen(QPen(QColor(c.window), 1.5))
-            painter.setBrush(QColor(c.accent))
+            painter.setPen(QPen(ink(c.window), 1.5))
+            painter.setBrush(ink(c.accent))
             painter.drawEllipse(point, 4.5, 4.5)
         word = "end" if self._at is None else str(self._at)
         font = QFont(painter.font())
@@ -139,5 +140,5 @@ class PlotMarks(QWidget):
         painter.setFont(font)
         width = QFontMetricsF(font).horizontalAdvance(word) + 10
         left = point.x() + 4 if point.x() + width + 6 < both.right() else point.x() - width - 4
-        painter.setPen(QColor(c.playhead))
+        painter.setPen(ink(c.playhead))
         painter.drawText(QRectF(left, area.bottom() - 18, width, 16), Qt.AlignmentFlag.AlignCenter, word)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from inspector.gui.colours import Colours
+from inspector.gui.colours import Colours, ink
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
@@ -90,7 +90,7 @@ class Tank(QWidget):
         colours, body = self._theme.colours, self._body()
         shape = QPainterPath()
         shape.addRoundedRect(body, 5, 5)
-        painter.fillPath(shape, QColor(colours.faint))
+        painter.fillPath(shape, ink(colours.faint))
         if self._reading is None:
             return
         painter.save()
@@ -107,10 +107,10 @@ class Tank(QWidget):
         level = self._reading.pressure.tokens
         for layer in self._layers:
             rect = QRectF(body.left(), self._y(layer.high), body.width(), self._y(layer.low) - self._y(layer.high))
-            colour = QColor(layer.colour)
+            colour = ink(layer.colour)
             brush = QBrush(colour, Qt.BrushStyle.BDiagPattern) if layer.hatched else QBrush(colour)
             painter.fillRect(rect, brush)
-        painter.setPen(QPen(QColor(self._theme.colours.window), 1))
+        painter.setPen(QPen(ink(self._theme.colours.window), 1))
         for layer in self._layers[1:]:
             painter.drawLine(QPointF(body.left(), self._y(layer.low)), QPointF(body.right(), self._y(layer.low)))
         if level is not None and self._layers and self._layers[-1].high > level:  # counted more than was sent
@@ -125,7 +125,7 @@ class Tank(QWidget):
         window, room = self._reading.window.tokens, self._reading.reserve
         if window and room:
             top = self._y(window)
-            hatch = QBrush(QColor(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
+            hatch = QBrush(ink(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
             painter.fillRect(QRectF(body.left(), top, body.width(), self._y(window - room) - top), hatch)
 
     def _paint_level(self, painter: QPainter, body: QRectF) -> None:
@@ -135,12 +135,12 @@ class Tank(QWidget):
         if tokens is None:
             return
         y = self._y(tokens)
-        painter.setPen(QPen(QColor(self._theme.colours.playhead), 1.5))
+        painter.setPen(QPen(ink(self._theme.colours.playhead), 1.5))
         painter.drawLine(QPointF(body.left(), y), QPointF(body.right() + 4, y))
         flag = QPainterPath(QPointF(body.right() + 2, y))
         flag.lineTo(body.right() + 8, y - 4)
         flag.lineTo(body.right() + 8, y + 4)
-        painter.fillPath(flag, QColor(self._theme.colours.playhead))
+        painter.fillPath(flag, ink(self._theme.colours.playhead))
 
     def _paint_lines(self, painter: QPainter, body: QRectF) -> None:
         assert self._reading is not None
@@ -149,17 +149,17 @@ class Tank(QWidget):
         floor = float(self.height())  # labels of lower lines come first; higher ones keep clear of them
         for line, colour in zip(reading.lines, (colours.low, colours.high), strict=False):
             y = self._y(line.tokens)
-            painter.setPen(QPen(QColor(colour), 1.5))
+            painter.setPen(QPen(ink(colour), 1.5))
             painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 24, y))
             baseline = min(y, floor - metrics.height() - 4)
             floor = baseline - metrics.ascent()
             self._paint_label(painter, body.right() + 29, baseline, f"{line.label} {' / '.join(line.tiers)}", colour)
-            painter.setPen(QColor(colours.quiet))
+            painter.setPen(ink(colours.quiet))
             painter.drawText(
                 QPointF(body.right() + 29, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
             )
         if reading.window.tokens and reading.reserve:
-            painter.setPen(QColor(colours.quiet))
+            painter.setPen(ink(colours.quiet))
             painter.drawText(
                 QPointF(body.right() + 13, self._y(reading.window.tokens) + metrics.ascent()), "answer reserve"
             )
@@ -169,7 +169,7 @@ class Tank(QWidget):
         bold = QFont(font)
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
-        painter.setPen(QColor(colour))
+        painter.setPen(ink(colour))
         painter.drawText(QPointF(x, baseline - 1), text)
         painter.setFont(font)
 

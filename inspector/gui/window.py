@@ -1,8 +1,9 @@
 """The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -16,17 +17,14 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.gui.ask import ask_file, ask_window
 from inspector.gui.bridge import Bridge
-from inspector.gui.buffer_panel import BufferPanel
-from inspector.gui.command_list import commands, offers
+from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
 from inspector.gui.docks import Docks
 from inspector.gui.key_list import KeyList
 from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
 from inspector.gui.palette import CommandPalette
-from inspector.gui.panel import Desk
-from inspector.gui.problems_panel import ProblemsPanel
-from inspector.gui.search_panel import SearchPanel
+from inspector.gui.panel import Desk, Panel, Place
 from inspector.gui.settings import Settings
 from inspector.gui.status import StatusStrip
 from inspector.gui.theme import Theme
@@ -71,7 +69,7 @@ class Window(QMainWindow):
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
         self.notice = Notice(self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
-        self.status = StatusStrip(lambda: self.show_panel(ProblemsPanel.TITLE))
+        self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         whole = QWidget()
@@ -86,6 +84,7 @@ class Window(QMainWindow):
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
         self.welcome.refresh()
+        QTimer.singleShot(0, lambda: self.bridge.run(lambda task: _panels(), lambda panels: None))
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -104,12 +103,13 @@ class Window(QMainWindow):
 
     def _shown_docks(self) -> Docks:
         if self.docks is None:
-            self.docks = Docks(self.desk)
+            self.docks = Docks(self.desk, _panels())
+            self.commands += panel_commands(self, self.docks.titles)
             self.pages.addWidget(self.docks)
             self.pages.setCurrentWidget(self.docks)
             if not self.docks.restore(self.settings.data("docks")):
                 self.docks.first_sizes(self.width(), self.height())
-            self._buffer().view.setFocus()
+            self.docks.centre.setFocus()
         self.pages.setCurrentWidget(self.docks)
         return self.docks
 
@@ -152,25 +152,19 @@ class Window(QMainWindow):
 
     def search(self, text: str) -> None:
         """Search the whole session for a text."""
-        self.show_panel(SearchPanel.TITLE)
         if self.docks is not None:
-            self.docks.panels[SearchPanel.TITLE].take(text)
+            self.docks.bring("Search")
+            self.docks.panels["Search"].take(text)
 
     def step_message(self, rows: int) -> None:
         """Select another message of the buffer."""
         if self.docks is not None:
-            self._buffer().step(rows)
+            self.docks.centre.step(rows)
 
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
         if self.docks is not None:
-            self._buffer().focus_filter()
-
-    def _buffer(self) -> BufferPanel:
-        assert self.docks is not None
-        panel = self.docks.panels[BufferPanel.TITLE]
-        assert isinstance(panel, BufferPanel)
-        return panel
+            self.docks.centre.take("")
 
     def show_keys(self) -> None:
         """The list of keys."""
@@ -183,7 +177,7 @@ class Window(QMainWindow):
 
     def show_panel(self, title: str) -> None:
         """Bring a panel to the front, where there are panels."""
-        if self.docks is not None and title in self.docks.panels:
+        if self.docks is not None:
             self.docks.bring(title)
 
     def fresh_layout(self) -> None:
@@ -228,3 +222,10 @@ class Window(QMainWindow):
             self.settings.keep_data("docks", self.docks.kept())
         self.bridge.close()
         super().closeEvent(event)
+
+
+def _panels() -> Sequence[tuple[Place, type[Panel]]]:
+    """The list of panels. Half of all that the program imports hangs on it, so it is loaded after the first paint."""
+    from inspector.gui.panels import PANELS
+
+    return PANELS

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.pressure import Pressures
 from inspector.workbench.state import Opening, State
@@ -32,10 +33,11 @@ def at_once(job: Callable[[], T], done: Callable[[T], None]) -> None:
 def newest(state: State) -> str:
     """Id of the newest message of the buffer we look at, empty where there is none."""
     thread, request = state.thread, state.request
-    if thread is None:
-        return ""
-    messages = (request.view if request else thread.end).messages()
-    return messages[-1].id if messages else ""
+    view = request.view if request else thread.end if thread else EMPTY_VIEW
+    stretch, length, base = view.stretch, view.length, view.stretch.base
+    while base is not None and length <= base.length:
+        stretch, base = base.stretch, base.stretch.base
+    return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
 class Workbench:

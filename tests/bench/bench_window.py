@@ -1,0 +1,175 @@
+"""Speed of the window: start, walking through a long session, scrolling a very long buffer. Made-up input."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+
+from inspector.app import build
+from inspector.core.buffer import Stretch
+from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.session import Request, Session, Thread
+from inspector.core.usage import Usage
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.settings import Settings
+from inspector.gui.window import Window
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTS = 7
+REQUESTS, PER_REQUEST = 600, 3
+ROWS, FRAMES = 100_000, 300
+
+BARE = """
+import sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMainWindow, QLabel
+app = QApplication([])
+window = QMainWindow()
+window.setCentralWidget(QLabel("bare"))
+window.show()
+window.grab()
+"""
+OURS = """
+import sys
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from inspector.app import build
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.settings import Settings
+app = QApplication([])
+window = build(app, Settings(QSettings(sys.argv[1], QSettings.Format.IniFormat)))
+window.show()
+window.grab()
+import os
+os._exit(0)
+"""
+
+
+def main() -> list[tuple[str, float, str]]:
+    """Rows of (what, figure, unit)."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    bare, ours = starts()
+    walk = walking()
+    scroll = scrolling()
+    return [
+        ("start to first painted window, bare PySide6", bare * 1e3, "ms"),
+        ("start to first painted window, ours", ours * 1e3, "ms"),
+        ("our start against a bare window (asked: at most 3)", ours / bare, "x the time"),
+        (f"playhead move in {REQUESTS} requests until painted, median", median(walk) * 1e3, "ms"),
+        (f"playhead move in {REQUESTS} requests until painted, p95 (asked: at most 16)", p95(walk) * 1e3, "ms"),
+        (f"scrolling {ROWS:,} rows, a frame, median", median(scroll) * 1e3, "ms"),
+        (f"scrolling {ROWS:,} rows, a frame, p95 (asked: at most 16)", p95(scroll) * 1e3, "ms"),
+    ]
+
+
+def p95(times: list[float]) -> float:
+    """The 95th percentile."""
+    return quantiles(times, n=20)[-1]
+
+
+def starts() -> tuple[float, float]:
+    """Median seconds of whole processes (start, window, first paint, end): a bare one and ours, in turns."""
+    bare, ours = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for n in range(STARTS + 1):
+            bare.append(seconds_of(BARE))
+            ours.append(seconds_of(OURS, str(Path(folder) / f"{n}.ini")))
+    return median(bare[1:]), median(ours[1:])  # the first one warms the disk cache
+
+
+def seconds_of(program: str, *arguments: str) -> float:
+    """Of one process."""
+    start = perf_counter()
+    subprocess.run([sys.executable, "-c", program, *arguments], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    return perf_counter() - start
+
+
+def walking() -> list[float]:
+    """Seconds from the intent until everything is painted, for moves by one request, to and fro."""
+    window, spin = opened(session(REQUESTS, PER_REQUEST))
+    bench = window.workbench
+    bench.move(REQUESTS // 2)
+    spin(0.3)
+    times = []
+    for n in range(2 * FRAMES):
+        start = perf_counter()
+        (bench.next if n % 100 < 50 else bench.previous)()
+        painted()
+        times.append(perf_counter() - start)
+    window.close()
+    return times
+
+
+def scrolling() -> list[float]:
+    """Seconds of a frame while the buffer list of one request with very many messages is scrolled."""
+    window, spin = opened(session(2, ROWS // 2))
+    assert window.docks is not None
+    panel = window.docks.centre
+    assert isinstance(panel, BufferPanel)
+    view = panel.view
+    bar = view.verticalScrollBar()
+    spin(0.3)
+    times = []
+    for n in range(FRAMES):
+        start = perf_counter()
+        bar.setValue(bar.value() + (37 if n % 3 else 5000))
+        painted()
+        times.append(perf_counter() - start)
+    window.close()
+    return times
+
+
+def session(requests: int, per_request: int) -> Session:
+    """A made-up session: so many requests, each with so many new messages, usage reported."""
+    stretch, made, messages = Stretch(), [], []
+    for n in range(requests):
+        for m in range(per_request):
+            key = f"{n}-{m}"
+            if m % 2:
+                parts = (ToolResult(f"call-{n}-{m - 1}", f"line of output {m}\n" * (1 + m % 40), is_error=m % 17 == 0),)
+                message = Message(key, "tool", parts)
+            else:
+                call = ToolCall(f"call-{key}", "Bash", {"command": f"pytest -q tests/{n}.py"})
+                message = Message(key, "assistant", (Text(f"I will look at part {n}, step {m}."), call))
+            stretch.append(message)
+            messages.append(message)
+        made.append(Request(n, stretch.view(), usage=Usage(cache_read=200 * n, input=9_000), model="claude-opus-4-5"))
+    thread = Thread("main", requests=made, messages=messages, end=stretch.view(), model="claude-opus-4-5")
+    return Session("claude-code", (thread,), path="made-up.jsonl")
+
+
+def opened(made: Session) -> tuple[Window, Callable[[float], None]]:
+    """The real window with a session in it, all panels drawn, and what runs the event loop for some seconds."""
+    application = QApplication.instance() or QApplication([])
+    assert isinstance(application, QApplication)
+    folder = tempfile.mkdtemp(prefix="bench-window-")
+    window = build(application, Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)))
+    window.resize(1440, 900)
+    window.show()
+
+    def spin(seconds: float) -> None:
+        end = perf_counter() + seconds
+        while perf_counter() < end or window.bridge.busy:
+            application.processEvents()
+
+    window.workbench.open(made)
+    spin(2)
+    return window, spin
+
+
+def painted() -> None:
+    """Until every widget that asked for it was painted."""
+    QApplication.sendPostedEvents()
+    QApplication.processEvents()
+
+
+if __name__ == "__main__":
+    for what, figure, unit in main():
+        print(f"{figure:10.2f} {unit:10} {what}")
