@@ -4,44 +4,21 @@ The quick ones are worked out at once, the tokenizers only when asked for; all o
 pyqtgraph with them, are loaded when the panel is first seen.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from inspector.core.errors import Cancelled
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import ESTIMATORS, estimator, weight
-from inspector.core.tokens.fit import Fit, fit
+from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.fit import Fit
 from inspector.gui.bridge import Task
-from inspector.gui.numbers import grouped, percent, plural
+from inspector.gui.calibration_rows import COLUMNS, Row, has_usage, worked_out
+from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
-from inspector.gui.rows import Column, Rows
+from inspector.gui.rows import Rows
 from inspector.workbench.state import State
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An estimator of the table; `fit` None = not worked out yet."""
-
-    name: str
-    fit: Fit | None
-    used: bool
-    """Is it the one whose numbers the window shows?"""
-    working: bool = False
-
-
-COLUMNS: Sequence[Column[Row]] = (
-    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
-    Column("R²", lambda row: _r2(row), 6, figures=True),
-    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
-    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 7, figures=True),
-    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
-    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
-)
 
 
 class CalibrationPanel(Panel):
@@ -186,21 +163,6 @@ class CalibrationPanel(Panel):
             self.plots.restyle()
 
 
-def has_usage(thread: Thread | None) -> bool:
-    """Does any call of the thread report its prompt size?"""
-    return thread is not None and any(request.usage and request.usage.prompt for request in thread.requests)
-
-
-def worked_out(thread: Thread, name: str, task: Task) -> Fit:
-    """The fit of one estimator. Raises Cancelled soon after a cancel."""
-    measure = estimator(name)
-    for n, message in enumerate(thread.messages):
-        if n % 64 == 0 and task.cancelled():
-            raise Cancelled("The count was stopped.")
-        weight(measure, message)
-    return fit(thread, measure)
-
-
 def _load() -> Any:
     from inspector.gui.calibration_plots import CalibrationPlots  # pyqtgraph and numpy: only when looked at
 
@@ -217,13 +179,3 @@ def _says(found: Fit) -> str:
     refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
     kind = "counted" if found.kind == "counted" else "estimated"
     return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}"
-
-
-def _r2(row: Row) -> str:
-    if row.fit is None:
-        return "…" if row.working else ""
-    return "" if row.fit.r2 is None else f"{row.fit.r2:.4f}"
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else percent(value)

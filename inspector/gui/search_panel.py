@@ -5,51 +5,25 @@ longer holds it. Searching runs off the GUI thread a moment after the last key.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout
 
-from inspector.core.errors import Cancelled
-from inspector.core.search import Hit, find, part_text
-from inspector.core.session import Session, Thread
+from inspector.core.session import Session
 from inspector.gui.bridge import Task
 from inspector.gui.jump import jump
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
-from inspector.gui.rows import Column, Rows
+from inspector.gui.rows import Rows
+from inspector.gui.search_rows import COLUMNS, LEAVES, Found, found_in
 from inspector.workbench.state import State
 
 MOST = 5_000
 """Rows that are shown."""
 SCOPES = ("this buffer", "this thread", "all threads")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A hit, where it was found."""
-
-    thread: Thread
-    hit: Hit
-
-    @property
-    def leaves(self) -> int | None:
-        """The request that no longer holds it."""
-        return self.hit.stay.left if self.hit.stay else None
-
-
-COLUMNS: Sequence[Column[Found]] = (
-    Column("role", lambda found: found.hit.message.role, 9),
-    Column("message", lambda found: _excerpt(found.hit)),
-    Column("appears", lambda found: _appears(found), 10, figures=True),
-    Column("leaves", lambda found: _leaves(found), 9, figures=True),
-    Column("by", lambda found: _by(found), 24),
-    Column("thread", lambda found: found.thread.title or found.thread.id, 16),
-)
-_LEAVES = 3
 
 
 class SearchPanel(Panel):
@@ -160,22 +134,9 @@ class SearchPanel(Panel):
     def _go(self, row: int, column: int) -> None:
         found = self.table.rows[row]
         stay = found.hit.stay
-        at = None if stay is None else stay.left if column == _LEAVES and stay.left is not None else stay.came
+        at = None if stay is None else stay.left if column == LEAVES and stay.left is not None else stay.came
         here = stay is None or self.scope.currentIndex() == 0
         jump(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
-
-
-def found_in(
-    threads: Sequence[Thread], text: str, case: bool, only: frozenset[int] | None, task: Task
-) -> tuple[Found, ...]:
-    """The hits of all threads; `only`: ids of the message objects that count. Raises Cancelled between threads."""
-    found: list[Found] = []
-    for thread in threads:
-        if task.cancelled():
-            raise Cancelled("The search was stopped.")
-        hits = find(thread, text, case)
-        found += (Found(thread, hit) for hit in hits if only is None or id(hit.message) in only)
-    return tuple(found)
 
 
 def _says(session: Session | None, text: str, found: Sequence[Found]) -> str:
@@ -186,34 +147,3 @@ def _says(session: Session | None, text: str, found: Sequence[Found]) -> str:
     if not found:
         return "Nothing holds this text."
     return plural(len(found), "message") + (f", the first {grouped(MOST)} shown" if len(found) > MOST else "")
-
-
-def _excerpt(hit: Hit) -> str:
-    text = part_text(hit.message.parts[hit.part])
-    start = max(0, hit.start - 40)
-    return ("…" if start else "") + text[start : hit.start + 200]
-
-
-def _appears(found: Found) -> str:
-    stay = found.hit.stay
-    if stay is None:
-        return "in no buffer"
-    return _request(found.thread, stay.came)
-
-
-def _leaves(found: Found) -> str:
-    return "" if found.leaves is None else _request(found.thread, found.leaves)
-
-
-def _request(thread: Thread, at: int) -> str:
-    return "at the end" if at >= len(thread.requests) else grouped(at)
-
-
-def _by(found: Found) -> str:
-    """What took the message out of the buffer, as far as the transcript records it."""
-    if found.leaves is None:
-        return ""
-    by = next((one for one in found.thread.compactions if one.before_request == found.leaves), None)
-    if by is None:
-        return "rewind or edit"
-    return f"{by.trigger} compaction ({by.kind})" if by.trigger else f"compaction ({by.kind})"

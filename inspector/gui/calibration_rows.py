@@ -1,0 +1,58 @@
+"""The rows of the calibration table: an estimator and how well it fits the thread; and how that is worked out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.core.errors import Cancelled
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import estimator, weight
+from inspector.core.tokens.fit import Fit, fit
+from inspector.gui.bridge import Task
+from inspector.gui.numbers import grouped, percent
+from inspector.gui.rows import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An estimator of the table; `fit` None = not worked out yet."""
+
+    name: str
+    fit: Fit | None
+    used: bool
+    """Is it the one whose numbers the window shows?"""
+    working: bool = False
+
+
+COLUMNS: Sequence[Column[Row]] = (
+    Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
+    Column("R²", lambda row: _r2(row), 6, figures=True),
+    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
+    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 7, figures=True),
+    Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
+    Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
+)
+
+
+def has_usage(thread: Thread | None) -> bool:
+    """Does any call of the thread report its prompt size?"""
+    return thread is not None and any(request.usage and request.usage.prompt for request in thread.requests)
+
+
+def worked_out(thread: Thread, name: str, task: Task) -> Fit:
+    """The fit of one estimator. Raises Cancelled soon after a cancel."""
+    measure = estimator(name)
+    for n, message in enumerate(thread.messages):
+        if n % 64 == 0 and task.cancelled():
+            raise Cancelled("The count was stopped.")
+        weight(measure, message)
+    return fit(thread, measure)
+
+
+def _r2(row: Row) -> str:
+    if row.fit is None:
+        return "…" if row.working else ""
+    return "" if row.fit.r2 is None else f"{row.fit.r2:.4f}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value)
