@@ -196,10 +196,9 @@ class PiReader:
         if not isinstance(target, str) or target not in self._nodes:
             self._problems.append(Problem(where.line, "an edit of a record that is not in the file", _excerpt(value)))
             return
-        stands: Message | None = None
-        if source is not None and isinstance(replacement, dict):
-            stands = _with_content(source, replacement.get("content"))
-        node.edit, node.pending = (target, stands), True
+        if source is not None:
+            stands = _with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
+            node.edit, node.pending = (target, stands), True
         self._compactions.append(
             Compaction(
                 before_request=len(self._requests),
