@@ -1,0 +1,85 @@
+"""Running a tier by hand: the open conversation, from the first need to the step.
+
+A tier may be waiting for an answer while the user looks around, edits the need, or fails it. The conversation itself
+is a generator and cannot be copied; it lives here until it ends or is given up. What a step made of it is a value.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.core.answering import Answerer, Asked
+from inspector.core.buffer import Buffer
+from inspector.core.needs import Answer, Conversation, Failure, Need
+from inspector.core.outcome import Outcome
+from inspector.core.policies.policy import Moment, Policy
+from inspector.workbench.steps import Step, named
+
+DUE = ""
+"""The tier's name that means: whatever is due, in the policy's own order."""
+
+
+@dataclass
+class Running:
+    """A tier on its way. `need` is what it waits for; `step` is there when it has ended."""
+
+    policy: Policy[Any, Any]
+    tier: str
+    settings: Any
+    moment: Moment
+    talk: Conversation[Any]
+    need: Need | None = None
+    step: Step | None = None
+    asked: list[Asked] = field(default_factory=list)
+
+    def answer(self, reply: Answer | Failure) -> None:
+        """Meet the need it waits for; it goes on to the next need or to its end."""
+        need = self.need
+        if need is None:
+            return
+        self.asked.append(Asked(need, reply))
+        try:
+            self.need = self.talk.throw(reply) if isinstance(reply, Failure) else self.talk.send(reply)
+        except StopIteration as finished:
+            self._end(finished.value)
+
+    def start(self) -> None:
+        """Run to the first need, or to the end where there is none."""
+        try:
+            self.need = next(self.talk)
+        except StopIteration as finished:
+            self._end(finished.value)
+
+    def give_up(self) -> None:
+        """Nothing happened."""
+        self.talk.close()
+        self.need = None
+
+    def _end(self, value: Any) -> None:
+        outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
+        self.need = None
+        self.step = Step(
+            named(self.tier, outcomes), self.tier, -1, self.settings, self.moment, outcomes, tuple(self.asked)
+        )
+
+
+def begin(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, running: Any, moment: Moment) -> Running:
+    """Start a tier (or with DUE what is due) on a buffer. Raises InspectorError for an unknown tier."""
+    if tier == DUE:
+        talk: Conversation[Any] = policy.run_due(buffer, settings, running, moment)
+    else:
+        talk = policy.tier(tier, buffer, settings, running, moment)
+    started = Running(policy, tier, settings, moment, talk)
+    started.start()
+    return started
+
+
+def complete(running: Running, answerer: Answerer) -> Step:
+    """Let one answerer meet every need that is left."""
+    while running.need is not None:
+        try:
+            reply: Answer | Failure = answerer(running.need)
+        except Failure as failure:
+            reply = failure
+        running.answer(reply)
+    assert running.step is not None
+    return running.step
