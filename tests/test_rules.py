@@ -24,7 +24,7 @@ def _committed() -> list[str]:
         if listed.returncode == 0:
             return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     paths = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return [str(p) for p in paths if not any(part.startswith(".") or part in _MADE for part in p.parts[:-1])]
+    return [str(p) for p in paths if not any(part.startswith(".") or part in _MADE for part in p.parts)]
 
 
 _MADE = ("build", "dist", "__pycache__")
