@@ -1,10 +1,10 @@
-"""The images of a message side by side, decoded off the GUI thread from the transcript's own bytes."""
+"""The images of a message one below the other, decoded off the GUI thread from the transcript's own bytes."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image
@@ -18,26 +18,29 @@ HEIGHT = 220
 
 
 class Picture(QWidget):
-    """One picture, never larger than it is, keeping its shape."""
+    """One picture as wide as there is room, never larger than it is, keeping its shape."""
 
     def __init__(self, picture: QImage, name: str) -> None:
         super().__init__()
         self._picture = picture
         self.setAccessibleName(name)
-        self.setMinimumHeight(40)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
     def sizeHint(self) -> QSize:
-        """As wide as the picture is at the strip's height."""
-        return (
-            self._picture.size()
-            .scaled(2 * HEIGHT, HEIGHT, Qt.AspectRatioMode.KeepAspectRatio)
-            .boundedTo(self._picture.size())
-        )
+        """As it is."""
+        return self._picture.size()
+
+    def heightForWidth(self, width: int) -> int:
+        """Its height where it is so wide."""
+        size = self._picture.size()
+        return max(1, min(size.height(), size.height() * width // max(1, size.width())))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Scaled down to fit, from the top left."""
         size = self._picture.size()
-        if size.width() > self.width() or size.height() > self.height():
+        if size.width() > self.width():
             size = size.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -51,12 +54,11 @@ class ImageStrip(QScrollArea):
         super().__init__()
         self._bridge = bridge
         self._tasks: list[Task] = []
-        self._row = QHBoxLayout()
         inside = QWidget()
-        inside.setLayout(self._row)
-        self._row.setContentsMargins(12, 8, 12, 8)
-        self._row.setSpacing(16)
-        self._row.addStretch(1)
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(13, 8, 13, 8)
+        self._column.setSpacing(6)
+        self._column.addStretch(1)
         self.setWidget(inside)
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -73,8 +75,8 @@ class ImageStrip(QScrollArea):
         for task in self._tasks:
             task.cancel()
         self._tasks = []
-        while self._row.count() > 1:
-            taken = self._row.takeAt(0)
+        while self._column.count() > 1:
+            taken = self._column.takeAt(0)
             if taken is not None and (widget := taken.widget()) is not None:
                 widget.deleteLater()
         for image in images:
@@ -84,20 +86,13 @@ class ImageStrip(QScrollArea):
     def _add(self, image: Image) -> None:
         caption = label(f"{line(image.media_type)} · decoding …", role="quiet")
         caption.setWordWrap(True)
-        column = QVBoxLayout()
-        column.addWidget(caption)
-        column.addStretch(1)
-        cell = QWidget()
-        cell.setMinimumWidth(160)
-        cell.setLayout(column)
-        column.setContentsMargins(0, 0, 0, 0)
-        self._row.insertWidget(self._row.count() - 1, cell)
+        self._column.insertWidget(self._column.count() - 1, caption)
 
         def done(found: tuple[QImage, QSize]) -> None:
             picture, size = found
             text = f"{line(image.media_type)} · {grouped(size.width())} × {grouped(size.height())}"
             caption.setText(text)
-            column.insertWidget(0, Picture(picture, text), 1)
+            self._column.insertWidget(self._column.indexOf(caption) + 1, Picture(picture, text))
 
         def failed(error: InspectorError) -> None:
             caption.setText(str(error))
