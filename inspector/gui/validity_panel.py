@@ -52,7 +52,7 @@ class ValidityPanel(Panel):
         """The verdict stands in the title, seen or not; unseen it may come a moment later."""
         super().receive(state)
         self._latest = state
-        if not self.isVisible():
+        if not self.seen:
             self._soon.start()
 
     def show_state(self, state: State) -> None:
