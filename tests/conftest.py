@@ -34,8 +34,7 @@ for _name in _SCREENS + _AGENTS:
 hypothesis.settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("house")
 
-REFUSED: list[str] = []
-"""Addresses that the running test tried to reach."""
+_REFUSED: list[str] = []
 
 
 def _is_here(host: object) -> bool:
@@ -60,7 +59,7 @@ def _refuse_the_network(event: str, arguments: tuple[object, ...]) -> None:
     else:
         return
     if not _is_here(host):
-        REFUSED.append(str(host))
+        _REFUSED.append(str(host))
         raise ConnectionRefusedError(f"tests do not reach the network: {host}")
 
 
@@ -68,10 +67,11 @@ sys.addaudithook(_refuse_the_network)
 
 
 @pytest.fixture(autouse=True)
-def _network_refused() -> Iterator[None]:
-    REFUSED.clear()
-    yield
-    assert not REFUSED, f"the test tried to reach {', '.join(REFUSED)}"
+def refused() -> Iterator[list[str]]:
+    """Addresses elsewhere that the running test tried to reach: there must be none."""
+    _REFUSED.clear()
+    yield _REFUSED
+    assert not _REFUSED, f"the test tried to reach {', '.join(_REFUSED)}"
 
 
 @pytest.fixture(autouse=True)
