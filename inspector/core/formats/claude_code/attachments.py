@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Role, Text
+from inspector.core.message import Image, Message, Role, Text
 from inspector.core.wire.anthropic import read_messages
 
 from .records import Record, mapping, text, texts
@@ -21,6 +21,8 @@ def read_attachment(record: Record) -> tuple[Message, ...] | None:
     kind = text(attachment, "type")
     if kind == "queued_command":
         return _typed(record, attachment)
+    if kind == "file" and (picture := _picture(attachment)) is not None:
+        return (Message(record.uuid, "user", (picture,), "", False, "attachment", record.line, record.time),)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
         said = "\n".join(content for one in rendered if (content := text(one, "content")))
@@ -35,6 +37,12 @@ def _reminder(record: Record, said: str, role: Role = "user") -> tuple[Message, 
     if not said:
         return ()
     return (Message(record.uuid, role, (Text(said),), "", False, "attachment", record.line, record.time),)
+
+
+def _picture(attachment: Mapping[str, Any]) -> Image | None:
+    file = mapping(mapping(attachment, "content"), "file")
+    data = text(file, "base64")
+    return Image(text(file, "type"), data) if data and text(attachment.get("content"), "type") == "image" else None
 
 
 def _typed(record: Record, attachment: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -77,6 +77,11 @@ def take_user(row: Row, record: Record, findings: Findings) -> None:
     summary = value.get("isCompactSummary") is True
     if not content or (value.get("isVisibleInTranscriptOnly") is True and not summary):
         return pass_by(row, record)
+    if isinstance(content, str) and record.time:
+        first = row.said.setdefault((record.time, content), record.uuid)
+        if first in row.nodes:  # a copy under a new uuid
+            row.nodes[record.uuid] = row.nodes[first]
+            return None
     meta = value.get("isMeta") is True
     messages = read_messages(
         "user",

@@ -102,7 +102,7 @@ class ClaudeCodeReader:
 
     def _begin(self, record: Record) -> None:
         self._begun = True
-        if record.parent is not None:
+        if record.parent:
             self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
         if text(record.value, "sessionId").startswith("session-"):
             self._main.row.listed = True  # iFlow: all answers of a turn name the prompt as their parent
@@ -152,7 +152,7 @@ class ClaudeCodeReader:
     def _inline_agent(self, record: Record) -> Agent:
         """The run that a record without an agent id continues; a new one where it hangs on none."""
         agent = self._inline.get(record.uuid) or self._inline.get(record.parent or "") or self._last_inline
-        begins = record.parent is None or record.parent in self._main.row.nodes
+        begins = not record.parent or record.parent in self._main.row.nodes
         if agent is None or (begins and record.uuid not in self._inline):
             agent = self._named(f"side-{len(self._agents) + 1}", self._agents)
         self._inline[record.uuid] = self._last_inline = agent

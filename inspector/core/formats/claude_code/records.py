@@ -34,7 +34,8 @@ class Record:
 
     def __init__(self, value: dict[str, Any], line: int, file: str = "") -> None:
         self.value, self.line, self.file = value, line, file
-        uuid, parent, time = value.get("uuid"), value.get("parentUuid"), value.get("timestamp")
+        uuid, parent, time = value.get("uuid"), value.get("parentUuid", ""), value.get("timestamp")
         self.uuid: str = uuid if isinstance(uuid, str) and uuid else f"{file}line-{line}"
-        self.parent: str | None = parent if isinstance(parent, str) else None
+        self.parent: str | None = parent if parent is None or isinstance(parent, str) else ""
+        """uuid of the record it hangs on; None = on nothing, it is a beginning; empty = it does not say."""
         self.time: str = time if isinstance(time, str) else ""

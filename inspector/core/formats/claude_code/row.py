@@ -35,6 +35,8 @@ class Row:
         """By id of a tool call."""
         self.strays: dict[str, Message] = {}
         """Results of tool calls that are not in the file, by call."""
+        self.said: dict[tuple[str, str], str] = {}
+        """uuid of the record in which the user's side said something, by time and words."""
         self.waiting: dict[str, list[Unit]] = {}
         """Units from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
         self.keeping: Callable[[], None] | None = None

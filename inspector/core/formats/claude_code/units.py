@@ -109,8 +109,8 @@ class Call(Unit):
             self.results.setdefault(result.call_id, message)
 
     def _by_line(self) -> list[tuple[str, Sequence[Part]]]:
-        ends = [start for _, start in self.lines[1:]] + [len(self.parts)]
-        return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=True)]
+        ends = [*(start for _, start in self.lines[1:]), len(self.parts)]
+        return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=False)]
 
     def absorb(self, other: "Call") -> None:
         """Take the lines and results of another part of the same answer."""
@@ -125,7 +125,7 @@ class Call(Unit):
     def part(self, uuids: Collection[str]) -> "Call":
         copy = Call(self.id, self.line, self.time, self.model, real=False)
         copy.again = True
-        for uuid, parts in self._by_line() if self.lines else ():
+        for uuid, parts in self._by_line():
             if uuid in uuids:
                 copy.add_line(uuid, parts)
         for message in self.results.values():
