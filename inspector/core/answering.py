@@ -91,13 +91,22 @@ def recorded(asked: Sequence[Asked]) -> Scripted:
     return Scripted([one.reply for one in asked])
 
 
-def http_failure(status: int, message: str, kind: str = "http") -> Failure:
-    """A provider's refusal as the tiers know it (spec 1.7): an overflow by its text, anything else by its status."""
-    if status == 413 or (status == 400 and _OVERFLOW.search(message)):
+def http_failure(status: int, message: str, kind: str = "http", code: str = "", retry_after: str = "") -> Failure:
+    """A provider's refusal as the tiers know it (spec 1.7): an overflow by its code or text, the rest by its status.
+
+    `code` is the provider's own word for the error (OpenAI's `code`), `retry_after` its header: kept in the message.
+    """
+    told = message or f"HTTP {status}"
+    if code in _OVERFLOW_CODES or status == 413 or (status == 400 and _OVERFLOW.search(message)):
         return ContextWindowExceeded(message or "context window exceeded")
     if status in (408, 504):
-        return Timeout(message or f"HTTP {status}")
-    return ProviderFailure(message or f"HTTP {status}", status, "http")
+        return Timeout(told)
+    if retry_after:
+        told += f" (retry after {retry_after}{' s' if retry_after.isdecimal() else ''})"
+    return ProviderFailure(told, status, "http")
+
+
+_OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "request_too_large")
 
 
 def read_script(value: Any) -> Scripted:
