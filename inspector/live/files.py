@@ -59,13 +59,17 @@ def _read(opened: Opening, chosen: Format, path: Path, watch: Watch) -> tuple[Se
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Nothing here makes circles; looking for them among a million new objects would take as long as reading."""
+    """Nothing that is read here makes circles: the collector would walk a million new objects for nothing.
+
+    Not while reading, and not later either: what is there afterwards is frozen, and is freed when it is let go.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was:
+            gc.freeze()
             gc.enable()
 
 

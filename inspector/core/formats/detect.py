@@ -35,10 +35,13 @@ def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORM
             if one.name == name:
                 return one
         raise UnknownFormat(f"there is no format {name!r}; choose one of {', '.join(one.name for one in formats)}")
-    sureness, best = max(((one.sniff(head), -n) for n, one in enumerate(formats)), default=(0.0, 0))
+    sureness, best = 0.0, formats[0]
+    for one in formats:
+        if sureness < 1.0 and (sure := one.sniff(head)) > sureness:
+            sureness, best = sure, one
     known = ", ".join(one.title for one in formats)
     if sureness < _SURE and (other := recognise(head)):
         raise UnknownFormat(f"this looks like {other}, which cannot be read yet; what can be read: {known}")
     if sureness <= 0:
         raise UnknownFormat(f"this is no transcript that is known here; what can be read: {known}")
-    return formats[-best]
+    return best
