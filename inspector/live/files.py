@@ -90,6 +90,7 @@ def _feed_companion(
     opening = Opening(path, watch, name)
     try:
         if not chosen.is_companion(opening.head(), session):
+            watch.done += opening.size
             return []
         opening.feed(reader)
     except NothingToRead as error:
