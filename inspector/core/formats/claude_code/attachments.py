@@ -14,29 +14,29 @@ from inspector.core.wire.anthropic import read_messages
 from .records import Record, mapping, text, texts
 
 
-def read_attachment(record: Record) -> tuple[Message, ...] | None:
+def read_attachment(record: Record, id_: str) -> tuple[Message, ...] | None:
     """The messages that a record of type `attachment` puts into the buffer, often none; None for an unknown kind."""
     value = record.value
     attachment = mapping(value, "attachment")
     kind = text(attachment, "type")
     if kind == "queued_command":
-        return _typed(record, attachment)
+        return _typed(record, id_, attachment)
     if kind == "file" and (picture := _picture(attachment)) is not None:
-        return (Message(record.uuid, "user", (picture,), "", False, "attachment", record.line, record.time),)
+        return (Message(id_, "user", (picture,), "", False, "attachment", record.line, record.time),)
     rendered = value.get("rendered")
     if isinstance(rendered, list):
         said = "\n".join(content for one in rendered if (content := text(one, "content")))
-        return _reminder(record, said, "system" if value.get("renderedRole") == "system" else "user")
+        return _reminder(record, id_, said, "system" if value.get("renderedRole") == "system" else "user")
     known = _SENT.get(kind)
     if known is not None:
-        return _reminder(record, known(attachment))
+        return _reminder(record, id_, known(attachment))
     return () if kind in _NOT_SENT else None
 
 
-def _reminder(record: Record, said: str, role: Role = "user") -> tuple[Message, ...]:
+def _reminder(record: Record, id_: str, said: str, role: Role = "user") -> tuple[Message, ...]:
     if not said:
         return ()
-    return (Message(record.uuid, role, (Text(said),), "", False, "attachment", record.line, record.time),)
+    return (Message(id_, role, (Text(said),), "", False, "attachment", record.line, record.time),)
 
 
 def _picture(attachment: Mapping[str, Any]) -> Image | None:
@@ -45,12 +45,12 @@ def _picture(attachment: Mapping[str, Any]) -> Image | None:
     return Image(text(file, "type"), data) if data and text(attachment.get("content"), "type") == "image" else None
 
 
-def _typed(record: Record, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
+def _typed(record: Record, id_: str, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
     """What the user typed while the agent worked: a prompt like any other, with no `user` record of its own."""
     prompt = attachment.get("prompt")
     if not prompt:
         return ()
-    return read_messages("user", prompt, id=record.uuid, line=record.line, time=record.time)
+    return read_messages("user", prompt, id=id_, line=record.line, time=record.time)
 
 
 def _labelled(label: str, key: str) -> Callable[[Mapping[str, Any]], str]:

@@ -86,7 +86,7 @@ def take_user(row: Row, record: Record, findings: Findings) -> None:
     messages = read_messages(
         "user",
         content,
-        id=record.uuid,
+        id=row.name(record.uuid),
         line=record.line,
         time=record.time,
         summary=summary,
@@ -150,7 +150,8 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
     call = row.calls.get(id_)
     if call is None:
         model = text(message, "model")
-        call = row.calls[id_] = Call(id_, record.line, record.time, model, real=model != "<synthetic>")
+        name = f"{id_}~" if id_ in row.nodes else id_  # a record is called that
+        call = row.calls[id_] = Call(name, record.line, record.time, model, real=model != "<synthetic>")
         _place(row, record, call)
     elif call.stretch is not None:
         return _take_late_line(row, record, call)
@@ -178,7 +179,7 @@ def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
     parts = [part for part in _parts(mapping(record.value, "message")["content"]) if part not in call.parts]
     row.nodes[record.uuid] = call
     if parts:
-        unit = Unit([Message(record.uuid, "assistant", tuple(parts), line=record.line, time=record.time)])
+        unit = Unit([Message(row.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)])
         row.place(unit, row.tail)
         row.nodes[record.uuid] = unit
     return _register(row, call, parts)
@@ -189,7 +190,7 @@ def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
 
 def take_attachment(row: Row, record: Record, findings: Findings) -> None:
     """An `attachment` record: a reminder, or a prompt typed while the agent worked."""
-    messages = read_attachment(record)
+    messages = read_attachment(record, row.name(record.uuid))
     if messages is None:
         kind = text(mapping(record.value, "attachment"), "type")
         findings.add_kind(f"unknown attachment {kind[:40]!r}", record.line, record.value, record.file)

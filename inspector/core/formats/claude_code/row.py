@@ -85,6 +85,10 @@ class Row:
         self.place(unit, on)
         self._typed = (unit, on)
 
+    def name(self, uuid: str) -> str:
+        """The message id of a record: its uuid, unless an answer is called that."""
+        return f"{uuid}~" if uuid in self.calls else uuid
+
     def is_open(self, unit: Unit) -> bool:
         """Can it still take lines and results?"""
         return unit.stretch is None
