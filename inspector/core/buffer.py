@@ -107,6 +107,13 @@ class View:
             stretch = base.stretch
         return tuple(message for run in reversed(runs) for message in run)
 
+    def tail(self, start: int) -> tuple[Message, ...]:
+        """The messages from `start` on. O(their number), where they lie in the stretch itself."""
+        below = self.stretch.base.length if self.stretch.base else 0
+        if start >= below:
+            return tuple(self.stretch.own[start - below : self.length - below])
+        return self.messages()[start:]
+
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
         """Sum of `weigh` over the messages, cached under `name`."""
         return self.stretch.weight(name, weigh, self.length)

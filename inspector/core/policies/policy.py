@@ -133,6 +133,24 @@ class Policy(Protocol[S, R]):
         """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
         ...
 
+    def before_call(
+        self, buffer: Buffer, settings: S, running: R, moment: Moment
+    ) -> Conversation[tuple[Outcome[R], ...]]:
+        """What the harness does right before a model call, in its own order; each outcome starts from the one before.
+
+        After an overflow (`moment.overflow`): what it does before it tries again.
+        """
+        ...
+
+    def after_turn(
+        self, buffer: Buffer, settings: S, running: R, moment: Moment
+    ) -> Conversation[tuple[Outcome[R], ...]]:
+        """What the harness does after a model call and its tools."""
+        ...
+
     def run_due(self, buffer: Buffer, settings: S, running: R, moment: Moment) -> Conversation[tuple[Outcome[R], ...]]:
-        """Run what is due, in the policy's own order; each outcome starts from the one before."""
+        """Everything that is due on this buffer, before the call or after it, in the policy's own order.
+
+        Never empty: where nothing is due, an outcome that changed nothing says so.
+        """
         ...

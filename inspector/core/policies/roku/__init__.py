@@ -90,10 +90,10 @@ class RokuPolicy:
         known = ", ".join(tier.name for tier in TIERS)
         raise InspectorError(f"Roku has no tier {name!r}. It has L3 (which chooses) and {known}.")
 
-    def run_due(
+    def before_call(
         self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
     ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """After an overflow L4 and then L0; else L0, the mid tier, L3: each where it is due after the one before."""
+        """After an overflow L4 and then L0; else L0, the mid tier, and with `placement=preflight` L3."""
         if moment.overflow:
             reacted = yield from react(buffer, settings, running, moment)
             return (reacted, microcompact(reacted.buffer, settings, reacted.running, moment))
@@ -101,11 +101,35 @@ class RokuPolicy:
         last = done[-1]
         if total_tokens(last.buffer, last.running) > settings.mid_watermark:
             done.append((yield from mid_tier(last.buffer, settings, last.running, moment)))
-            last = done[-1]
-        if total_tokens(last.buffer, last.running) > settings.high_watermark:
-            path = choose_path(last.running, moment)
-            done.append((yield from compact("L3", path, last.buffer, settings, last.running, moment)))
+        if settings.placement == "preflight":
+            done += yield from high_tier(done[-1].buffer, settings, done[-1].running, moment)
         return tuple(done)
+
+    def after_turn(
+        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
+    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        """With `placement=end_of_turn` (the default) L3."""
+        if settings.placement == "preflight":
+            return ()
+        return (yield from high_tier(buffer, settings, running, moment))
+
+    def run_due(
+        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
+    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        """Each tier where it is due after the one before."""
+        done = yield from self.before_call(buffer, settings, running, moment)
+        if moment.overflow:
+            return done
+        return (*done, *(yield from self.after_turn(done[-1].buffer, settings, done[-1].running, moment)))
+
+
+def high_tier(
+    buffer: Buffer, settings: Settings, running: Running, moment: Moment
+) -> Conversation[tuple[Outcome[Running], ...]]:
+    """L3 where it is due."""
+    if total_tokens(buffer, running) <= settings.high_watermark:
+        return ()
+    return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
 
 
 def mid_tier(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:

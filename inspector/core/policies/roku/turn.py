@@ -12,9 +12,8 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, SaveText
 from inspector.core.outcome import Event, Outcome
 from inspector.core.policies.policy import Moment
-from inspector.core.policies.roku import compact, mid_tier, react
+from inspector.core.policies.roku import high_tier, mid_tier, react
 from inspector.core.policies.roku.cache_break import CacheBreak
-from inspector.core.policies.roku.compaction import choose_path
 from inspector.core.policies.roku.microcompact import microcompact
 from inspector.core.policies.roku.records import StepRecord
 from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
@@ -96,9 +95,8 @@ def _before_call(book: _Book, settings: Settings, moment: Moment, reactive: bool
 
 
 def _high_tier(book: _Book, settings: Settings, moment: Moment) -> Generator[Need, Answer, None]:
-    if total_tokens(book.buffer, book.running) > settings.high_watermark:
-        path = choose_path(book.running, moment)
-        book.apply((yield from compact("L3", path, book.buffer, settings, book.running, moment)))
+    for outcome in (yield from high_tier(book.buffer, settings, book.running, moment)):
+        book.apply(outcome)
 
 
 def _after_call(
