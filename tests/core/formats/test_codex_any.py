@@ -14,7 +14,7 @@ from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
 from inspector.core.wire.openai_responses import read_usage
 from tests.core.formats.rollouts import COMPACTED, REASONING, TURN, Counts, answer, call, event, says
-from tests.core.formats.told import DATA, check, laid_out, numbered, records, respaced, told
+from tests.core.formats.told import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts
 
 REAL = [*transcripts("codex/**/*.jsonl"), *transcripts("clients/codex*.jsonl")]
@@ -122,6 +122,14 @@ def test_a_long_thread_is_no_deeper_than_a_short_one() -> None:
     assert len(session.main.requests) == 4000
     assert len(session.main.end.messages()) == 8000
     assert buffer_tokens(estimator("chars4"), session.main.end) > 0
+
+
+@pytest.mark.parametrize("bad", [None, 7, "", [], {}, deep()], ids=lambda bad: str(bad)[:4])
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_no_field_is_trusted(path: Path, bad: Any) -> None:
+    for values in spoilt(records(path), bad):
+        session = told(FORMAT, values)
+        assert len(session.main.end.messages()) == len(session.main.end)
 
 
 @pytest.mark.parametrize("path", [*OWN, *REAL], ids=lambda path: "/".join(path.parts[-3:]))

@@ -15,7 +15,7 @@ from inspector.core.message import Image, Text
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
-from tests.core.formats.told import DATA, check, laid_out, numbered, records, respaced, told
+from tests.core.formats.told import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts
 
 REAL = [*transcripts("pi/**/*.jsonl"), *transcripts("clients/pi*.jsonl")]
@@ -363,6 +363,14 @@ def test_any_tree_gives_the_buffers_that_walking_by_hand_gives(steps: list[tuple
 
 
 # --- real ones
+
+
+@pytest.mark.parametrize("bad", [None, 7, "", [], {}, deep()], ids=lambda bad: str(bad)[:4])
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_no_field_is_trusted(path: Path, bad: Any) -> None:
+    for values in spoilt(records(path), bad):
+        session = told(FORMAT, values)
+        assert len(session.main.end.messages()) == len(session.main.end)
 
 
 @pytest.mark.parametrize("path", [*OWN, *REAL], ids=lambda path: path.name)

@@ -1,7 +1,7 @@
 """Feeding a reader, and what holds for every session, whatever the transcript holds."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,3 +77,28 @@ def laid_out(session: Session) -> list[tuple[Any, ...]]:
         )
         for thread in session.threads
     ]
+
+
+def spoilt(values: Sequence[tuple[int, Any]], bad: Any) -> Iterator[list[tuple[int, Any]]]:
+    """The records over and over, each time with `bad` in another place, down to three levels."""
+    for n, (line, value) in enumerate(values):
+        for changed in _replaced(value, bad, 3):
+            yield [*values[:n], (line, changed), *values[n + 1 :]]
+
+
+def _replaced(value: Any, bad: Any, depth: int) -> Iterator[Any]:
+    yield bad
+    if depth and isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: changed} for changed in _replaced(inner, bad, depth - 1))
+    elif depth and isinstance(value, list):
+        for n, inner in enumerate(value):
+            yield from ([*value[:n], changed, *value[n + 1 :]] for changed in _replaced(inner, bad, depth - 1))
+
+
+def deep(levels: int = 900) -> Any:
+    """A value nested as deeply as a parser lets through."""
+    value: Any = {}
+    for _ in range(levels):
+        value = [value]
+    return value

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
-from inspector.core.formats.codex.searched import split, with_found
+from inspector.core.formats.codex.searched import by_provider, split, with_found
 from inspector.core.formats.codex.standing import Standing, with_reasoning
 from inspector.core.message import Message, Part
 from inspector.core.prefix import Prefix
@@ -40,6 +40,8 @@ class _Call:
     line: int
     time: str
     usage: Usage | None = None
+    window: int | None = None
+    """As it was when the usage was reported."""
     unexplained: int | None = None
     """Tokens of the prompt that nothing in the file accounts for."""
 
@@ -89,11 +91,12 @@ class Calls:
         if self._open is None or self._open.usage is not None:
             self.turn()
             self._settle_compaction()
-            unexplained = self._standing.report(usage)
-            self._open = _Call(self._standing.view(), line, time, usage, unexplained)
+            unexplained = self._standing.report(usage, explain=True)  # what was said comes later
+            self._open = _Call(self._standing.view(), line, time, usage, self.setting.window, unexplained)
             return
-        self._open.unexplained = self._standing.report(usage)
+        self._open.unexplained = self._standing.report(usage, explain=any(map(by_provider, self._parts)))
         self._open.view, self._open.usage = self._standing.view(), usage
+        self._open.window = self.setting.window
         self.turn()
 
     def turn(self, finish: str = "") -> None:
@@ -168,7 +171,7 @@ class Calls:
             call.time,
             finish,
             call.line,
-            setting.window,
+            call.window if call.usage else setting.window,
         )
 
     def _response(self) -> tuple[Sequence[Message], Sequence[Message]]:

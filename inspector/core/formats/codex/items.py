@@ -28,7 +28,7 @@ def mark_of(item: Any, role: Role, parts: Sequence[Part]) -> Mark:
         return ""
     kinds = _kinds(item)
     if kinds:
-        return "" if any(str(kind).startswith(("user.", "unknown")) for kind in kinds) else "meta"
+        return "" if any(kind.startswith(("user.", "unknown")) for kind in kinds) else "meta"
     first = parts[0] if parts else None
     return "meta" if isinstance(first, Text) and first.text.startswith(_CONTEXT) else ""
 
@@ -38,10 +38,10 @@ def summary_kind(item: Any) -> bool:
     return "compaction.summary" in _kinds(item)
 
 
-def _kinds(item: Any) -> list[Any]:
+def _kinds(item: Any) -> list[str]:
     passed = item.get("internal_chat_message_metadata_passthrough") if isinstance(item, dict) else None
     kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
-    return kinds if isinstance(kinds, list) else []
+    return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
 
 
 def is_compaction_output(record: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from inspector.core.formats.codex.calls import Calls
 from inspector.core.formats.codex.items import NEVER_SENT, is_compaction_output, mark_of
 from inspector.core.formats.codex.meta import Meta, read_meta
 from inspector.core.formats.codex.replaced import replaced
+from inspector.core.formats.excerpt import excerpt
 from inspector.core.message import Message, Part, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem
 from inspector.core.wire.openai_responses import is_compaction, read_parts, read_usage
@@ -32,10 +33,16 @@ class Rollout:
     spawned: list[tuple[str, str]] = field(default_factory=list)
     """(call id, output) of the calls that may have started sub-agents."""
     _spawning: set[str] = field(default_factory=set)
-    _total: Any = None
+    _total: tuple[int, ...] = ()
     _counted_by_record: bool = False
+    _copied: bool = False
     _side_call: bool = False
     _unknown: set[str] = field(default_factory=set)
+    _prefix: str = ""
+    """Of message ids: they are told apart by file and line."""
+
+    def __post_init__(self) -> None:
+        self._prefix = f"{self.file}:" if self.file else "L"
 
     def take(self, line: int, value: Any) -> None:
         """Take the record on `line`. O(record), but for a compaction: O(buffer)."""
@@ -46,19 +53,20 @@ class Rollout:
         kind, time = value.get("type"), _str(value.get("timestamp"))
         if self.meta is None:
             self.headless = self.headless or kind != "session_meta"
-        elif self.meta.copied:
+        elif self._copied:
             self.calls.setting.inherited = self.meta.inherits(value.get("ordinal"), time)
         take = _RECORDS.get(kind) if isinstance(kind, str) else None
         if take is not None:
             take(self, line, time, value, payload)
         elif kind not in _SILENT:
-            self._unknown_kind(line, f"unknown record type {str(kind)[:60]!r}", value)
+            self._unknown_kind(line, f"unknown record type {_str(kind)[:60]!r}", value)
 
     def _session_meta(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         """The first names the thread; a second is that of the thread this one was copied from."""
         if self.meta is None and not self.headless:
             self.meta = read_meta(payload)
             self.calls.setting.prompt = Prompt(self.meta.instructions, None)
+            self._copied = self.meta.copied
 
     def _turn_context(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self.calls.turn()
@@ -67,16 +75,18 @@ class Rollout:
     def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         if item.get("type") in NEVER_SENT:
             return
-        (role, parts), name = read_parts(item), f"{self._prefix}{line}"
-        if is_compaction_output(record):
+        role, parts = read_parts(item)
+        name = f"{self._prefix}{line}"
+        if "metadata" in record and is_compaction_output(record):
             self._side_call = True
             self.calls.aside(Message(name, role, parts, line=line, time=time))
+        elif role == "tool":
+            if self._spawning:
+                self._watch_result(parts)
+            self.calls.result(Message(name, role, parts, "", False, "", line, time))
         elif role == "assistant" and not is_compaction(parts):
             self._watch_calls(parts)
             self.calls.model(parts, name, line, time)
-        elif role == "tool":
-            self._watch_result(parts)
-            self.calls.result(Message(name, role, parts, "", False, "", line, time))
         else:
             summary, mark = is_compaction(parts), mark_of(item, role, parts)
             self.calls.client(Message(name, role, parts, "", summary, mark, line, time))
@@ -88,7 +98,7 @@ class Rollout:
 
     def _watch_result(self, parts: Sequence[Part]) -> None:
         result = parts[0]
-        if self._spawning and isinstance(result, ToolResult) and result.call_id in self._spawning:
+        if isinstance(result, ToolResult) and result.call_id in self._spawning:
             self.spawned.append((result.call_id, result.content))
 
     def _compacted(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
@@ -130,8 +140,8 @@ class Rollout:
             if type(estimated) is int and estimated > 0:
                 self.calls.size_after_compaction(estimated)
             return
-        changed = total != self._total
-        self._total = total
+        running = _figures(total if isinstance(total, dict) else last)
+        changed, self._total = running != self._total, running
         if changed and not self._counted_by_record:
             self._count(last, line, time)
 
@@ -149,23 +159,17 @@ class Rollout:
         if type(window) is int and window > 0:
             self.calls.setting.window = window
 
-    @property
-    def _prefix(self) -> str:
-        return f"{self.file}:" if self.file else "L"
-
     def _unknown_kind(self, line: int, what: str, value: Any) -> None:
         if what not in self._unknown:
             self._unknown.add(what)
             self._problem(line, what, value)
 
     def _problem(self, line: int, what: str, value: Any) -> None:
-        self.problems.append(Problem(line, what, _excerpt(value), self.file))
+        self.problems.append(Problem(line, what, excerpt(value), self.file))
 
 
-def _excerpt(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(str(key)[:40] for key in list(value)[:8])
-    return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
+def _figures(usage: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple([figure for figure in usage.values() if type(figure) is int])
 
 
 def _str(value: Any) -> str:

@@ -13,19 +13,20 @@ from inspector.core.message import Opaque, Part, Thinking
 
 def split(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
     """What was in the last step's prompt, and what the last step said."""
-    after = next((n for n in range(len(parts), 0, -1) if _by_provider(parts[n - 1])), 0)
+    after = next((n for n in range(len(parts), 0, -1) if by_provider(parts[n - 1])), 0)
     return parts[:after], parts[after:]
 
 
 def with_found(parts: Sequence[Part], tokens: int) -> tuple[Part, ...]:
     """With `tokens`, what the prompt had more than was known to be in it, on the tools that the provider ran."""
     tokens -= sum(part.tokens or 0 for part in parts if isinstance(part, Thinking))
-    ran = sum(_by_provider(part) for part in parts)
+    ran = sum(by_provider(part) for part in parts)
     each = max(0, tokens) // ran if ran else 0
     return tuple(
-        replace(part, tokens=each) if isinstance(part, Opaque) and _by_provider(part) else part for part in parts
+        replace(part, tokens=each) if isinstance(part, Opaque) and by_provider(part) else part for part in parts
     )
 
 
-def _by_provider(part: Part) -> bool:
+def by_provider(part: Part) -> bool:
+    """A tool that the provider ran: a search of the web or of files, an interpreter."""
     return type(part) is Opaque and part.kind.endswith("_call")

@@ -47,16 +47,18 @@ class Standing:
             if type(part) is Thinking:
                 self._thought += 1 if part.tokens is None else part.tokens
 
-    def report(self, usage: Usage) -> int | None:
+    def report(self, usage: Usage, explain: bool) -> int | None:
         """What was reported for a call with this buffer: tells whether reasoning of earlier turns was still in it.
 
-        Returns the tokens of the prompt that the counts before and the messages since do not explain (roughly);
-        None without a count before.
+        Returns, where asked to `explain`, the tokens of the prompt that the count before and the messages since do not
+        account for (roughly); None without a count before.
         """
         before, self._reported = self._reported, usage
         if before is None:
             if self._thought_old:
                 self._leave_out()
+            return None
+        if not explain and not self._thought_old:
             return None
         expected = before.prompt + before.output + sum(map(_size, self._stretch.own[self._since :])) // 4
         if self._thought_old and self._was_left_out(usage, before, expected):

@@ -92,8 +92,8 @@ def bash_text(message: Mapping[str, Any]) -> str:
         text += "\n\n(command cancelled)"
     elif type(code) is int and code != 0:
         text += f"\n\nCommand exited with code {code}"
-    if message.get("truncated") is True and message.get("fullOutputPath"):
-        text += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    if message.get("truncated") is True and (path := _str(message.get("fullOutputPath"))):
+        text += f"\n\n[Output truncated. Full output: {path}]"
     return text
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
+from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.pi.messages import (
     FAILED,
     SystemPrompt,
@@ -52,7 +53,7 @@ class PiReader:
         """Take one record. O(record), but for compactions and edits: O(buffer)."""
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
-            self._problems.append(Problem(line, "not a session record", _excerpt(value), file))
+            self._problems.append(Problem(line, "not a session record", excerpt(value), file))
         elif kind == "session":
             self._take_header(value)
         else:
@@ -85,7 +86,7 @@ class PiReader:
             elif isinstance(name, str) and name in self._nodes:
                 parent = self._nodes[name]
             else:
-                what = f"the parent {str(name)[:40]!r} is not in the file: taken as the record before"
+                what = f"the parent {_str(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
         return Node(parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending)
 
@@ -104,7 +105,7 @@ class PiReader:
             self._model = _str(value.get("modelId")) or self._model
         elif kind not in _SILENT and kind not in self._unknown:
             self._unknown.add(kind)
-            self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", _excerpt(value)))
+            self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
 
     def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node) -> None:
         self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
@@ -112,7 +113,7 @@ class PiReader:
     def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
         message = value.get("message")
         if not isinstance(message, dict):
-            self._problems.append(Problem(where.line, "a message record without a message", _excerpt(value)))
+            self._problems.append(Problem(where.line, "a message record without a message", excerpt(value)))
             return
         if message.get("role") == "system":
             node.system = node.system.changed(message)
@@ -194,7 +195,7 @@ class PiReader:
         target, replacement = value.get("targetId"), value.get("replacement")
         source = self._sources.get(target) if isinstance(target, str) else None
         if not isinstance(target, str) or target not in self._nodes:
-            self._problems.append(Problem(where.line, "an edit of a record that is not in the file", _excerpt(value)))
+            self._problems.append(Problem(where.line, "an edit of a record that is not in the file", excerpt(value)))
             return
         if source is not None:
             stands = _with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
@@ -226,7 +227,7 @@ class PiReader:
             format=NAME,
             threads=(main,),
             problems=Prefix(self._problems),
-            client=f"pi (session version {self._version})" if self._header else "pi",
+            client=f"pi session v{self._version}" if self._header else "pi",
             id=_str(self._header.get("id")),
             notes=self._notes(),
         )
@@ -251,12 +252,6 @@ def _with_content(source: Message, content: Any) -> Message:
     """The message with other content: its role, id and, for a tool's answer, its call stay."""
     parts, result = read_content(content), source.result
     return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
-
-
-def _excerpt(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(str(key)[:40] for key in list(value)[:8])
-    return str(value)[:80] if isinstance(value, str | int | float) else type(value).__name__
 
 
 def _str(value: Any) -> str:
