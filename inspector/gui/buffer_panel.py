@@ -15,6 +15,7 @@ from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.buffer_delegate import BufferDelegate, row_height
 from inspector.gui.buffer_model import ORDERS, BufferModel
+from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -194,6 +195,7 @@ def _set_up(view: QTableView, model: BufferModel, delegate: BufferDelegate) -> N
     view.setShowGrid(False)
     view.setWordWrap(False)
     view.setMouseTracking(True)
+    view.setProperty(WINDOW_KEYS, True)
     view.setTabKeyNavigation(False)
     view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

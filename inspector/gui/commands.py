@@ -3,9 +3,24 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+_OWN_KEYS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractItemView, QAbstractSpinBox, QComboBox, QTabBar)
+"""Widgets that have a use for arrows and letters themselves ..."""
+WINDOW_KEYS = "window keys"
+"""... unless they carry this property: then the window's keys hold in them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,38 +40,44 @@ class Command:
         return QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText) if self.keys else ""
 
 
-class Keys:
-    """The shortcuts of a window."""
+class Keys(QObject):
+    """The shortcuts of a window. Lives and dies with it, as the signal it hears outlives it."""
 
     def __init__(self, window: QWidget, commands: Iterable[Command]) -> None:
+        super().__init__(window)
         self._typed: list[QShortcut] = []
         for command in commands:
             for keys in command.keys:
                 shortcut = QShortcut(QKeySequence(keys), window)
                 shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
                 shortcut.activated.connect(command.run)
-                if command.typed and "+" not in keys:
+                if command.typed and not keys.startswith(("Ctrl", "Alt")):
                     self._typed.append(shortcut)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._focus_moved)
 
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
-        """Arrow keys and letters belong to whoever types."""
-        types = isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit)
+        """Arrow keys and letters belong to whoever types, and to lists and tabs other than the buffer's."""
+        busy = isinstance(now, _OWN_KEYS) and not now.property(WINDOW_KEYS)
         for shortcut in self._typed:
-            shortcut.setEnabled(not types)
+            shortcut.setEnabled(not busy)
 
 
-def matches(commands: Sequence[Command], typed: str) -> list[Command]:
-    """The commands whose words hold the typed letters in order, best first."""
+def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()) -> list[Command]:
+    """The commands whose words hold the typed letters in order, best first.
+
+    `offers` stand behind those of which a word begins with what was typed, before all others.
+    """
     wanted = typed.strip().lower()
     if not wanted:
         return list(commands)
     ranked = [
         (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), wanted)) is not None
     ]
-    return [commands[n] for _, n in sorted(ranked)]
+    close = sum(rank <= 1 for rank, _ in ranked)
+    found = [commands[n] for _, n in sorted(ranked)]
+    return [*found[:close], *offers, *found[close:]]
 
 
 def _rank(words: str, wanted: str) -> int | None:

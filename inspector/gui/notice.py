@@ -70,7 +70,7 @@ class Notice(QFrame):
         self.show()
 
     def _show_words(self, sentence: str, bad: bool) -> None:
-        self.words.setText(sentence)
+        self.words.setText(sentence[:1].upper() + sentence[1:])
         self.bar.hide()
         self.button.setText("Dismiss")
         self._mark(bad)

@@ -131,9 +131,8 @@ class CommandPalette(QFrame):
     def _typed(self, text: str) -> None:
         only = text.lstrip().startswith(">")
         typed = text.lstrip().removeprefix(">")
-        found = matches(self._commands(), typed)
-        if not only and typed.strip():
-            found = [*self._offers(typed.strip()), *found]
+        offers = self._offers(typed.strip()) if typed.strip() and not only else ()
+        found = matches(self._commands(), typed, offers)
         self._found.show(found)
         if found:
             self.list.setCurrentIndex(self._found.index(0, 0))

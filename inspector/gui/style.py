@@ -104,6 +104,7 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #StatusStrip QLabel {{ color: {c.quiet}; }}
 #Notice {{ background: {c.raised}; border-bottom: 1px solid {c.line}; }}
 #Notice[bad="true"] {{ border-left: 3px solid {c.high}; }}
+#Notice QPushButton {{ background: {c.hover}; }}
 #PaletteBox {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 10px; }}
 #PaletteBox QLineEdit {{ background: {c.window}; padding: 7px 10px; }}
 #PaletteBox QListView {{ background: transparent; }}

@@ -123,7 +123,7 @@ class _Column(QWidget):
     def __init__(self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]) -> None:
         super().__init__()
         self._theme, self._open_path = theme, open_path
-        self._rows: list[Link] = []
+        self.rows: list[Link] = []
         self._empty: QLabel = label(empty, role="quiet")
         self._empty.setWordWrap(True)
         self._column = QVBoxLayout(self)
@@ -140,12 +140,12 @@ class _Column(QWidget):
 
     def show_links(self, links: Sequence[tuple[str, str, str]]) -> None:
         """(name, about, path), the first few."""
-        for row in self._rows:
+        for row in self.rows:
             row.deleteLater()
-        self._rows = []
+        self.rows = []
         for name, about, path in links[:SHOWN]:
             row = Link(self._theme, name, about, path)
             row.clicked.connect(lambda _=False, path=path: self._open_path(path))
             self._column.insertWidget(self._column.count() - 1, row)
-            self._rows.append(row)
+            self.rows.append(row)
         self._empty.setVisible(not links)

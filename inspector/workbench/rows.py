@@ -70,7 +70,7 @@ def _arguments(arguments: Json) -> str:
     if not isinstance(arguments, Mapping):
         return _line(arguments if isinstance(arguments, str) else dumps(arguments))
     words = ((key, value if isinstance(value, str) else dumps(value)) for key, value in arguments.items())
-    return "  ".join(f"{key}: {_line(value)}" for key, value in words)[:FIRST_LINE]
+    return "  ".join(f"{_line(key)}: {_line(value)}" for key, value in words)[:FIRST_LINE]
 
 
 def _line(text: str) -> str:

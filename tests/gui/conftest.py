@@ -14,6 +14,7 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.panel import Desk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
+from inspector.gui.window import Window
 from inspector.workbench.workbench import Workbench
 
 
@@ -55,3 +56,16 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
         asked.said.append,
     )
     bridge.close()
+
+
+@pytest.fixture
+def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Window]:
+    """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test."""
+    settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
+    made = Window(Theme(application, settings), settings)
+    made.resize(1280, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
+    made.deleteLater()

@@ -1,0 +1,97 @@
+"""What a tier would do, without doing it: tokens freed, messages touched, the call it costs, the cache it breaks."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from inspector.core.answering import Asked, Listening, offline
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.needs import RemoteCompact, Summarize, drive
+from inspector.core.outcome import Outcome, fates
+from inspector.core.policies.policy import Moment, Policy
+from inspector.core.tokens.estimators import buffer_tokens, estimator
+from inspector.core.tokens.prices import cost
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A tier on a buffer, answered offline: with a model's summary the figures would differ by its length."""
+
+    tier: str
+    freed: int
+    """Tokens, calibrated; negative where the buffer would grow."""
+    touched: int
+    """Messages that would not be kept as they are."""
+    calls: int
+    call_input: int
+    """Tokens that the model calls would read."""
+    call_output: int
+    """Tokens that they may write, at most."""
+    call_cost: Decimal | None
+    """US dollars for these, at the model's price; None where it is not known."""
+    break_at: int | None
+    """Index of the first message that changes: the provider's cached prefix ends there. None = nothing changes."""
+    rewritten: int
+    """Tokens behind it, in the new buffer: they are written to the cache anew."""
+    rewrite_cost: Decimal | None
+    outcome: Outcome[Any] | None = None
+    failure: str = ""
+
+
+def preview(
+    policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, running: Any, moment: Moment
+) -> Preview:
+    """Run the tier on the side. Changes nothing. Never raises for a tier that exists."""
+    heard = Listening(offline)
+    try:
+        outcome: Outcome[Any] = drive(policy.tier(tier, buffer, settings, running, moment), heard)
+    except InspectorError as failure:
+        return Preview(tier, 0, 0, 0, 0, 0, None, None, 0, None, None, str(failure))
+    _, before = policy.measure(buffer, settings, running)
+    _, after = policy.measure(outcome.buffer, settings, running)
+    touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
+    read, written = _call_tokens(heard.asked)
+    break_at = first_change(buffer, outcome.buffer)
+    rewritten = 0
+    if break_at is not None:
+        rewritten = buffer_tokens(estimator("roku"), outcome.buffer.messages[break_at:])
+    return Preview(
+        tier,
+        before - after,
+        touched,
+        len(heard.asked),
+        read,
+        written,
+        cost(moment.model, Usage(input=read, output=written)) if heard.asked else None,
+        break_at,
+        rewritten,
+        cost(moment.model, Usage(cache_write=rewritten)) if rewritten else None,
+        outcome,
+    )
+
+
+def first_change(before: Buffer, after: Buffer) -> int | None:
+    """Index of the first message that is not the same in both; None where the buffers are equal."""
+    if before is after:
+        return None
+    for n, (old, new) in enumerate(zip(before.messages, after.messages, strict=False)):
+        if old is not new and old != new:
+            return n
+    shorter = min(len(before.messages), len(after.messages))
+    return None if len(before.messages) == len(after.messages) else shorter
+
+
+def _call_tokens(asked: list[Asked]) -> tuple[int, int]:
+    roku, read, written = estimator("roku"), 0, 0
+    for one in asked:
+        match one.need:
+            case Summarize(instructions, text, messages, max_tokens):
+                read += roku.text(instructions) + roku.text(text) + buffer_tokens(roku, messages)
+                written += max_tokens or 0
+            case RemoteCompact(instructions, messages):
+                read += roku.text(instructions) + buffer_tokens(roku, messages)
+            case _:
+                pass
+    return read, written

@@ -1,0 +1,113 @@
+"""The buffer list: rows, filter, order, selection."""
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from inspector.core.tokens.estimators import estimator
+from inspector.gui.buffer_model import BufferModel
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.panel import Desk
+from tests.gui.hands import press, write
+from tests.gui.made import session
+from tests.gui.test_window import choose
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> BufferPanel:
+    made = BufferPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(700, 400)
+    made.show()
+    desk.workbench.open(session())
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+def ids(panel: BufferPanel) -> list[str]:
+    return [panel.model.message_at(n).id for n in range(panel.model.rowCount())]
+
+
+def test_newest_first_and_the_new_ones_marked(panel: BufferPanel) -> None:
+    panel.desk.workbench.move(2)
+    assert ids(panel) == ["main-r1", "main-a1", "main-r0", "main-a0", "main-u"]
+    assert [panel.model.line(n).fresh for n in range(5)] == [True, True, False, False, False]
+
+
+def test_a_move_tells_the_view_only_what_is_new(panel: BufferPanel, qtbot: QtBot) -> None:
+    panel.desk.workbench.move(2)
+    with qtbot.waitSignal(panel.model.rowsInserted), qtbot.assertNotEmitted(panel.model.modelReset):
+        panel.desk.workbench.next()
+    with qtbot.waitSignal(panel.model.rowsRemoved), qtbot.assertNotEmitted(panel.model.modelReset):
+        panel.desk.workbench.previous()
+    panel.desk.workbench.move(10)
+    with qtbot.waitSignal(panel.model.modelReset):
+        panel.desk.workbench.next()  # over the compaction
+    assert ids(panel) == ["main-s"]
+
+
+def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
+    panel.desk.workbench.move(5)
+    line = panel.model.line(0)
+    assert (line.row.role, line.row.tool, line.row.badges) == ("tool", "Bash", ("error",))
+    assert line.row.line == "needle-4 found"
+    words = panel.model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert words == f"10 tool Bash error needle-4 found, {line.tokens} tokens"
+    assert panel.model.line(1).row.badges == ("thinking",)
+
+
+def test_filter_by_kind(panel: BufferPanel) -> None:
+    panel.desk.workbench.move(10)
+    choose(panel.kind, "errors")
+    assert ids(panel) == ["main-r9", "main-r4"]
+    assert panel.count.text() == "2 of 21 messages"
+    choose(panel.kind, "all")
+    assert len(ids(panel)) == 21
+
+
+def test_filter_by_text_looks_into_whole_messages(panel: BufferPanel, qtbot: QtBot) -> None:
+    panel.desk.workbench.move(10)
+    write(panel.text, "NEEDLE-7")
+    qtbot.waitUntil(lambda: ids(panel) == ["main-r7"], timeout=5_000)
+    panel.desk.workbench.move(3)
+    qtbot.waitUntil(lambda: ids(panel) == [], timeout=5_000)
+    panel.text.clear()
+    qtbot.waitUntil(lambda: len(ids(panel)) == 7, timeout=5_000)
+
+
+def test_sort_by_size(panel: BufferPanel) -> None:
+    panel.desk.workbench.move(10)
+    choose(panel.order, "largest first")
+    sizes = [panel.model.line(n).tokens for n in range(21)]
+    assert sizes == sorted(sizes, reverse=True)
+    choose(panel.order, "oldest first")
+    assert ids(panel)[:2] == ["main-u", "main-a0"]
+
+
+def test_the_selection_is_the_states(panel: BufferPanel) -> None:
+    bench = panel.desk.workbench
+    bench.move(5)
+    assert bench.state.selected == "main-r4"
+    press(panel.view, Qt.Key.Key_Down)
+    assert bench.state.selected == "main-a4"
+    bench.select("main-u")
+    assert panel.view.currentIndex().row() == 10
+    bench.next()
+    assert bench.state.selected == "main-u"
+    assert panel.view.currentIndex().row() == 12
+
+
+def test_the_model_keeps_qts_rules(panel: BufferPanel, qtmodeltester: ModelTester) -> None:
+    qtmodeltester.check(panel.model)  # type: ignore[no-untyped-call]
+    panel.desk.workbench.move(4)
+    panel.desk.workbench.move(9)
+    panel.desk.workbench.move(1)
+
+
+def test_an_empty_model_has_nothing() -> None:
+    model = BufferModel()
+    model.forget({}, estimator("roku"))
+    model.show((), None, 0)
+    assert model.rowCount() == 0
+    assert model.place_of("x") == -1

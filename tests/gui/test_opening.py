@@ -1,0 +1,172 @@
+"""Opening: off the GUI thread, the first picture early, stopped at once; and what the bridge promises."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from inspector.core.errors import Cancelled, InspectorError, NothingToRead
+from inspector.core.session import Session
+from inspector.gui import opening
+from inspector.gui.bridge import Bridge, Task
+from inspector.gui.window import Window
+from tests.gui.hands import click
+from tests.gui.made import session
+
+
+class Slow:
+    """An `open_transcript` that shows a first picture and then waits to be let on or stopped."""
+
+    def __init__(self) -> None:
+        self.on = Event()
+        self.ended = Event()
+        self.thread = ""
+
+    def __call__(
+        self,
+        path: Path,
+        *,
+        progress: Callable[[int, int], None],
+        first: Callable[[Session], None],
+        cancelled: Callable[[], bool],
+    ) -> Session:
+        self.thread = current_thread().name
+        progress(5_000_000, 20_000_000)
+        first(session(4, path=""))
+        try:
+            while not self.on.wait(0.01):
+                if cancelled():
+                    raise Cancelled("stopped")
+        finally:
+            self.ended.set()
+        return session(12, path=str(path))
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    made = Slow()
+    monkeypatch.setattr(opening, "open_transcript", made)
+    return made
+
+
+def test_the_first_requests_come_before_the_rest(window: Window, slow: Slow, qtbot: QtBot) -> None:
+    bench = window.workbench
+    window.open_path("/made/long.jsonl")
+    qtbot.waitUntil(lambda: bench.state.session is not None, timeout=10_000)
+    assert slow.thread != main_thread().name
+    assert len(bench.state.session.main.requests) == 4  # type: ignore[union-attr]
+    assert bench.state.at == 3
+    assert window.notice.isVisible()
+    assert window.notice.words.text() == "Reading long.jsonl · 5 of 20 MB"
+    assert window.notice.bar.value() == 250
+    bench.move(1)
+    bench.select("main-u")
+    slow.on.set()
+    qtbot.waitUntil(lambda: bench.state.opening is None, timeout=10_000)
+    assert len(bench.state.session.main.requests) == 12  # type: ignore[union-attr]
+    assert (bench.state.at, bench.state.selected) == (1, "main-u")
+    assert not window.notice.isVisible()
+
+
+def test_who_has_not_walked_stands_at_the_end(window: Window, slow: Slow, qtbot: QtBot) -> None:
+    window.open_path("/made/long.jsonl")
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    slow.on.set()
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None, timeout=10_000)
+    assert window.workbench.state.at == 11
+
+
+def test_cancel_stops_the_reading_and_keeps_the_picture(window: Window, slow: Slow, qtbot: QtBot) -> None:
+    window.open_path("/made/long.jsonl")
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    click(window.notice.button)
+    assert window.workbench.state.opening is None
+    assert slow.ended.wait(5)
+    assert not window.notice.isVisible()
+    qtbot.waitUntil(lambda: not window.bridge.busy, timeout=10_000)
+    assert len(window.workbench.state.session.main.requests) == 4  # type: ignore[union-attr]
+    assert window.workbench.state.failure == ""
+
+
+def test_opening_another_stops_the_first(window: Window, slow: Slow, qtbot: QtBot) -> None:
+    window.open_path("/made/one.jsonl")
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    window.open_path("/made/two.jsonl")
+    assert slow.ended.wait(5)
+    slow.on.set()
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy, timeout=10_000)
+    assert window.workbench.state.session.path == "/made/two.jsonl"  # type: ignore[union-attr]
+    assert window.settings.recents() == ("/made/two.jsonl",)
+
+
+def test_a_real_file_through_all_layers(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    words = ["one", "two", "three"]
+    body = {"model": "m", "messages": [{"role": "user", "content": word} for word in words]}
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps(body))
+    window.open_path(str(path))
+    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    assert [message.text for message in window.workbench.state.buffer().messages] == words
+    assert "unknown" in window.top.limit.text()
+
+
+# -- the bridge ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bridge(application: object) -> Bridge:
+    return Bridge()
+
+
+def test_results_and_reports_come_home_in_order(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[tuple[object, bool]] = []
+
+    def job(task: Task) -> str:
+        task.report(1)
+        task.report(2)
+        return "done"
+
+    def note(value: object) -> None:
+        seen.append((value, current_thread() is main_thread()))
+
+    bridge.run(job, note, reported=note)
+    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    assert seen == [(1, True), (2, True), ("done", True)]
+
+
+def test_an_expected_failure_is_told(bridge: Bridge, qtbot: QtBot) -> None:
+    told: list[InspectorError] = []
+
+    def job(task: Task) -> None:
+        raise NothingToRead("it is empty")
+
+    bridge.run(job, lambda _: pytest.fail("no result"), told.append)
+    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    assert [str(error) for error in told] == ["it is empty"]
+
+
+def test_a_bug_in_a_job_reaches_the_hook(bridge: Bridge, qtbot: QtBot) -> None:
+    def job(task: Task) -> None:
+        raise KeyError("oops")
+
+    with qtbot.captureExceptions() as caught:
+        bridge.run(job, lambda _: None, lambda _: pytest.fail("not expected"))
+        qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    assert [kind for kind, _, _ in caught] == [KeyError]
+
+
+def test_nothing_arrives_after_a_cancel(bridge: Bridge, qtbot: QtBot) -> None:
+    go = Event()
+
+    def job(task: Task) -> str:
+        go.wait(5)
+        task.report("late")
+        return "late"
+
+    task = bridge.run(job, lambda _: pytest.fail("result"), reported=lambda _: pytest.fail("report"))
+    task.cancel()
+    go.set()
+    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)

@@ -1,0 +1,133 @@
+"""The command palette and the keys."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.commands import Command, matches
+from inspector.gui.key_list import KeyList
+from inspector.gui.palette import CommandPalette
+from inspector.gui.window import Window
+from tests.gui.hands import click, press, write
+from tests.gui.made import session
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def opened(window: Window, qtbot: QtBot) -> Window:
+    window.workbench.open(session())
+    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    return window
+
+
+def offered(palette: CommandPalette) -> list[str]:
+    model = palette.list.model()
+    return [model.index(n, 0).data() for n in range(model.rowCount())]
+
+
+def test_opened_by_its_key_and_by_the_box(opened: Window) -> None:
+    press(opened, Qt.Key.Key_K, CONTROL)
+    assert opened.palette_box.isVisible()
+    press(opened.palette_box.line, Qt.Key.Key_Escape)
+    assert not opened.palette_box.isVisible()
+    click(opened.top.box)
+    assert opened.palette_box.isVisible()
+
+
+def test_a_command_is_found_and_run(opened: Window) -> None:
+    dark = opened.theme.colours.dark
+    press(opened, Qt.Key.Key_K, CONTROL)
+    write(opened.palette_box.line, "light or")
+    assert offered(opened.palette_box)[0] == "Light or dark"
+    press(opened.palette_box.line, Qt.Key.Key_Return)
+    assert opened.theme.colours.dark is not dark
+    assert not opened.palette_box.isVisible()
+
+
+def test_a_number_is_a_request(opened: Window) -> None:
+    press(opened, Qt.Key.Key_K, CONTROL)
+    write(opened.palette_box.line, "4")
+    assert offered(opened.palette_box)[0] == "Go to request 4"
+    press(opened.palette_box.line, Qt.Key.Key_Return)
+    assert opened.workbench.state.at == 4
+
+
+def test_arrows_choose_and_a_click_runs(opened: Window) -> None:
+    press(opened, Qt.Key.Key_K, CONTROL)
+    write(opened.palette_box.line, ">request")
+    names = offered(opened.palette_box)
+    assert names[:4] == ["Next request", "Previous request", "First request", "Last request"]
+    press(opened.palette_box.line, Qt.Key.Key_Down)
+    press(opened.palette_box.line, Qt.Key.Key_Down)
+    press(opened.palette_box.line, Qt.Key.Key_Return)
+    assert opened.workbench.state.at == 0
+    opened.open_palette(">last request")
+    box = opened.palette_box.list
+    click(box.viewport(), box.visualRect(box.model().index(0, 0)).center())
+    assert opened.workbench.state.at == 11
+
+
+def test_a_text_is_searched(opened: Window, qtbot: QtBot) -> None:
+    opened.open_palette()
+    write(opened.palette_box.line, "needle-7")
+    assert offered(opened.palette_box) == ["Search the session for “needle-7”"]
+    press(opened.palette_box.line, Qt.Key.Key_Return)
+    assert opened.docks is not None
+    assert opened.docks.panels["Search"].seen
+
+
+def test_letters_belong_to_whoever_types(opened: Window) -> None:
+    assert opened.docks is not None
+    opened.workbench.move(5)
+    press(opened.docks.centre, Qt.Key.Key_Slash)
+    field = opened.focusWidget()
+    assert field is not None
+    assert field.accessibleName() == "Filter messages by text"
+    write(field, "cJk")
+    press(field, Qt.Key.Key_Left)
+    press(field, Qt.Key.Key_Home)
+    assert opened.workbench.state.at == 5
+    assert field.property("text") == "cJk"
+    press(field, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert opened.workbench.state.at == 6
+
+
+def test_every_key_is_given_once(opened: Window) -> None:
+    keys = [QKeySequence(keys).toString() for command in opened.commands for keys in command.keys]
+    assert len(keys) == len(set(keys))
+    assert all(keys)
+
+
+def test_the_list_of_keys_names_them(opened: Window, qtbot: QtBot) -> None:
+    listed = KeyList(opened, opened.commands)
+    qtbot.addWidget(listed)
+    words = " ".join(label.text() for label in listed.findChildren(type(opened.notice.words)))
+    assert "Next request" in words
+    assert "Ctrl+K" in words
+
+
+def commands(*words: str) -> list[Command]:
+    return [Command(word, lambda: None) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("", ["Next request", "Light or dark", "Quit"]),
+        ("dark", ["Light or dark"]),
+        ("re", ["Next request"]),
+        ("nr", ["Next request"]),
+        ("q", ["Quit", "Next request"]),
+        ("zz", []),
+    ],
+)
+def test_matching(typed: str, found: list[str]) -> None:
+    known = commands("Next request", "Light or dark", "Quit")
+    assert [command.words for command in matches(known, typed)] == found
+
+
+def test_offers_stand_behind_what_was_meant() -> None:
+    known, offers = commands("Search the session", "Light or dark", "Research"), commands("offer")
+    assert [c.words for c in matches(known, "sea", offers)] == ["Search the session", "offer", "Research"]

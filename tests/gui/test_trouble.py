@@ -1,0 +1,50 @@
+"""Bugs: logged, told once, copied as a report; the program goes on."""
+
+import logging
+import sys
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.trouble import Trouble
+from inspector.gui.window import Window
+from tests.gui.hands import click
+
+
+def fall(word: str) -> None:
+    raise ValueError(word)
+
+
+def meet(trouble: Trouble, word: str) -> None:
+    try:
+        fall(word)
+    except ValueError:
+        kind, error, trace = sys.exc_info()
+        assert kind is not None
+        assert error is not None
+        trouble.meet(kind, error, trace)
+
+
+def test_told_once_with_a_report(window: Window, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    trouble = Trouble(window.tell_trouble)
+    with caplog.at_level(logging.ERROR, "inspector"):
+        meet(trouble, "first")
+    assert "ValueError: first" in caplog.text
+    assert window.notice.isVisible()
+    assert "You can go on" in window.notice.words.text()
+    click(window.notice.more)
+    copied = QGuiApplication.clipboard().text()
+    assert copied.startswith("Context Inspector")
+    assert "ValueError: first" in copied
+    click(window.notice.button)
+    assert not window.notice.isVisible()
+    meet(trouble, "again")
+    assert not window.notice.isVisible()
+
+
+def test_a_sentence_stays_while_the_state_changes(window: Window) -> None:
+    window.tell_trouble("Something went wrong.", "report")
+    window.workbench.progress(1, 2)
+    window.show_state(window.workbench.state)
+    assert window.notice.isVisible()

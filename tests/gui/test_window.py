@@ -1,0 +1,247 @@
+"""The window as a user meets it: opening, walking, choosing, by mouse and keys."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, QToolButton
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.gauge import Gauge
+from inspector.gui.timeline import Timeline
+from inspector.gui.window import Window
+from tests.gui.hands import click, press
+from tests.gui.made import payload, session
+
+LAST = 11
+
+
+@pytest.fixture
+def opened(window: Window, qtbot: QtBot) -> Window:
+    """The window with a made session, everything loaded."""
+    window.workbench.open(session())
+    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    return window
+
+
+def buffer_of(window: Window) -> BufferPanel:
+    assert window.docks is not None
+    panel = window.docks.centre
+    assert isinstance(panel, BufferPanel)
+    return panel
+
+
+def at(window: Window) -> int | None:
+    return window.workbench.state.at
+
+
+def settle(window: Window, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not window.bridge.busy and window.workbench.state.opening is None, timeout=20_000)
+
+
+def choose(button: QToolButton, words: str) -> None:
+    """What a user does with a drop-down: open it, take the line that begins so."""
+    menu = button.menu()
+    menu.aboutToShow.emit()
+    next(action for action in menu.actions() if action.text().startswith(words)).trigger()
+
+
+# -- opening -------------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_window_shows_the_welcome_page(window: Window) -> None:
+    assert window.pages.currentWidget() is window.welcome
+    assert window.welcome.open.isVisible()
+    assert window.docks is None
+
+
+def test_open_by_dialog(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = payload(tmp_path / "body.json")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    click(window.top.opener)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+    assert window.windowTitle().startswith("body.json")
+    assert window.settings.recents() == (str(path),)
+
+
+def test_open_by_drop(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(payload(tmp_path / "body.json")))])
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    copy = Qt.DropAction.CopyAction
+    enter = QDragEnterEvent(QPoint(50, 200), copy, data, buttons, keys)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    assert window.welcome.drop.property("over")
+    QApplication.sendEvent(window, QDropEvent(QPointF(50, 200), copy, data, buttons, keys))
+    assert not window.welcome.drop.property("over")
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+
+
+def test_the_recents_are_on_the_welcome_page(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    window.open_path(str(payload(tmp_path / "body.json")))
+    settle(window, qtbot)
+    press(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert window.pages.currentWidget() is window.welcome
+    (row,) = window.welcome.recent.rows
+    click(row)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+
+
+def test_a_missing_file_is_one_calm_sentence(opened: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    before = opened.workbench.state.session
+    opened.open_path(str(tmp_path / "nowhere.jsonl"))
+    qtbot.waitUntil(lambda: bool(opened.workbench.state.failure), timeout=20_000)
+    assert "nowhere.jsonl" in opened.notice.words.text()
+    assert opened.workbench.state.session is before
+    click(opened.notice.button)
+    assert not opened.notice.isVisible()
+    assert opened.workbench.state.failure == ""
+
+
+def test_an_unknown_format_is_one_calm_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text('{"what": "is this"}\n')
+    window.open_path(str(odd))
+    qtbot.waitUntil(lambda: bool(window.workbench.state.failure), timeout=20_000)
+    assert window.notice.isVisible()
+    assert window.pages.currentWidget() is window.welcome
+
+
+# -- walking -------------------------------------------------------------------------------------------------------
+
+
+def test_keys_walk_through_the_requests(opened: Window) -> None:
+    view = buffer_of(opened).view
+    assert at(opened) == LAST
+    press(view, Qt.Key.Key_Left)
+    press(view, Qt.Key.Key_Left)
+    assert at(opened) == LAST - 2
+    press(view, Qt.Key.Key_Right)
+    assert at(opened) == LAST - 1
+    press(view, Qt.Key.Key_Home)
+    assert at(opened) == 0
+    press(view, Qt.Key.Key_Left)
+    assert at(opened) == 0
+    press(view, Qt.Key.Key_End)
+    press(view, Qt.Key.Key_Right)
+    assert at(opened) is None
+    press(view, Qt.Key.Key_Left)
+    assert at(opened) == LAST
+    press(view, Qt.Key.Key_Home)
+    press(view, Qt.Key.Key_C)
+    assert at(opened) == LAST  # the compaction stands before it
+
+
+def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot) -> None:
+    assert opened.docks is not None
+    timeline = opened.docks.panels["Timeline"]
+    assert isinstance(timeline, Timeline)
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
+    QApplication.processEvents()
+    box = timeline.plot.above.getViewBox()
+    viewport = timeline.plot.marks.parentWidget()
+    for wanted in (2, 9):
+        spot = box.mapViewToScene(QPointF(wanted, 10_000))
+        click(viewport, QPoint(round(spot.x()), round(spot.y())))
+        QApplication.processEvents()
+        assert at(opened) == wanted
+
+
+def test_the_gauge_follows(opened: Window) -> None:
+    assert opened.docks is not None
+    gauge = opened.docks.panels["Pressure"]
+    assert isinstance(gauge, Gauge)
+    opened.workbench.move(10)
+    shown = [label.text() for label in gauge.findChildren(QLabel)]
+    assert "55.2 %" in shown
+    assert "110,500 of 200,000 tokens" in shown
+    assert "reported" in shown
+
+
+# -- choosing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_sub_agent_is_chosen(opened: Window, qtbot: QtBot) -> None:
+    choose(opened.top.agent, "agent-1")
+    settle(opened, qtbot)
+    assert opened.workbench.state.thread_id == "agent-1"
+    assert opened.workbench.state.at == 2
+    assert buffer_of(opened).model.rowCount() == 5
+
+
+def test_the_window_is_chosen_and_taken_back(opened: Window) -> None:
+    choose(opened.top.limit, "1,000,000")
+    window = opened.workbench.state.window
+    assert window is not None
+    assert (window.tokens, window.source) == (1_000_000, "user")
+    assert "1,000,000 user" in opened.top.limit.text()
+    choose(opened.top.limit, "As found")
+    window = opened.workbench.state.window
+    assert window is not None
+    assert (window.tokens, window.source) == (200_000, "catalogue")
+
+
+def test_a_window_of_the_users_own(opened: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(QInputDialog, "getInt", lambda *_: (123_000, True))
+    choose(opened.top.limit, "Other")
+    window = opened.workbench.state.window
+    assert window is not None
+    assert window.tokens == 123_000
+
+
+def test_the_estimator_is_chosen(opened: Window, qtbot: QtBot) -> None:
+    before = opened.workbench.state.pressures
+    choose(opened.top.estimator, "chars4")
+    settle(opened, qtbot)
+    assert opened.workbench.state.estimator == "chars4"
+    assert opened.workbench.state.pressures is not before
+
+
+def test_the_theme_toggles_and_is_remembered(opened: Window) -> None:
+    dark = opened.theme.colours.dark
+    press(opened, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    assert opened.theme.colours.dark is not dark
+    assert opened.settings.text("theme") == ("light" if dark else "dark")
+    press(opened, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    assert opened.theme.colours.dark is dark
+
+
+def test_problems_are_counted_and_shown(opened: Window) -> None:
+    assert opened.status.problems.text() == "1 problem"
+    click(opened.status.problems)
+    assert opened.docks is not None
+    assert opened.docks.panels["Problems"].seen
+
+
+def test_the_layout_is_remembered(opened: Window, qtbot: QtBot) -> None:
+    assert opened.docks is not None
+    opened.docks.docks["Message"].hide()
+    opened.close()
+    again = Window(opened.theme, opened.settings)
+    again.workbench.open(session())
+    again.show()
+    try:
+        qtbot.waitUntil(lambda: again.docks is not None and not again.bridge.busy, timeout=20_000)
+        assert again.docks is not None
+        assert not again.docks.docks["Message"].isVisible()
+        again.fresh_layout()
+        assert again.docks.docks["Message"].isVisible()
+    finally:
+        again.close()
+
+
+# -- safety --------------------------------------------------------------------------------------------------------
+
+
+def test_no_label_interprets_text(opened: Window) -> None:
+    labels = opened.findChildren(QLabel)
+    assert len(labels) > 10
+    assert [label.text() for label in labels if label.textFormat() != Qt.TextFormat.PlainText] == []
+
+
+def test_everything_that_can_have_the_focus_has_a_name(opened: Window) -> None:
+    reachable = (widget for widget in opened.findChildren(QToolButton) if widget.isVisible())
+    assert [widget for widget in reachable if not (widget.accessibleName() or widget.text())] == []

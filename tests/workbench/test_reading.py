@@ -1,0 +1,142 @@
+"""What the gauge and the timeline say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
+from inspector.core.usage import Usage
+from inspector.workbench.composition import CATEGORIES, composition, split
+from inspector.workbench.filters import KINDS, of_kind, with_text
+from inspector.workbench.reading import Reading, reading
+from inspector.workbench.rows import FIRST_LINE, row, tool_names
+from inspector.workbench.series import series
+from inspector.workbench.watermarks import reserve, watermarks
+from inspector.workbench.workbench import Workbench
+from tests.gui.made import session
+
+ROKU = estimator("roku")
+
+parts: st.SearchStrategy[Part] = st.one_of(
+    st.builds(Text, st.text(max_size=40)),
+    st.builds(Thinking, st.text(max_size=40)),
+    st.builds(ToolCall, st.just("c"), st.text(max_size=8), st.dictionaries(st.text(max_size=4), st.text(max_size=9))),
+    st.builds(ToolResult, st.just("c"), st.text(max_size=40)),
+    st.builds(Image, st.just("image/png"), st.just("aGk=")),
+    st.builds(Opaque, st.just("compaction"), st.just("xyz"), st.just(3)),
+)
+roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant", "tool"])
+messages = st.builds(Message, st.uuids().map(str), roles, st.lists(parts, max_size=4).map(tuple), summary=st.booleans())
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if not name.startswith("tiktoken")])
+@given(message=messages)
+def test_the_parts_of_a_message_add_up(name: str, message: Message) -> None:
+    measure = estimator(name)
+    weights = split(measure, message)
+    assert all(weight >= 0 for weight in weights.values())
+    assert measure.tokens(sum(weights.values())) == count(measure, message)
+
+
+@given(st.lists(messages, max_size=12))
+def test_the_categories_of_a_buffer_add_up(made: list[Message]) -> None:
+    view = Stretch(own=made).view()
+    assert sum(composition(ROKU, view).values()) == buffer_tokens(ROKU, view)
+    assert list(composition(ROKU, view)) == [name for name in CATEGORIES if name in composition(ROKU, view)]
+
+
+def test_prompt_and_tools_have_categories() -> None:
+    prompt = Prompt("You are helpful. " * 10, (Tool("Bash", {"name": "Bash"}),))
+    found = composition(estimator("roku"), Stretch().view(), prompt)
+    assert found["system"] == estimator("roku").weigh_prompt(prompt)
+
+
+def reading_at(at: int | None, window: int | None = None) -> Reading:
+    bench = Workbench()
+    bench.open(session())
+    bench.set_window(window)
+    bench.move(at)
+    found = reading(bench.state)
+    assert found is not None
+    return found
+
+
+def test_a_reported_request() -> None:
+    now = reading_at(10)
+    assert now.pressure.kind == "reported"
+    assert now.ratio == pytest.approx(110_500 / 200_000)
+    assert now.counted + now.missing + now.gap == 110_500
+    assert now.missing > 100_000
+    assert [line.tokens for line in now.lines] == [120_000, 150_000]
+
+
+def test_after_the_last_record() -> None:
+    assert reading_at(None).pressure.kind == "calibrated"
+
+
+def test_nothing_open() -> None:
+    assert reading(Workbench().state) is None
+    assert series(Workbench().state) is None
+
+
+def test_an_estimate_that_is_too_high_is_told_not_hidden() -> None:
+    stretch = Stretch(own=[Message("m", "user", (Text('{"a": 1}' * 2_000),))])
+    request = Request(0, stretch.view(), prompt=Prompt("", ()), usage=Usage(input=1_000), model="claude-opus-4-5")
+    bench = Workbench()
+    bench.open(Session("x", (Thread("main", requests=(request,), end=stretch.view()),)))
+    now = reading(bench.state)
+    assert now is not None
+    assert now.missing == 0
+    assert now.gap == 1_000 - now.counted < 0
+
+
+@pytest.mark.parametrize(("window", "lines"), [(200_000, [120_000, 150_000]), (333, [199, 249]), (1_000, [600, 750])])
+def test_watermarks_round_down(window: int, lines: list[int]) -> None:
+    assert [line.tokens for line in watermarks(window)] == lines
+
+
+def test_no_window_no_lines() -> None:
+    assert watermarks(None) == ()
+    assert reserve(None) == 0
+    assert reserve(1_000) == 250
+
+
+def test_series_of_a_thread() -> None:
+    bench = Workbench()
+    bench.open(session())
+    curves = series(bench.state)
+    assert curves is not None
+    assert curves.reported[:3] == (10_000 + 500, 20_500, 30_500)
+    assert curves.other == (None,) * 12
+    assert [(mark.at, mark.label, mark.large) for mark in curves.marks] == [
+        (11, "auto compaction 120,000 → 10,000", True)
+    ]
+
+
+def test_rows_take_the_first_line_with_something_on_it() -> None:
+    long = Message("m", "user", (Text("\n  \n  " + "x" * 900 + "\nnext"),))
+    assert row(long, {}).line == "x" * FIRST_LINE
+    call = Message("c", "assistant", (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")))
+    assert (row(call, {}).line, row(call, {}).tool) == ("path: a  n: 3", "Read +1")
+    result = Message("r", "tool", (ToolResult("2", "", True), Image("image/png")))
+    made = row(result, tool_names([call]))
+    assert (made.tool, made.line, made.badges) == ("Bash", "image/png", ("error", "image"))
+    assert row(Message("e", "assistant", ()), {}).line == ""
+
+
+@given(messages)
+def test_a_row_of_anything_is_one_line(message: Message) -> None:
+    made = row(message, {})
+    assert len(made.line.splitlines()) <= 1
+
+
+def test_kinds_and_texts() -> None:
+    made = session().main.messages
+    assert of_kind(made, "all") is None
+    assert {kind: len(of_kind(made, kind) or ()) for kind in KINDS[1:]} == {
+        "user": 2, "assistant": 12, "tool": 12, "system": 0, "errors": 2, "summaries": 1, "images": 0, "cleared": 0,
+    }  # fmt: skip
+    assert with_text(made, "TESTS/3.PY", None, lambda: False) == [7]

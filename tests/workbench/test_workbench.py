@@ -1,0 +1,161 @@
+"""The one thing that changes: intents in, states out. No Qt."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from inspector.workbench.state import State
+from inspector.workbench.workbench import Workbench
+from tests.gui.made import session
+
+
+@pytest.fixture
+def bench() -> Workbench:
+    made = Workbench()
+    made.open(session())
+    return made
+
+
+def at(bench: Workbench) -> int | None:
+    """Where it stands."""
+    return bench.state.at
+
+
+def test_opens_at_the_last_request(bench: Workbench) -> None:
+    state = bench.state
+    assert state.at == 11
+    assert state.pressures is not None
+    assert len(state.pressures) == 12
+    assert state.window is not None
+    assert state.window.tokens == 200_000
+    assert state.selected == "main-s"
+
+
+def test_subscribers_are_told_and_can_leave(bench: Workbench) -> None:
+    seen: list[State] = []
+    leave = bench.subscribe(seen.append)
+    assert [state.at for state in seen] == [11]
+    bench.move(3)
+    leave()
+    bench.move(4)
+    assert [state.at for state in seen] == [11, 3]
+
+
+def test_the_selection_follows_until_one_is_picked(bench: Workbench) -> None:
+    bench.move(0)
+    assert bench.state.selected == "main-u"
+    bench.move(4)
+    assert bench.state.selected == "main-r3"
+    bench.select("main-a1")
+    bench.move(9)
+    assert bench.state.selected == "main-a1"
+    bench.select("")
+    assert bench.state.selected == "main-r8"
+    bench.move(None)
+    assert bench.state.selected == "main-r11"
+
+
+def test_moves_are_clamped(bench: Workbench) -> None:
+    bench.move(99)
+    assert at(bench) == 11
+    bench.move(-5)
+    assert at(bench) == 0
+    bench.previous()
+    assert at(bench) == 0
+    bench.move(None)
+    bench.next()
+    assert at(bench) is None
+    assert bench.state.request is None
+    assert bench.state.buffer().messages[-1].id == "main-r11"
+
+
+def test_compactions_are_stations(bench: Workbench) -> None:
+    bench.first()
+    bench.next_compaction()
+    assert at(bench) == 11
+    bench.next_compaction()
+    assert at(bench) == 11
+    bench.move(None)
+    bench.previous_compaction()
+    assert at(bench) == 11
+    bench.previous_compaction()
+    assert at(bench) == 11
+
+
+def test_another_session_forgets_window_and_thread(bench: Workbench) -> None:
+    bench.choose_thread("agent-1")
+    bench.set_window(50_000)
+    bench.open(session(5, path="other.jsonl"))
+    assert (bench.state.thread_id, bench.state.at, bench.state.user_window) == ("main", 4, None)
+
+
+def test_a_fuller_picture_keeps_the_place(bench: Workbench) -> None:
+    bench.move(2)
+    bench.open(session(20))
+    assert at(bench) == 2
+    bench.last()
+    bench.open(session(22))
+    assert at(bench) == 21
+
+
+def test_failure_is_said_and_dismissed(bench: Workbench) -> None:
+    bench.begin("x")
+    assert bench.state.opening is not None
+    bench.failed("There is no file x.")
+    state = bench.state
+    assert state.failure == "There is no file x."
+    assert not state.opening
+    assert bench.state.session is not None
+    bench.dismiss()
+    assert bench.state.failure == ""
+
+
+def test_close_leaves_nothing_but_the_estimator(bench: Workbench) -> None:
+    bench.set_estimator("chars4")
+    bench.close()
+    assert bench.state == State(estimator="chars4")
+
+
+class Later:
+    """Work that is done when the test says so."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
+
+    def __call__(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        self.jobs.append((job, done))
+
+    def finish(self, n: int) -> None:
+        job, done = self.jobs[n]
+        done(job())
+
+
+def test_walking_while_it_weighs() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session())
+    assert bench.state.session is None
+    later.finish(0)
+    bench.set_estimator("chars4")
+    bench.move(3)
+    later.finish(1)
+    assert (bench.state.estimator, bench.state.at) == ("chars4", 3)
+    assert bench.state.pressures is not None
+    assert bench.state.pressures.estimator == "chars4"
+
+
+def test_only_the_newest_wish_counts() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session())
+    later.finish(0)
+    bench.set_estimator("chars4")
+    bench.set_estimator("pi")
+    later.finish(2)
+    later.finish(1)
+    assert bench.state.estimator == "pi"
+    bench.set_estimator("roku")
+    bench.close()
+    later.finish(3)
+    assert bench.state.session is None
