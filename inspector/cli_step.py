@@ -19,6 +19,7 @@ from inspector.core.needs import drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.policies.start import moment_at, running_at
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
@@ -116,11 +117,7 @@ def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: 
     if arguments.state:
         running = by.load(settings, _json_file(arguments.state))
     else:
-        running = by.fresh(settings)
-        for request in chosen.thread.requests[max(0, chosen.at - 8) : chosen.at]:
-            if request.usage is not None:
-                raw, _ = by.measure(request.buffer(), settings, running)
-                running = by.learn(running, settings, raw, request.usage.prompt)
+        running = running_at(by, settings, chosen.thread, chosen.at)
     for estimated, reported in _samples(arguments.samples):
         running = by.learn(running, settings, estimated, reported)
     return running
@@ -136,14 +133,9 @@ def _samples(path: str | None) -> list[tuple[int, int]]:
 
 
 def _moment(chosen: Selection, arguments: argparse.Namespace) -> Moment:
-    requests = chosen.thread.requests
-    last = requests[chosen.at - 1] if chosen.at else None
-    model = (requests[chosen.at].model if not chosen.is_end else "") or chosen.thread.model
-    return Moment(
-        step=chosen.at,
-        model=model,
-        usage=last.usage if last else None,
-        finish=last.finish if last else "",
+    return moment_at(
+        chosen.thread,
+        chosen.at,
         summary=arguments.summary,
         remote=arguments.remote,
         instructions=arguments.instructions,
