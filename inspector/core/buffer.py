@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from inspector.core.message import Json, Message
+from inspector.core.quick import quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class Stretch:
         return sums[count]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class View:
     """The first `length` messages of a stretch: the buffer of a request, not yet laid out."""

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from inspector.core.quick import quick
+
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Json: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None
 """A parsed JSON value. Treated as frozen: nobody changes one after it was read."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Text:
     """Text the model reads or wrote."""
@@ -20,6 +23,7 @@ class Text:
     text: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Thinking:
     """Reasoning. `text` is what is visible; `signature` is opaque to us (its characters are not text)."""
@@ -30,6 +34,7 @@ class Thinking:
     """What the provider reported for it, where it did: the text may be a summary, or nothing at all."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call by the model. `arguments` is the parsed JSON; a `str` where the wire held free text."""
@@ -39,6 +44,7 @@ class ToolCall:
     arguments: Json
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What came back for the call `call_id`. `content` is the text; images follow as parts of the same message."""
@@ -78,6 +84,7 @@ Mark: TypeAlias = Literal["", "meta", "attachment", "placeholder"]
 placeholder: the content was cleared by a recorded compaction."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message. `id` is stable: an edit makes a new message with the same id, a diff is a merge by id."""

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
 from inspector.core.message import Message
+from inspector.core.quick import quick
 from inspector.core.usage import Usage
 
 
@@ -21,6 +22,7 @@ class Problem:
     """Name of the companion file; empty = the transcript itself."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """One model call: the buffer sent (as a view), what the provider reported, how it ended."""

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+from inspector.core.quick import quick
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one call. `input` is the uncached part only; `output` includes reasoning."""
