@@ -21,6 +21,8 @@ class Agent:
     def __init__(self, id_: str) -> None:
         self.id = id_
         self.row = Row()
+        self.shaped = False
+        """Did its requests' own records tell system prompt and tools? They go before snapshots of them."""
         self.words = ""
         """Its first prompt."""
         self.began = ""

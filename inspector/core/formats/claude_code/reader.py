@@ -126,7 +126,7 @@ class ClaudeCodeReader:
                 if isinstance(result, dict) and "agentId" in result:
                     self._note_origin(record, text(result, "agentId"))
             case "attachment":
-                if text(mapping(record.value, "attachment"), "type") == "prompt_snapshot":
+                if not agent.shaped and text(mapping(record.value, "attachment"), "type") == "prompt_snapshot":
                     row.prompt = read_snapshot(mapping(record.value, "attachment"), row.prompt)
                 take_attachment(row, record, self._findings)
             case "system":
@@ -144,6 +144,7 @@ class ClaudeCodeReader:
         return self._named(id_, self._agents) if id_ else self._inline_agent(record)
 
     def _named(self, id_: str, agents: dict[str, Agent]) -> Agent:
+        id_ = f"{id_}~" if id_ == MAIN else id_
         agent = agents.get(id_)
         if agent is None:
             agent = agents[id_] = Agent(id_)
@@ -167,7 +168,7 @@ class ClaudeCodeReader:
     def _note_shape(self, row: Row, record: Record, reference: Any) -> None:
         call = row.nodes[record.uuid]
         if isinstance(call, Call) and isinstance(reference, str):
-            call.prompt = self._shapes.of(reference)
+            call.prompt = self._shapes.of(reference) or call.prompt
 
     def _note_origin(self, record: Record, agent_id: str) -> None:
         content = mapping(record.value, "message").get("content")
@@ -201,14 +202,14 @@ class ClaudeCodeReader:
 
     def _take_unchained(self, kind: str, line: int, value: dict[str, Any], file: str) -> None:
         agent_id = text(value, "agentId")
-        row = (self._named(agent_id, self._agents) if agent_id else self._main).row
+        agent = self._named(agent_id, self._agents) if agent_id else self._main
         match kind:
             case "api-request-shape":
-                row.prompt = self._shapes.add_shape(value)
+                agent.row.prompt, agent.shaped = self._shapes.add_shape(value), True
             case "api-request":
                 self._shapes.add_request(value)
             case "content-replacement":
-                row.rewrite(read_replacements(value))
+                agent.row.rewrite(read_replacements(value))
             case _:
                 self._findings.add_kind(f"unknown record type {kind[:40]!r}", line, value, file)
 
@@ -218,7 +219,7 @@ class ClaudeCodeReader:
         """The session so far. O(agents), not O(records): it shares what the rows hold."""
         agents = list(self._agents.values())
         agents += [agent for id_, agent in self._told.items() if id_ not in self._agents]
-        agents = [agent for agent in agents if not agent.row.is_empty()]
+        agents = sorted((agent for agent in agents if not agent.row.is_empty()), key=lambda agent: agent.began)
         for agent in agents:
             agent.call = self._call_of.get(agent.id, "")
         first = agents.pop(0) if agents and self._main.row.is_empty() else self._main

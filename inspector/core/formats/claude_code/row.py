@@ -98,6 +98,7 @@ class Row:
         self._settle()
         self._lay()
         self._open = (call, self._stretch.view())
+        call.prompt = self.prompt
 
     def _go_back(self, on: Unit) -> None:
         self._lay()
@@ -114,8 +115,10 @@ class Row:
             self._compaction = None
 
     def _request(self, call: Call, view: View) -> Request:
-        prompt, usage, finish = call.prompt or self.prompt, call.report.usage(), call.report.finish
-        return Request(len(self._requests), view, prompt, usage, call.model, call.time, finish, call.line)
+        report = call.report
+        return Request(
+            len(self._requests), view, call.prompt, report.usage(), call.model, call.time, report.finish, call.line
+        )
 
     def _lay(self) -> None:
         """Lay the pending units into the stretch: they are complete."""

@@ -6,7 +6,7 @@ stand in a row. A unit is open until it is laid into a stretch; after that its m
 
 from collections.abc import Collection, Sequence
 
-from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
 from inspector.core.message import Message, Part, Thinking
 
 from .usage import Report
@@ -72,7 +72,7 @@ class Call(Unit):
         self.results: dict[str, Message] = {}
         """By tool call. A call that was answered late is here too, its result is a unit of its own."""
         self.report = Report()
-        self.prompt: Prompt | None = None
+        self.prompt: Prompt = NOT_IN_FILE
 
     def drafts(self) -> Sequence[Message]:
         if self.messages:
