@@ -1,11 +1,15 @@
 """All that the window shows, as one frozen value. State flows down, intents go up to the Workbench."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from inspector.core.buffer import Buffer
+from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
+from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +19,34 @@ class Opening:
     path: str
     done: int = 0
     total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
+
+    policy: str = "roku"
+    settings: tuple[tuple[str, str], ...] = ()
+    """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
+    answer_by: str = "offline"
+    """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
+    remote: bool = False
+    """The provider can compact remotely."""
+    summary: str = ""
+    """Session memory for L2."""
+    instructions: str = ""
+    """What a manual compaction should keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A tier that waits. `busy` = somebody is answering; else it is the person's turn."""
+
+    tier: str
+    need: Need
+    number: int
+    """1 = the tier's first need."""
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +69,28 @@ class State:
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
     window: Window | None = None
+    choices: Choices = field(default_factory=Choices)
+    trees: Mapping[tuple[str, int | None], Steps] = field(default_factory=lambda: MappingProxyType({}))
+    """Steps by where they start: (thread id, request index; None = after the last record)."""
+    asking: Asking | None = None
+    """Set while a tier waits for an answer."""
+
+    @property
+    def steps(self) -> Steps | None:
+        """The steps that start where we stand; None where none was taken."""
+        return self.trees.get((self.thread_id, self.at))
+
+    @property
+    def stepped(self) -> bool:
+        """Do we look at the buffer of a step, rather than at the recorded one?"""
+        steps = self.steps
+        return steps is not None and steps.step is not None
+
+    @property
+    def place(self) -> int:
+        """Index of the request we stand at; the number of requests at the end of the thread."""
+        thread = self.thread
+        return self.at if self.at is not None else len(thread.requests) if thread else 0
 
     @property
     def thread(self) -> Thread | None:
@@ -54,7 +108,12 @@ class State:
         return thread.requests[self.at]
 
     def buffer(self) -> Buffer:
-        """The buffer we look at, laid out. O(messages)."""
+        """The buffer we look at, laid out: a step's, else the recorded one. O(messages)."""
+        steps = self.steps
+        return self.recorded() if steps is None else steps.buffer
+
+    def recorded(self) -> Buffer:
+        """The recorded buffer where we stand, whatever steps were taken. O(messages)."""
         request, thread = self.request, self.thread
         if request is not None:
             return request.buffer()

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.pressure import Pressures
 from inspector.workbench.state import Opening, State
+from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.weigh import weigh, window_at
 
 T = TypeVar("T")
@@ -43,8 +45,9 @@ def newest(state: State) -> str:
 class Workbench:
     """Intents come in as method calls; after each, every subscriber is given the new State."""
 
-    def __init__(self, work: Work = at_once) -> None:
-        self._work = work
+    def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
+        self.work = work
+        self.stepping = Stepping(self, answerers)
         self._state = State()
         self._callbacks: list[Callback] = []
         self._asked = 0
@@ -62,7 +65,8 @@ class Workbench:
         callback(self._state)
         return lambda: self._callbacks.remove(callback)
 
-    def _show(self, state: State) -> None:
+    def show(self, state: State) -> None:
+        """Make `state` the one that is shown."""
         if state is self._state:
             return
         self._state = state
@@ -74,12 +78,12 @@ class Workbench:
     def begin(self, path: str) -> None:
         """A transcript is being read. What is shown stays until its first requests come."""
         self._follows_end = True
-        self._show(replace(self._state, opening=Opening(path), failure=""))
+        self.show(replace(self._state, opening=Opening(path), failure=""))
 
     def progress(self, done: int, total: int) -> None:
         """So many bytes of the transcript have been read."""
         if self._state.opening is not None:
-            self._show(replace(self._state, opening=replace(self._state.opening, done=done, total=total)))
+            self.show(replace(self._state, opening=replace(self._state.opening, done=done, total=total)))
 
     def open(self, session: Session, *, more: bool = False) -> None:
         """Show `session`, standing at its last request. `more`: it is still being read, a fuller one will follow.
@@ -89,7 +93,7 @@ class Workbench:
 
         def opened(now: State) -> State:
             same = now.session is not None and bool(session.path) and now.session.path == session.path
-            fresh = now if same else State(estimator=now.estimator)
+            fresh = now if same else State(estimator=now.estimator, choices=now.choices)
             return replace(fresh, session=session, opening=now.opening if more else None, failure="")
 
         if self._state.session is None or self._state.session.path != session.path:
@@ -98,20 +102,20 @@ class Workbench:
 
     def failed(self, sentence: str) -> None:
         """An expected failure, told in one sentence; what is shown stays."""
-        self._show(replace(self._state, opening=None, failure=sentence))
+        self.show(replace(self._state, opening=None, failure=sentence))
 
     def stopped(self) -> None:
         """The user stopped the reading."""
-        self._show(replace(self._state, opening=None))
+        self.show(replace(self._state, opening=None))
 
     def dismiss(self) -> None:
         """The user has read the failure."""
-        self._show(replace(self._state, failure=""))
+        self.show(replace(self._state, failure=""))
 
     def close(self) -> None:
         """Back to nothing open."""
         self._asked += 1
-        self._show(State(estimator=self._state.estimator))
+        self.show(State(estimator=self._state.estimator, choices=self._state.choices))
 
     # -- walking ---------------------------------------------------------------------------------------------------
 
@@ -124,7 +128,7 @@ class Workbench:
     def _stand(self, state: State) -> None:
         if not self._picked:
             state = replace(state, selected=newest(state))
-        self._show(replace(state, window=window_at(state)) if state.session else state)
+        self.show(replace(state, window=window_at(state)) if state.session else state)
 
     def next(self) -> None:
         """One request on; behind the last one stands the buffer after the last record."""
@@ -173,7 +177,7 @@ class Workbench:
         self._picked = bool(message_id)
         if not message_id:
             message_id = newest(self._state)
-        self._show(replace(self._state, selected=message_id))
+        self.show(replace(self._state, selected=message_id))
 
     # -- choosing --------------------------------------------------------------------------------------------------
 
@@ -202,7 +206,7 @@ class Workbench:
             if asked == self._asked:
                 self._stand(self._at_end(replace(change(self._state), pressures=pressures)))
 
-        self._work(lambda: weigh(wanted), weighed)
+        self.work(lambda: weigh(wanted), weighed)
 
     def _at_end(self, state: State) -> State:
         """The playhead at the last request, unless the user put it elsewhere."""
