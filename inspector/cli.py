@@ -60,11 +60,14 @@ def _answer(words: list[str]) -> int:
 def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
     parser = argparse.ArgumentParser(
         prog="context-inspector",
+        usage="context-inspector [FILE]\n       context-inspector COMMAND ...",
         description="The debugger for an LLM agent's context window. Without a command it opens the window on FILE.",
+        epilog="`context-inspector COMMAND --help` tells more about each.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="context-inspector")
     asked = words[0] if words and words[0] in COMMANDS else None
     for name, module in COMMANDS.items():  # a command's module is imported only when it is meant: start-up stays fast
         if asked in (None, name):

@@ -1,0 +1,121 @@
+"""The shape of every JSON document of the command line: names and types, as the contract says them."""
+
+from typing import Any
+
+NUMBER: tuple[type, ...] = (int, float)
+NONE = type(None)
+
+INFO = {
+    "format": str,
+    "path": str,
+    "model": str,
+    "window": {"tokens": (int, NONE), "source": str, "warnings": [str]},
+    "threads": [{"id": str, "requests": int, "messages": int, "model": str, "title": str, "parent": str}],
+    "thread": str,
+    "requests": [
+        {
+            "index": int,
+            "reported": (int, NONE),
+            "estimated": int,
+            "calibrated": int,
+            "output": (int, NONE),
+            "cache_read": (int, NONE),
+            "cache_write": (int, NONE),
+            "messages": int,
+            "time": str,
+            "finish": str,
+            "kind": str,
+            "tokens": (int, NONE),
+        }
+    ],
+    "compactions": [
+        {
+            "before_request": int,
+            "trigger": str,
+            "tokens_before": (int, NONE),
+            "tokens_after": (int, NONE),
+            "kept": int,
+            "summary_chars": int,
+            "kind": str,
+        }
+    ],
+    "totals": {"input": int, "cache_read": int, "cache_write": int, "output": int, "cost_usd": (*NUMBER, NONE)},
+    "totals_by_thread": dict,
+    "problems": [{"line": int, "what": str, "excerpt": str}],
+    "notes": [str],
+}
+BUFFER = {
+    "thread": str,
+    "request": (int, str),
+    "system": (str, NONE),
+    "tools": (list, NONE),
+    "pressure": {
+        "tokens": (int, NONE),
+        "kind": str,
+        "estimated": int,
+        "calibrated": int,
+        "reported": (int, NONE),
+        "window": (int, NONE),
+        "ratio": (*NUMBER, NONE),
+        "not_in_file": (int, NONE),
+    },
+    "messages": [{"id": str, "role": str, "tokens": int, "summary": bool, "parts": [{"type": str}]}],
+    "validity": [{"rule": str, "message": str, "why": str, "providers": [str]}],
+}
+PARTS = {
+    "text": {"text": str},
+    "thinking": {"text": str},
+    "tool_call": {"id": str, "name": str, "arguments": object},
+    "tool_result": {"call_id": str, "content": str, "is_error": bool},
+    "image": {"media_type": str},
+    "opaque": {"kind": str},
+}
+CALIBRATE = {
+    "estimators": [
+        {
+            "name": str,
+            "samples": [
+                {
+                    "request": int,
+                    "estimated": int,
+                    "reported": int,
+                    "scale": NUMBER,
+                    "predicted": int,
+                    "error": NUMBER,
+                }
+            ],
+            "median_abs_error": (*NUMBER, NONE),
+            "p90_abs_error": (*NUMBER, NONE),
+            "r2": (*NUMBER, NONE),
+            "overhead": (*NUMBER, NONE),
+            "slope": (*NUMBER, NONE),
+        }
+    ]
+}
+ESTIMATE = {"estimator": str, "class": str, "bytes": int, "tokens": int}
+SESSIONS = {"sessions": [{"path": str, "format": str, "bytes": int, "modified": str, "project": str, "title": str}]}
+
+
+def check(value: Any, shape: Any, where: str = "$") -> None:
+    """Fails where the value has not the shape. A shape's names must be there; more names may be."""
+    if isinstance(shape, dict):
+        assert isinstance(value, dict), where
+        for name, inner in shape.items():
+            assert name in value, f"{where}.{name} is missing"
+            check(value[name], inner, f"{where}.{name}")
+    elif isinstance(shape, list):
+        assert isinstance(value, list), where
+        for n, one in enumerate(value):
+            check(one, shape[0], f"{where}[{n}]")
+    else:
+        assert isinstance(value, shape), f"{where} is {value!r}"
+        assert not isinstance(value, bool) or shape in (bool, object), f"{where} is a truth value"
+
+
+def check_buffer(document: Any) -> None:
+    """As `check`, with the names that each kind of part has."""
+    check(document, BUFFER)
+    for message in document["messages"]:
+        assert message["role"] in ("user", "assistant", "tool", "system")
+        for part in message["parts"]:
+            check(part, PARTS[part["type"]], f"{message['id']} {part['type']}")
