@@ -24,6 +24,7 @@ BUFFERS = {
     "boundary_segment.jsonl": [["u1"], ["u1", "m1", "u2"], ["c1", "u2", "m2", "u3"]],
     "boundary_repeats.jsonl": [["u1"], ["c1", "m1", "r1"]],
     "boundary_early.jsonl": [["u1"], ["c1", "u2", "u3", "u4", "u5"]],
+    "boundary_alone.jsonl": [["u1"], ["c1"], ["x1", "c2"]],
     "micro.jsonl": [["u1"], ["u1", "m1", "r1"], ["u1", "m1", "r1", "m2", "r2"]],
     # errors are no calls; the refused answer is one, but the fallback was not sent it
     "no_calls.jsonl": [["u1", "u2"], ["u1", "u2"]],
@@ -177,6 +178,12 @@ def test_of_a_kept_answer_only_the_kept_lines_stay() -> None:
 def test_messages_are_listed_once(name: str) -> None:
     ids = [message.id for message in read(name).main.messages]
     assert len(ids) == len(set(ids))
+
+
+def test_a_summary_without_a_boundary_is_a_compaction_and_one_behind_a_boundary_is_no_second() -> None:
+    found = read("boundary_alone.jsonl").main.compactions
+    assert [(c.trigger, c.before_request, c.tokens_before) for c in found] == [("", 1, None), ("manual", 2, 77)]
+    assert [c.summary.id for c in found if c.summary] == ["c1", "c2"]
 
 
 def test_micro_compaction_leaves_a_placeholder_from_then_on() -> None:

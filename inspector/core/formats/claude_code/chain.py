@@ -230,7 +230,7 @@ def _restore(row: Row, boundary: Record, uuids: list[str], findings: Findings) -
 
 def _take_summary(row: Row, record: Record, messages: tuple[Message, ...]) -> None:
     """The summary opens the buffer behind a boundary; what the boundary keeps comes right after it."""
-    if row.tail is not row.start:
+    if not row.awaits_summary():
         _cut(row, Compaction(0, "", line=record.line, time=record.time))
     unit, keeping = Unit(messages), row.keeping
     row.keeping = None

@@ -156,6 +156,12 @@ class Row:
         if self._compaction is not None:
             self._compaction = replace(self._compaction, kept=self._compaction.kept + len(unit.drafts()))
 
+    def awaits_summary(self) -> bool:
+        """Was there a boundary whose summary has not come yet? True of a row that has nothing at all, too."""
+        if self._compaction is None or self._compaction.kind != "summary":
+            return self.tail is self.start
+        return self._compaction.summary is None
+
     def summarised(self, summary: Message) -> None:
         """The summary of the last boundary."""
         if self._compaction is not None and self._compaction.summary is None:
