@@ -20,8 +20,9 @@ COMMANDS = {
     "estimate": "inspector.cli_estimate",
     "step": "inspector.cli_step",
     "sessions": "inspector.cli_sessions",
+    "simulate": "inspector.cli_simulate",
 }
-LATER = ("replay", "follow", "proxy", "run", "simulate")
+LATER = ("replay", "follow", "proxy", "run")
 """Names of the contract that this version does not have: they must not be taken for a file."""
 
 

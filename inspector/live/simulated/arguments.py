@@ -1,0 +1,118 @@
+"""Arguments for a tool call, made from the tool's JSON schema and from what the conversation has shown.
+
+Harmless by design: commands only look, edits append a remark to a line that was read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DEEPEST = 6
+"""Levels of a schema that are filled; below it, emptiness."""
+_COMMANDS = ("ls -la", "git status --short", "wc -l README.md")
+_REMARK = "  # looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Paths and words that were named, lines of results, and how many calls were made already."""
+
+    paths: Sequence[str]
+    words: Sequence[str]
+    lines: Sequence[str]
+    turn: int
+
+    def path(self) -> str:
+        """Another one at each turn."""
+        return self.paths[self.turn % len(self.paths)]
+
+    def word(self) -> str:
+        """Another one at each turn."""
+        return self.words[self.turn % len(self.words)]
+
+    def line(self) -> str:
+        """The line that is to be changed."""
+        return self.lines[-1] if self.lines else self.word()
+
+
+def schema_of(definition: Any) -> Mapping[str, Any]:
+    """The schema of a tool's arguments, in whichever dialect the tool was defined; empty where it has none."""
+    if not isinstance(definition, Mapping):
+        return {}
+    inner = definition.get("function")
+    named = inner if isinstance(inner, Mapping) else definition
+    schema = named.get("input_schema") or named.get("parameters")
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def fill(schema: Mapping[str, Any], known: Known) -> dict[str, Any]:
+    """Arguments that the schema allows: what is required, or the first property where nothing is."""
+    value = _value("", {"type": "object", **schema}, known, 0)
+    return value if isinstance(value, dict) else {}
+
+
+def _value(name: str, schema: Any, known: Known, depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        return ""
+    if isinstance(options := schema.get("enum"), Sequence) and options:
+        return options[0]
+    if "const" in schema:
+        return schema["const"]
+    for choice in ("anyOf", "oneOf", "allOf"):
+        if isinstance(inner := schema.get(choice), Sequence) and inner:
+            return _value(name, inner[0], known, depth + 1)
+    match _kind(schema):
+        case "object":
+            return _object(schema, known, depth)
+        case "array":
+            least = schema.get("minItems")
+            wanted = 1 if least or name in ("command", "cmd", "edits", "paths", "files") else 0
+            return [_value(name, schema.get("items"), known, depth + 1) for _ in range(wanted)]
+        case "integer" | "number":
+            return max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
+        case "boolean":
+            return False
+        case "null":
+            return None
+    return _text(name, known)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, Sequence) and not isinstance(kind, str):
+        kind = next((one for one in kind if one != "null"), "string")
+    if isinstance(kind, str):
+        return kind
+    return "object" if "properties" in schema else "string"
+
+
+def _object(schema: Mapping[str, Any], known: Known, depth: int) -> dict[str, Any]:
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    required = schema.get("required")
+    names = [one for one in required if one in properties] if isinstance(required, Sequence) else []
+    names = names or list(properties)[:1]
+    return {name: _value(name, properties[name], known, depth + 1) for name in names}
+
+
+def _text(name: str, known: Known) -> str:
+    plain = name.lower().replace("_", "").replace("-", "")
+    match plain:
+        case "command" | "cmd" | "script":
+            return _COMMANDS[known.turn % len(_COMMANDS)]
+        case "oldstring" | "oldtext" | "oldstr" | "old" | "find":
+            return known.line()
+        case "newstring" | "newtext" | "newstr" | "new" | "replace" | "replacement":
+            return known.line() + _REMARK
+        case "pattern" | "query" | "regex" | "search" | "term" | "q":
+            return known.word()
+        case "url" | "uri":
+            return "http://127.0.0.1/"
+        case "content" | "contents" | "text" | "body":
+            return f"Looked at: {known.word()}\n"
+        case "cwd" | "directory" | "dir" | "root" | "folder":
+            return "."
+    if "path" in plain or "file" in plain:
+        return known.path()
+    return known.word()

@@ -1,0 +1,79 @@
+"""One request as the simulated provider understands it, and what it says to it: the same in every dialect."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from inspector.core.buffer import Buffer
+from inspector.core.jsontext import dumps
+from inspector.core.message import ToolCall
+from inspector.core.tokens.counted import CALL_FRAMING, Tiktoken
+from inspector.core.tokens.tokenizer import TokenizerRefused
+
+COUNTED = Tiktoken()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request for one answer. `body` is the wire request it came as."""
+
+    buffer: Buffer
+    model: str
+    max_tokens: int | None
+    stream: bool
+    body: Mapping[str, Any]
+    cached_upto: int = 0
+    """Messages up to here, 0 = none, may be read from and written to the prompt cache."""
+    session: str = ""
+    """The key under which the provider caches: prompt_cache_key or the like."""
+
+    @property
+    def digest(self) -> str:
+        """24 hex digits that stand for the conversation: the same for the same messages."""
+        said = [(message.role, message.parts) for message in self.buffer.messages]
+        return sha256(repr(said).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer. `finish`: `stop`, `calls` or `length`."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    finish: str = "stop"
+
+    @property
+    def tokens(self) -> int:
+        """Output tokens."""
+        calls = sum(CALL_FRAMING + tokens_of(call.name + dumps(call.arguments)) for call in self.calls)
+        return (tokens_of(self.text) if self.text else 0) + calls
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens of one call: `prompt` is all of it, `read` and `written` are the parts of it that met the cache."""
+
+    prompt: int
+    output: int
+    read: int = 0
+    written: int = 0
+
+
+def tokens_of(text: str) -> int:
+    """Tokens of a text (o200k_base); a quarter of its characters where the tokenizer gives up."""
+    try:
+        return COUNTED.text(text)
+    except TokenizerRefused:
+        return len(text) // 4
+
+
+def within(said: Said, max_tokens: int | None) -> Said:
+    """The answer cut at `max_tokens`, as a model is; calls that do not fit are not made."""
+    if max_tokens is None or said.tokens <= max_tokens:
+        return said
+    text, low, high = said.text, 0, len(said.text)
+    while low < high:  # the longest beginning that fits
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens_of(text[:middle]) <= max_tokens else (low, middle - 1)
+    return replace(said, text=text[:low], calls=(), finish="length")

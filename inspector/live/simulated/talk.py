@@ -1,0 +1,81 @@
+"""What the simulated provider says: a summary where one is asked for, else the agent's script. By the words alone.
+
+Deterministic: the same conversation gets the same answer. Summaries are the offline summariser's and say so.
+"""
+
+import base64
+import re
+import zlib
+from collections.abc import Sequence
+
+from inspector.core.message import Message, Opaque, Text
+from inspector.core.needs import Summarize
+from inspector.core.offline import summarise
+from inspector.live.simulated.call import Call, Said
+from inspector.live.simulated.script import next_move
+
+LABEL = "(simulated)"
+
+_ASKS = re.compile(
+    r"(?is)respond with text only|context checkpoint compaction|context summari[sz]ation assistant"
+    r"|\b(?:create|write|provide|produce|generate|give|make)\b[^.\n]{0,60}\bsummary\b"
+    r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcompact the\b"
+)
+_HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
+
+
+def speak(call: Call) -> Said:
+    """The answer to a call."""
+    if asks_for_summary(call):
+        return Said(_summary(call))
+    if call.buffer.prompt.tools:
+        return next_move(call)
+    return Said(_chat(call.buffer.messages))
+
+
+def asks_for_summary(call: Call) -> bool:
+    """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
+    last = call.buffer.messages[-1] if call.buffer.messages else None
+    asked = last.text if last is not None and last.role == "user" else ""
+    if not call.buffer.prompt.tools:
+        asked = f"{call.buffer.prompt.system or ''}\n{asked[:4_000]}\n{asked[-4_000:]}"
+        if all(header in asked for header in _HEADERS):
+            return True
+    return bool(_ASKS.search(asked))
+
+
+def _summary(call: Call) -> str:
+    messages = call.buffer.messages
+    if len(messages) > 1:
+        return summarise(Summarize(call.buffer.prompt.system or "", "", source=messages[:-1]))
+    return summarise(Summarize(call.buffer.prompt.system or "", messages[-1].text if messages else ""))
+
+
+def _chat(messages: Sequence[Message]) -> str:
+    asked = [message.text for message in messages if message.role == "user" and message.text.strip()]
+    last = " ".join(asked[-1].split())[:200] if asked else "nothing"
+    return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
+
+
+def seal(messages: Sequence[Message]) -> str:
+    """What a remote compaction returns: for the provider's eyes only. In truth a packed offline summary."""
+    text = summarise(Summarize("", "", source=tuple(messages)))
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
+
+
+def unseal(message: Message) -> Message:
+    """The same message with sealed compactions as the text that the model reads."""
+    parts = tuple(_opened(part) if isinstance(part, Opaque) else part for part in message.parts)
+    return message if parts == message.parts else Message(message.id, message.role, parts, summary=True)
+
+
+def _opened(part: Opaque) -> Opaque | Text:
+    sealed = part.value.get("encrypted_content") if isinstance(part.value, dict) else None
+    if not isinstance(sealed, str):
+        return part
+    unpack = zlib.decompressobj()
+    try:
+        text = unpack.decompress(base64.b64decode(sealed, validate=True), 1_000_000)
+    except (ValueError, zlib.error):
+        return part  # another provider's
+    return Text(text.decode("utf-8", "replace"))
