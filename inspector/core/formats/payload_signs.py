@@ -107,14 +107,13 @@ def _chat_only(message: Any) -> bool:
     )
 
 
-def _kinds(body: Mapping[str, Any]) -> Iterator[Any]:
+def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
     """The types of items and of the blocks of their content."""
     for message in (*_list(body.get("messages")), *_list(body.get("input"))):
         if isinstance(message, Mapping):
-            yield message.get("type")
-            for block in _list(message.get("content")):
-                if isinstance(block, Mapping):
-                    yield block.get("type")
+            for one in (message, *_list(message.get("content"))):
+                if isinstance(one, Mapping) and isinstance(kind := one.get("type"), str):
+                    yield kind
 
 
 def _list(value: Any) -> list[Any]:

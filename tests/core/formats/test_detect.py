@@ -124,6 +124,19 @@ def test_names_are_unique_and_plain() -> None:
     assert all(name == name.lower() and " " not in name for name in names)
 
 
+@pytest.mark.parametrize("odd", [[], {}, None, 7, "x"])
+def test_odd_types_are_nothing(odd: Any) -> None:
+    """Whatever stands where a word is expected, a body stays a body."""
+    messages = [{"role": "user", "type": odd, "content": [{"type": odd}, odd]}, {"role": odd, "content": odd}]
+    body = {"model": odd, "max_tokens": odd, "messages": messages, "tools": [odd, {"function": odd}], "system": odd}
+    assert detect(head_of({**body, "messages": [USER]})).name == "anthropic"
+    reader = detect(head_of(body), "anthropic").start()
+    reader.feed(1, body)
+    reader.session()
+    for one in FORMATS:
+        assert 0 <= one.sniff(head_of(body)) <= 1
+
+
 TEXTS = st.text(max_size=8)
 WORDS = st.sampled_from(
     sorted({key for _, v in UNREAD if isinstance(v, Mapping) for key in v} | set(CLAUDE) | set(USER))
