@@ -160,18 +160,14 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
     parts = _parts(content)
     if row.listed:  # the blocks of earlier lines are repeated
         parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in row.tools)]
-    return _register(row, call, call.add_line(record.uuid, parts))
+    made = call.add_line(record.uuid, parts)
+    for part in made:
+        row.tools[part.id] = call
+    return made
 
 
 def _parts(content: str | list[Any]) -> list[Part]:
     return [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
-
-
-def _register(row: Row, call: Call, parts: Sequence[Part]) -> Sequence[ToolCall]:
-    made = [part for part in parts if isinstance(part, ToolCall)]
-    for part in made:
-        row.tools[part.id] = call
-    return made
 
 
 def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
@@ -182,7 +178,9 @@ def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
         unit = Unit([Message(row.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)])
         row.place(unit, row.tail)
         row.nodes[record.uuid] = unit
-    return _register(row, call, parts)
+    made = [part for part in parts if isinstance(part, ToolCall)]
+    row.tools.update((part.id, call) for part in made)
+    return made
 
 
 # ---- what the client did --------------------------------------------------------------------------------------------

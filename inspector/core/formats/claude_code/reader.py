@@ -89,16 +89,23 @@ class ClaudeCodeReader:
 
     def _take(self, kind: str, record: Record) -> None:
         agent = self._agent(record)
-        if not self._begun and not record.file:
-            self._begin(record)
-        version = record.value.get("version")
+        value = record.value
+        if not record.file:
+            self._id = value.get("sessionId", self._id)
+            if not self._begun:
+                self._begin(record)
+        version = value.get("version")
         if version != self._version and isinstance(version, str):
             self._version = version
             self._versions[version] = None
         if record.uuid in agent.row.nodes:
             take_copy(agent.row, record)
+        elif kind == "assistant":
+            self._take_answer(record, agent)
+        elif kind == "user":
+            self._take_user(record, agent)
         else:
-            self._take_new(kind, record, agent)
+            self._take_other(kind, record, agent)
 
     def _begin(self, record: Record) -> None:
         self._begun = True
@@ -107,32 +114,32 @@ class ClaudeCodeReader:
         if text(record.value, "sessionId").startswith("session-"):
             self._main.row.listed = True  # iFlow: all answers of a turn name the prompt as their parent
 
-    def _take_new(self, kind: str, record: Record, agent: Agent) -> None:
-        row = agent.row
-        if not record.file:
-            self._id = record.value.get("sessionId", self._id)
+    def _take_answer(self, record: Record, agent: Agent) -> None:
+        for call in take_answer(agent.row, record, self._findings):
+            if call.name in _SPAWNING:
+                self._note_spawn(call, record, agent)
+        if (reference := record.value.get("requestRef")) is not None:
+            self._note_shape(agent.row, record, reference)
+
+    def _take_user(self, record: Record, agent: Agent) -> None:
+        if agent is not self._main:
+            agent.began_with(_words(record), record.time)
+        take_user(agent.row, record, self._findings)
+        result = record.value.get("toolUseResult")
+        if isinstance(result, dict) and "agentId" in result:
+            self._note_origin(record, text(result, "agentId"))
+
+    def _take_other(self, kind: str, record: Record, agent: Agent) -> None:
         match kind:
-            case "assistant":
-                for call in take_answer(row, record, self._findings):
-                    if call.name in _SPAWNING:
-                        self._note_spawn(call, record, agent)
-                if (reference := record.value.get("requestRef")) is not None:
-                    self._note_shape(row, record, reference)
-            case "user":
-                if agent is not self._main:
-                    agent.began_with(_words(record), record.time)
-                take_user(row, record, self._findings)
-                result = record.value.get("toolUseResult")
-                if isinstance(result, dict) and "agentId" in result:
-                    self._note_origin(record, text(result, "agentId"))
             case "attachment":
-                if not agent.shaped and text(mapping(record.value, "attachment"), "type") == "prompt_snapshot":
-                    row.prompt = read_snapshot(mapping(record.value, "attachment"), row.prompt)
-                take_attachment(row, record, self._findings)
+                attachment = mapping(record.value, "attachment")
+                if not agent.shaped and attachment.get("type") == "prompt_snapshot":
+                    agent.row.prompt = read_snapshot(attachment, agent.row.prompt)
+                take_attachment(agent.row, record, self._findings)
             case "system":
-                take_system(row, record, self._findings)
+                take_system(agent.row, record, self._findings)
             case _:
-                pass_by(row, record)
+                pass_by(agent.row, record)
                 self._take_progress(record)
 
     # ---- which agent -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ stand in a row. A unit is open until it is laid into a stretch; after that its m
 from collections.abc import Collection, Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.message import Message, Part, Thinking
+from inspector.core.message import Message, Part, Thinking, ToolCall
 
 from .usage import Report
 
@@ -87,16 +87,16 @@ class Call(Unit):
             parts = _with_thinking_tokens(parts, tokens)
         return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
 
-    def add_line(self, uuid: str, parts: Sequence[Part]) -> Sequence[Part]:
+    def add_line(self, uuid: str, parts: Sequence[Part]) -> list[ToolCall]:
         """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
 
-        Returns those that were taken.
+        Returns the tool calls among those that were taken.
         """
         self.lines.append((uuid, len(self.parts)))
         if self.parts:
             parts = [part for part in parts if not self._has(part)]
         self.parts += parts
-        return parts
+        return [part for part in parts if isinstance(part, ToolCall)]
 
     def _has(self, part: Part) -> bool:
         kind = part.__class__
