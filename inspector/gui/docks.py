@@ -1,7 +1,5 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
@@ -22,18 +20,35 @@ VERSION = 1
 class Docks(QMainWindow):
     """Holds every panel of the list; tells each the State."""
 
-    def __init__(self, desk: Desk, panels: Sequence[tuple[Place, type[Panel]]]) -> None:
+    def __init__(self, desk: Desk) -> None:
         super().__init__()
-        self._list = panels
+        self._desk = desk
+        self._places: list[tuple[Place, str]] = []
         self.setWindowFlags(Qt.WindowType.Widget)
         self.panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         self._set_up()
-        for place, make in self._list:
-            self._place(make(desk), place)
-        self._first_layout()
+        self.fresh = QByteArray()
+        """The layout as it is without a user's hand; empty until the last panel was placed."""
+
+    @property
+    def ready(self) -> bool:
+        """Have all panels been placed?"""
+        return not self.fresh.isEmpty()
+
+    def place(self, place: Place, make: type[Panel]) -> None:
+        """Build one panel and put it where it belongs. One by one, so that nobody waits for all of them."""
+        panel = make(self._desk)
+        self._place(panel, place)
+        self._places.append((place, panel.TITLE))
+
+    def placed(self) -> None:
+        """That was the last one."""
+        for place in ("right", "bottom"):
+            for dock in self._at(place)[:1]:
+                dock.raise_()
+        self._retitle()
         self.fresh = self.saveState(VERSION)
-        """The layout as it is without a user's hand."""
 
     def _set_up(self) -> None:
         self.setDockNestingEnabled(True)
@@ -66,14 +81,7 @@ class Docks(QMainWindow):
 
     def _at(self, place: Place) -> list[QDockWidget]:
         """The docks that belong there, in their order."""
-        return [self.docks[make.TITLE] for where, make in self._list if where == place and make.TITLE in self.docks]
-
-    def _first_layout(self) -> None:
-        """Sizes and front tabs of a fresh window."""
-        for place in ("right", "bottom"):
-            for dock in self._at(place)[:1]:
-                dock.raise_()
-        self._retitle()
+        return [self.docks[title] for where, title in self._places if where == place and title in self.docks]
 
     def first_sizes(self, width: int, height: int) -> None:
         """Sizes that suit a window of so many pixels."""
@@ -100,7 +108,7 @@ class Docks(QMainWindow):
     @property
     def centre(self) -> Panel:
         """The panel in the middle: the buffer list."""
-        return next(self.panels[make.TITLE] for place, make in self._list if place == "centre")
+        return next(self.panels[title] for place, title in self._places if place == "centre")
 
     def tell(self, state: State) -> None:
         """Every panel is told; those that cannot be seen show it later."""

@@ -1,5 +1,6 @@
 """Opening a transcript: off the GUI thread, with progress, cancel, and the first picture before the rest is read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -7,7 +8,6 @@ from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
-from inspector.live.files import open_transcript
 from inspector.workbench.workbench import Workbench
 
 
@@ -15,6 +15,18 @@ from inspector.workbench.workbench import Workbench
 class _Progress:
     done: int
     total: int
+
+
+def open_transcript(
+    path: Path,
+    progress: Callable[[int, int], None],
+    first: Callable[[Session], None],
+    cancelled: Callable[[], bool],
+) -> Session:
+    """As `live.files` has it. All formats hang on that, so it is loaded with the first transcript."""
+    from inspector.live import files
+
+    return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled)
 
 
 class Opener:

@@ -5,7 +5,6 @@ import platform
 import sys
 import traceback
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 
 from PySide6.QtCore import qVersion
@@ -40,9 +39,11 @@ class Trouble:
 
 def report(text: str) -> str:
     """What a person can paste into a bug report: versions and the trace, nothing of a transcript."""
+    from importlib import metadata  # slow to load, and seldom wanted
+
     try:
-        own = version("context-inspector")
-    except PackageNotFoundError:
+        own = metadata.version("context-inspector")
+    except metadata.PackageNotFoundError:
         own = "from a checkout"
     lines = (
         f"Context Inspector {own}",

@@ -53,7 +53,8 @@ class Window(QMainWindow):
             self.show_panel,
             lambda said: self.notice.say(said),
         )
-        self.docks: Docks | None = None
+        self.docks = Docks(self.desk)
+        self._laid_out = False
         self._build()
         self.commands: tuple[Command, ...] = commands(self)
         self._keys = Keys(self, self.commands)
@@ -72,6 +73,7 @@ class Window(QMainWindow):
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
+        self.pages.addWidget(self.docks)
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
@@ -84,7 +86,7 @@ class Window(QMainWindow):
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
         self.welcome.refresh()
-        QTimer.singleShot(0, lambda: self.bridge.run(lambda task: _panels(), lambda panels: None))
+        QTimer.singleShot(0, self, lambda: self.bridge.run(lambda task: _panels(), self._place_next))
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -97,26 +99,39 @@ class Window(QMainWindow):
             self.pages.setCurrentWidget(self.welcome)
             self.setWindowTitle("Context Inspector")
             return
-        docks = self._shown_docks()
-        docks.tell(state)
+        self._show_docks()
+        self.docks.tell(state)
         self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
 
-    def _shown_docks(self) -> Docks:
-        if self.docks is None:
-            self.docks = Docks(self.desk, _panels())
-            self.commands += panel_commands(self, self.docks.titles)
-            self.pages.addWidget(self.docks)
+    def _place_next(self, panels: Sequence[tuple[Place, type[Panel]]]) -> None:
+        """One panel at a time, while nobody needs them yet."""
+        count = len(self.docks.panels)
+        if count < len(panels):
+            self.docks.place(*panels[count])
+            QTimer.singleShot(0, self, lambda: self._place_next(panels))
+        elif not self.docks.ready:
+            self._all_placed()
+
+    def _all_placed(self) -> None:
+        self.docks.placed()
+        self.commands += panel_commands(self, self.docks.titles)
+
+    def _show_docks(self) -> None:
+        if not self.docks.ready:  # something was opened very soon
+            for place, make in _panels()[len(self.docks.panels) :]:
+                self.docks.place(place, make)
+            self._all_placed()
+        if self.pages.currentWidget() is not self.docks:
             self.pages.setCurrentWidget(self.docks)
-            if not self.docks.restore(self.settings.data("docks")):
-                self.docks.first_sizes(self.width(), self.height())
+            if not self._laid_out:
+                self._laid_out = True
+                if not self.docks.restore(self.settings.data("docks")):
+                    self.docks.first_sizes(self.width(), self.height())
             self.docks.centre.setFocus()
-        self.pages.setCurrentWidget(self.docks)
-        return self.docks
 
     def _restyle(self) -> None:
         self.top.update()
-        if self.docks is not None:
-            self.docks.restyle()
+        self.docks.restyle()
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
@@ -152,18 +167,18 @@ class Window(QMainWindow):
 
     def search(self, text: str) -> None:
         """Search the whole session for a text."""
-        if self.docks is not None:
+        if self.workbench.state.session is not None:
             self.docks.bring("Search")
             self.docks.panels["Search"].take(text)
 
     def step_message(self, rows: int) -> None:
         """Select another message of the buffer."""
-        if self.docks is not None:
+        if self.workbench.state.session is not None:
             self.docks.centre.step(rows)
 
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
-        if self.docks is not None:
+        if self.workbench.state.session is not None:
             self.docks.centre.take("")
 
     def show_keys(self) -> None:
@@ -177,12 +192,12 @@ class Window(QMainWindow):
 
     def show_panel(self, title: str) -> None:
         """Bring a panel to the front, where there are panels."""
-        if self.docks is not None:
+        if self.workbench.state.session is not None:
             self.docks.bring(title)
 
     def fresh_layout(self) -> None:
         """The docks as in a new window."""
-        if self.docks is not None:
+        if self._laid_out:
             self.docks.restore(self.docks.fresh)
             self.docks.first_sizes(self.width(), self.height())
 
@@ -218,7 +233,7 @@ class Window(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout, stop the jobs."""
         self.settings.keep_data("geometry", self.saveGeometry())
-        if self.docks is not None:
+        if self._laid_out:
             self.settings.keep_data("docks", self.docks.kept())
         self.bridge.close()
         super().closeEvent(event)

@@ -17,6 +17,7 @@ def weigh(state: State) -> Pressures | None:
         return None
     measure = estimator(state.estimator)
     weigh_categories(thread, measure)
+    window_at(state)  # the catalogue is loaded when it is first asked
     return thread_pressures(thread, measure, state.pressures)
 
 

@@ -110,7 +110,6 @@ def walking() -> list[float]:
 def scrolling() -> list[float]:
     """Seconds of a frame while the buffer list of one request with very many messages is scrolled."""
     window, spin = opened(session(2, ROWS // 2))
-    assert window.docks is not None
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     view = panel.view

@@ -108,7 +108,7 @@ def test_a_real_file_through_all_layers(window: Window, qtbot: QtBot, tmp_path: 
     path = tmp_path / "body.json"
     path.write_text(json.dumps(body))
     window.open_path(str(path))
-    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
     assert [message.text for message in window.workbench.state.buffer().messages] == words
     assert "unknown" in window.top.limit.text()
 

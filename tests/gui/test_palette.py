@@ -18,7 +18,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def opened(window: Window, qtbot: QtBot) -> Window:
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
     return window
 
 
@@ -74,12 +74,10 @@ def test_a_text_is_searched(opened: Window, qtbot: QtBot) -> None:
     write(opened.palette_box.line, "needle-7")
     assert offered(opened.palette_box) == ["Search the session for “needle-7”"]
     press(opened.palette_box.line, Qt.Key.Key_Return)
-    assert opened.docks is not None
     assert opened.docks.panels["Search"].seen
 
 
 def test_letters_belong_to_whoever_types(opened: Window) -> None:
-    assert opened.docks is not None
     opened.workbench.move(5)
     press(opened.docks.centre, Qt.Key.Key_Slash)
     field = opened.focusWidget()

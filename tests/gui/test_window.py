@@ -22,12 +22,11 @@ LAST = 11
 def opened(window: Window, qtbot: QtBot) -> Window:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.docks is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
     return window
 
 
 def buffer_of(window: Window) -> BufferPanel:
-    assert window.docks is not None
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     return panel
@@ -54,7 +53,6 @@ def choose(button: QToolButton, words: str) -> None:
 def test_a_fresh_window_shows_the_welcome_page(window: Window) -> None:
     assert window.pages.currentWidget() is window.welcome
     assert window.welcome.open.isVisible()
-    assert window.docks is None
 
 
 def test_open_by_dialog(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +134,6 @@ def test_keys_walk_through_the_requests(opened: Window) -> None:
 
 
 def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot) -> None:
-    assert opened.docks is not None
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
@@ -151,7 +148,6 @@ def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot
 
 
 def test_the_gauge_follows(opened: Window) -> None:
-    assert opened.docks is not None
     gauge = opened.docks.panels["Pressure"]
     assert isinstance(gauge, Gauge)
     opened.workbench.move(10)
@@ -212,20 +208,17 @@ def test_the_theme_toggles_and_is_remembered(opened: Window) -> None:
 def test_problems_are_counted_and_shown(opened: Window) -> None:
     assert opened.status.problems.text() == "1 problem"
     click(opened.status.problems)
-    assert opened.docks is not None
     assert opened.docks.panels["Problems"].seen
 
 
 def test_the_layout_is_remembered(opened: Window, qtbot: QtBot) -> None:
-    assert opened.docks is not None
     opened.docks.docks["Message"].hide()
     opened.close()
     again = Window(opened.theme, opened.settings)
     again.workbench.open(session())
     again.show()
     try:
-        qtbot.waitUntil(lambda: again.docks is not None and not again.bridge.busy, timeout=20_000)
-        assert again.docks is not None
+        qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy, timeout=20_000)
         assert not again.docks.docks["Message"].isVisible()
         again.fresh_layout()
         assert again.docks.docks["Message"].isVisible()
