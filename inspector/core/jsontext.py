@@ -6,6 +6,7 @@ left as it is.
 """
 
 import json
+import math
 import re
 from typing import Any
 
@@ -50,14 +51,15 @@ def _tolerant(data: bytes, why: str) -> Any:
 
 
 def dumps(value: object) -> str:
-    """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth."""
+    """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth; NaN and infinity, which JSON lacks, are null."""
     try:
         return orjson.dumps(value).decode()
     except (TypeError, orjson.JSONEncodeError):
         pass
     try:
-        return without_surrogates(json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str))
-    except RecursionError:
+        plain = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str, allow_nan=False)
+        return without_surrogates(plain)
+    except (RecursionError, ValueError):
         return _dumps_deep(value)
 
 
@@ -81,6 +83,8 @@ def _dumps_deep(value: object) -> str:
             stack.append(close_list)
             for n, inner in enumerate(reversed(item)):
                 stack += [comma] * (n > 0) + [inner]
+        elif isinstance(item, float) and not math.isfinite(item):
+            out.append("null")
         else:
             out.append(json.dumps(item, ensure_ascii=False, default=str))
     return without_surrogates("".join(out))
