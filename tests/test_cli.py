@@ -162,6 +162,23 @@ def test_buffer_for_people_shows_no_control_characters(capsys: Capture, tmp_path
     assert not [char for char in out if char != "\n" and (ord(char) < 32 or char in "\x7f\x9b\u202e")]
 
 
+def test_json_is_json_whatever_the_transcript_holds(capsys: Capture, tmp_path: Path) -> None:
+    deep = "[" * 300 + "]" * 300
+    odd = '{"nan": NaN, "big": 123456789012345678901234567890, "huge": 1e999, "\\ud800": "\\udfff", "deep": DEEP}'
+    call = '{"type": "tool_use", "id": "t1", "name": "f", "input": ODD}'.replace("ODD", odd.replace("DEEP", deep))
+    body = '{"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": [CALL]}]}'
+    path = tmp_path / "odd.json"
+    path.write_text(body.replace("CALL", call), encoding="utf-8")
+    _, out, _ = run(capsys, "buffer", str(path), "--at", "end", "--json")
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    arguments = json.loads(out, parse_constant=refuse)["messages"][0]["parts"][0]["arguments"]
+    assert arguments["nan"] is arguments["huge"] is None
+    assert arguments["big"] == 123456789012345678901234567890
+
+
 # selection
 
 

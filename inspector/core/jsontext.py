@@ -51,7 +51,7 @@ def _tolerant(data: bytes, why: str) -> Any:
 
 
 def dumps(value: object) -> str:
-    """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth; NaN and infinity, which JSON lacks, are null."""
+    """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth; NaN and infinity become null."""
     try:
         return orjson.dumps(value).decode()
     except (TypeError, orjson.JSONEncodeError):
