@@ -2,12 +2,16 @@
 
 import os
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from inspector.cli_select import Selection
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
+from inspector.core.export import transcript
+from inspector.core.export.birth import Birth
 from inspector.core.jsontext import dumps
 from inspector.core.wire import anthropic, openai_chat
 from inspector.core.wire.openai_responses_write import write_body as write_responses
@@ -30,7 +34,12 @@ def save_payload(chosen: Selection, buffer: Buffer, path: str, shape: str, model
     if shape in writers:
         save_json(writers[shape](buffer, model, MAX_TOKENS), path, force)
     else:
-        raise InspectorError(f"A {chosen.session.format} transcript cannot be written; take --as anthropic.")
+        birth = Birth(str(uuid4()), _now(), str(Path.cwd()), model)
+        save_text(transcript(chosen.session.format, buffer, birth), path, force)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def save_text(text: str, path: str, force: bool) -> None:

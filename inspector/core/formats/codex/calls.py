@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.formats.codex.searched import by_provider, split, with_found
 from inspector.core.formats.codex.standing import Standing, with_reasoning
-from inspector.core.message import Message, Part
+from inspector.core.message import Message, Part, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
 from inspector.core.usage import Usage
@@ -61,6 +61,7 @@ class Calls:
         self._parts: list[Part] = []
         self._results: list[Message] = []
         self._compaction: Compaction | None = None
+        self._counted = False
 
     def client(self, message: Message) -> None:
         """A message that the client or the user wrote: no response goes on behind one."""
@@ -68,7 +69,9 @@ class Calls:
         self._put(message)
 
     def model(self, parts: Sequence[Part], id: str, line: int, time: str) -> None:  # noqa: A002
-        """An item of a response."""
+        """An item of a response. In a rollout without any count, words behind a result begin the next response."""
+        if self._results and not self._counted and not any(isinstance(part, ToolCall) for part in parts):
+            self.turn()
         if self._said is None:
             self._settle_compaction()
             self._said = (id, line, time)
@@ -85,6 +88,7 @@ class Calls:
 
     def count(self, usage: Usage, line: int, time: str) -> None:
         """What the provider reported for one call."""
+        self._counted = True
         if self.setting.inherited:
             self.turn()
             return
