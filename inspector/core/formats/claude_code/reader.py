@@ -94,10 +94,10 @@ class ClaudeCodeReader:
             self._id = value.get("sessionId", self._id)
             if not self._begun:
                 self._begin(record)
-        version = value.get("version")
-        if version != self._version and isinstance(version, str):
-            self._version = version
-            self._versions[version] = None
+            version = value.get("version")
+            if version != self._version and isinstance(version, str):
+                self._version = version
+                self._versions[version] = None
         if record.uuid in agent.row.nodes:
             take_copy(agent.row, record)
         elif kind == "assistant":
