@@ -14,14 +14,15 @@ from inspector.cli_output import note, silence_stdout, use_utf8
 from inspector.core.errors import InspectorError
 
 COMMANDS = {
-    "info": "inspector.cli_info",
-    "buffer": "inspector.cli_buffer",
-    "calibrate": "inspector.cli_calibrate",
-    "estimate": "inspector.cli_estimate",
-    "step": "inspector.cli_step",
-    "sessions": "inspector.cli_sessions",
-    "simulate": "inspector.cli_simulate",
+    "info": "what the transcript holds",
+    "buffer": "the buffer of one request, message by message",
+    "calibrate": "estimators against reported tokens",
+    "estimate": "tokens of a text",
+    "step": "run one tier, or what is due",
+    "sessions": "transcripts found on this machine",
+    "simulate": "a simulated provider on this machine, with faults on demand",
 }
+"""Name and what it does. A command lives in `cli_NAME.py`, with `add_arguments(parser)` and `run(arguments)`."""
 LATER = ("replay", "follow", "proxy", "run")
 """Names of the contract that this version does not have: they must not be taken for a file."""
 
@@ -70,14 +71,16 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
     parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="context-inspector")
     asked = words[0] if words and words[0] in COMMANDS else None
-    for name, module in COMMANDS.items():  # a command's module is imported only when it is meant: start-up stays fast
-        if asked in (None, name):
-            command = importlib.import_module(module)
-            command.add_arguments(
-                commands.add_parser(name, help=command.HELP, description=command.__doc__, allow_abbrev=False)
-            )
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
+        if name == asked:  # only the command that is meant is imported: start-up stays fast
+            _module(name).add_arguments(command)
     arguments = parser.parse_args(words)
-    return importlib.import_module(COMMANDS[arguments.command]), arguments
+    return _module(arguments.command), arguments
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"inspector.cli_{name}")
 
 
 def _sentence(failure: OSError) -> str:

@@ -16,8 +16,6 @@ from inspector.core.validity import check
 from inspector.core.wire.neutral import write_part
 from inspector.live.models import user_windows
 
-HELP = "the buffer of one request, message by message"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""

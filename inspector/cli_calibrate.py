@@ -9,8 +9,6 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit, Sample, calibration_report
 
-HELP = "estimators against reported tokens"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""

@@ -8,7 +8,6 @@ from inspector.cli_output import number, pairs, write_json, write_lines
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.roku import classify
 
-HELP = "tokens of a text"
 ENCODINGS = ("o200k_base", "cl100k_base")
 
 

@@ -14,8 +14,6 @@ from inspector.core.tokens.prices import thread_cost
 from inspector.core.tokens.windows import find_window
 from inspector.live.models import user_windows
 
-HELP = "what the transcript holds"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""

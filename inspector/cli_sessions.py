@@ -7,8 +7,6 @@ from typing import Any
 from inspector.cli_output import note, number, plain, table, write_json, write_lines
 from inspector.live.sessions import Found, found_sessions
 
-HELP = "transcripts found on this machine"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""

@@ -6,8 +6,6 @@ import threading
 from inspector.cli_output import note
 from inspector.core.errors import InspectorError
 
-HELP = "a simulated provider on this machine, with faults on demand"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""

@@ -24,8 +24,6 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
 
-HELP = "run one tier, or what is due"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
