@@ -1,7 +1,7 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from inspector.gui.panel import Desk, Panel, Place
 from inspector.gui.plain import label
@@ -51,7 +51,7 @@ class Docks(QMainWindow):
         self.fresh = self.saveState(VERSION)
 
     def _set_up(self) -> None:
-        self.setDockNestingEnabled(True)
+        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         left, right = _AREAS["left"], _AREAS["right"]
@@ -130,7 +130,11 @@ class Docks(QMainWindow):
 
     def restore(self, kept: QByteArray) -> bool:
         """Take a remembered layout. Returns whether it could be used."""
-        return not kept.isEmpty() and self.restoreState(kept, VERSION)
+        if kept.isEmpty():
+            return False
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.hide()  # Qt makes new ones and leaves the old where they were
+        return self.restoreState(kept, VERSION)
 
     def kept(self) -> QByteArray:
         """The layout to remember."""

@@ -1,6 +1,6 @@
 """The plot of the timeline, by pyqtgraph: pressure above, what was read from and past the cache below.
 
-Pens are one pixel wide and curves are thinned to what can be seen: both keep a plot of 100,000 requests quick.
+Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
 """
 
 from collections.abc import Sequence
@@ -23,6 +23,8 @@ from inspector.workbench.watermarks import watermarks
 
 LOWER = 66
 """Pixels of the second plot."""
+FEW = 3000
+"""Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
 HEADROOM = 1.3
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
 
@@ -38,6 +40,7 @@ class Plot(QWidget):
         self._theme = theme
         self._series: Series | None = None
         self._thread: Thread | None = None
+        self._few = True
         self._graphics = pg.GraphicsLayoutWidget()
         self._graphics.ci.layout.setContentsMargins(6, 2, 12, 2)
         self._graphics.ci.layout.setSpacing(4)
@@ -79,9 +82,11 @@ class Plot(QWidget):
     def show_series(self, series: Series | None, thread: Thread | None) -> None:
         """Other curves."""
         self._series, self._thread = series, thread
+        self._few = thread is None or len(thread.requests) <= FEW
+        self._set_pens()
         for name, curve in self._curves.items():
             values = getattr(series, name) if series else ()
-            curve.setData(np.arange(len(values), dtype=float), _floats(values), connect="finite")
+            curve.setData(np.arange(len(values), dtype=float), _floats(values), connect="finite", antialias=self._few)
         self.marks.show_marks(series.marks if series else (), self._heights())
         count = len(thread.requests) if thread else 0
         self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
@@ -152,9 +157,18 @@ class Plot(QWidget):
         """Pens and grounds from the theme."""
         c = self._theme.colours
         self._graphics.setBackground(QColor(c.window))
+        self._set_pens()
+        for axis in self._axes:
+            axis.setPen(QPen(QColor(c.window)))
+            axis.setTextPen(QColor(c.quiet))
+            axis.setTickFont(ui_font(8))
+        self.marks.update()
+
+    def _set_pens(self) -> None:
+        c, main = self._theme.colours, 1.6 if self._few else 1
         pens = {
-            "reported": pg.mkPen(c.accent, width=1),
-            "other": pg.mkPen(c.accent, width=1, dash=[4, 3]),
+            "reported": pg.mkPen(c.accent, width=main),
+            "other": pg.mkPen(c.accent, width=main, dash=[4, 3]),
             "estimated": pg.mkPen(c.missing, width=1),
             "cache_read": pg.mkPen(c.good, width=1),
             "fresh": pg.mkPen(c.low, width=1),
@@ -162,11 +176,6 @@ class Plot(QWidget):
         }
         for name, curve in self._curves.items():
             curve.setPen(pens[name])
-        for axis in self._axes:
-            axis.setPen(QPen(QColor(c.window)))
-            axis.setTextPen(QColor(c.quiet))
-            axis.setTickFont(ui_font(8))
-        self.marks.update()
 
 
 def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

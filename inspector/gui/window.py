@@ -1,6 +1,6 @@
 """The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, QTimer
@@ -85,8 +85,15 @@ class Window(QMainWindow):
         self.setCentralWidget(whole)
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
+        QTimer.singleShot(0, self, self._after_first_paint)
+
+    def _after_first_paint(self) -> None:
+        """What can wait until the window is there."""
         self.welcome.refresh()
-        QTimer.singleShot(0, self, lambda: self.bridge.run(lambda task: _panels(), self._place_next))
+        self.bridge.run(
+            lambda task: _user_windows(), self.workbench.use_windows, lambda error: self.notice.say(str(error))
+        )
+        self.bridge.run(lambda task: _panels(), self._place_next)
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -244,3 +251,10 @@ def _panels() -> Sequence[tuple[Place, type[Panel]]]:
     from inspector.gui.panels import PANELS
 
     return PANELS
+
+
+def _user_windows() -> Mapping[str, int]:
+    """The user's own table of model windows."""
+    from inspector.live.models import user_windows
+
+    return user_windows()

@@ -1,5 +1,7 @@
 """What the State needs worked out: the pressures of the chosen thread, and the window where we stand."""
 
+from collections.abc import Mapping
+
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window
@@ -21,8 +23,11 @@ def weigh(state: State) -> Pressures | None:
     return thread_pressures(thread, measure, state.pressures)
 
 
-def window_at(state: State) -> Window | None:
-    """The window at the request we look at, the user's word first; None while nothing is open."""
+def window_at(state: State, windows: Mapping[str, int] | None = None) -> Window | None:
+    """The window at the request we look at, the user's word first; None while nothing is open.
+
+    `windows`: the user's own table, by model.
+    """
     if state.session is None or state.thread is None:
         return None
-    return find_window(state.session, state.thread, state.at, state.user_window)
+    return find_window(state.session, state.thread, state.at, state.user_window, windows)

@@ -4,7 +4,7 @@ Pure Python, no Qt. What may take long (weighing a whole session) goes through `
 result to a callback; the window gives one that uses another thread, the default runs it on the spot.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -49,6 +49,7 @@ class Workbench:
         self.work = work
         self.stepping = Stepping(self, answerers)
         self._state = State()
+        self._windows: Mapping[str, int] = {}
         self._callbacks: list[Callback] = []
         self._asked = 0
         self._follows_end = True
@@ -66,7 +67,8 @@ class Workbench:
         return lambda: self._callbacks.remove(callback)
 
     def show(self, state: State) -> None:
-        """Make `state` the one that is shown."""
+        """Make `state` the one that is shown, with the outlook that is known for where it stands."""
+        state = self.stepping.foresight.settled(state)
         if state is self._state:
             return
         self._state = state
@@ -128,7 +130,7 @@ class Workbench:
     def _stand(self, state: State) -> None:
         if not self._picked:
             state = replace(state, selected=newest(state))
-        self.show(replace(state, window=window_at(state)) if state.session else state)
+        self.show(replace(state, window=window_at(state, self._windows)) if state.session else state)
 
     def next(self) -> None:
         """One request on; behind the last one stands the buffer after the last record."""
@@ -189,6 +191,11 @@ class Workbench:
     def set_window(self, tokens: int | None) -> None:
         """The window the user says it is; None takes their word back."""
         self._stand(replace(self._state, user_window=tokens))
+
+    def use_windows(self, windows: Mapping[str, int]) -> None:
+        """The user's own table of windows, by model: it goes before the catalogue."""
+        self._windows = windows
+        self._stand(self._state)
 
     def set_estimator(self, name: str) -> None:
         """Estimate by another estimator (a name of `tokens.estimators.ESTIMATORS`)."""

@@ -159,3 +159,11 @@ def test_only_the_newest_wish_counts() -> None:
     bench.close()
     later.finish(3)
     assert bench.state.session is None
+
+
+def test_the_users_own_table_of_windows_goes_before_the_catalogue(bench: Workbench) -> None:
+    bench.use_windows({"claude-opus-4-5": 777_000})
+    assert bench.state.window is not None
+    assert bench.state.window.tokens == 777_000
+    bench.move(2)
+    assert bench.state.window.tokens == 777_000
