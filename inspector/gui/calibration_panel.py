@@ -4,6 +4,7 @@ The quick ones are worked out at once, the tokenizers only when asked for; all o
 pyqtgraph with them, are loaded when the panel is first seen.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
@@ -13,7 +14,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
 from inspector.gui.bridge import Task
-from inspector.gui.calibration_rows import COLUMNS, Row, has_usage, worked_out
+from inspector.gui.calibration_rows import COLUMNS, Row, Share, has_usage, worked_out
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -34,6 +35,7 @@ class CalibrationPanel(Panel):
         self._requests = -1
         self._plotted = ""
         self._fits: dict[str, Fit] = {}
+        self._shares: dict[str, tuple[Share, ...]] = {}
         self._tasks: dict[str, Task] = {}
         self._loading = False
         self.table: Rows[Row] = Rows("Estimators", COLUMNS)
@@ -43,7 +45,8 @@ class CalibrationPanel(Panel):
         self.table.setToolTip("Enter or a double click: the window uses this estimator")
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
-        self.tokenizers = QPushButton("Count with the tokenizers")
+        self.says.setToolTip("new …: what the provider reported for each estimated token of that class")
+        self.tokenizers = QPushButton("Count with tokenizers")
         self.tokenizers.setProperty("role", "flat")
         self.tokenizers.clicked.connect(self._count)
         self._lay_out()
@@ -93,7 +96,7 @@ class CalibrationPanel(Panel):
     def _begin(self) -> None:
         for task in self._tasks.values():
             task.cancel()
-        self._fits, self._tasks = {}, {}
+        self._fits, self._shares, self._tasks = {}, {}, {}
         for name in ESTIMATORS:
             if estimator(name).kind == "estimated" or name == self._state.estimator:
                 self._work_out(name)
@@ -109,8 +112,8 @@ class CalibrationPanel(Panel):
         thread = self._thread
         assert thread is not None
 
-        def done(found: Fit) -> None:
-            self._fits[name] = found
+        def done(found: tuple[Fit, tuple[Share, ...]]) -> None:
+            self._fits[name], self._shares[name] = found
             self._show()
             if name == self._plotted:
                 self._plot(name)
@@ -132,8 +135,7 @@ class CalibrationPanel(Panel):
         self.table.show_rows(rows)
         self.table.selectRow(next(n for n, row in enumerate(rows) if row.name == self._plotted))
         self.tokenizers.setVisible(len(self._tasks) < len(rows))
-        found = self._fits.get(self._plotted)
-        self.says.setText(_says(found) if found else f"{self._plotted} is being worked out …")
+        self._say("")
 
     # -- the plots ----------------------------------------------------------------------------------------------------
 
@@ -155,7 +157,8 @@ class CalibrationPanel(Panel):
 
     def _say(self, text: str) -> None:
         found = self._fits.get(self._plotted)
-        self.says.setText(text or (_says(found) if found else ""))
+        said = _says(found, self._shares[self._plotted]) if found else f"{self._plotted} is being worked out …"
+        self.says.setText(text or said)
 
     def restyle(self) -> None:
         """The plots keep pens."""
@@ -175,7 +178,7 @@ def _why_empty(thread: Thread | None) -> str:
     return "This thread reports no usage: there is nothing to hold the estimators against."
 
 
-def _says(found: Fit) -> str:
+def _says(found: Fit, shares: Sequence[Share]) -> str:
     refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
-    kind = "counted" if found.kind == "counted" else "estimated"
-    return f"{found.name}, {kind}: {plural(len(found.samples), 'sample')}{refused}"
+    ratios = "".join(f" · new {share.category} ×{share.ratio:.2f}" for share in shares[:3])
+    return f"{plural(len(found.samples), 'sample')}{refused}{ratios}"

@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from inspector.core.errors import Cancelled
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.fit import Fit, fit
+from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.rows import Column
+from inspector.workbench.composition import Category, composition
+
+MEANT, MOSTLY = 50, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,46 @@ def has_usage(thread: Thread | None) -> bool:
     return thread is not None and any(request.usage and request.usage.prompt for request in thread.requests)
 
 
-def worked_out(thread: Thread, name: str, task: Task) -> Fit:
-    """The fit of one estimator. Raises Cancelled soon after a cancel."""
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the provider reported for each estimated token of one class of content."""
+
+    category: Category
+    ratio: float
+    requests: int
+
+
+def by_class(thread: Thread, found: Fit) -> tuple[Share, ...]:
+    """By what mostly made the buffer grow from one request to the next; the most frequent class first.
+
+    Only where the buffer grew by MEANT tokens or more, most of them of one class, are reported and estimated growth
+    compared, summed a class.
+    """
+    measure = estimator(found.name)
+    sums: dict[Category, tuple[int, int, int]] = {}
+    for before, after in pairwise(found.samples):
+        old, new = thread.requests[before.request], thread.requests[after.request]
+        grown = after.estimated - before.estimated
+        if grown < MEANT or not is_prefix(old.view, new.view):
+            continue
+        had, has = composition(measure, old.view), composition(measure, new.view)
+        category = max(has, key=lambda name: has[name] - had.get(name, 0))
+        if has[category] - had.get(category, 0) > MOSTLY * grown:
+            estimated, reported, count = sums.get(category, (0, 0, 0))
+            sums[category] = estimated + grown, reported + after.reported - before.reported, count + 1
+    shares = [Share(category, reported / estimated, n) for category, (estimated, reported, n) in sums.items()]
+    return tuple(sorted(shares, key=lambda share: -share.requests))
+
+
+def worked_out(thread: Thread, name: str, task: Task) -> tuple[Fit, tuple[Share, ...]]:
+    """The fit of one estimator, and its ratios by class of content. Raises Cancelled soon after a cancel."""
     measure = estimator(name)
     for n, message in enumerate(thread.messages):
         if n % 64 == 0 and task.cancelled():
             raise Cancelled("The count was stopped.")
         weight(measure, message)
-    return fit(thread, measure)
+    found = fit(thread, measure)
+    return found, by_class(thread, found)
 
 
 def _r2(row: Row) -> str:

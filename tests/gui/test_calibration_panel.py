@@ -49,6 +49,7 @@ def test_every_estimator_is_held_against_the_reported_numbers(
     qtbot.waitUntil(lambda: row(panel, "pi")[1] == "1.0000", timeout=20_000)
     assert row(panel, "roku")[0] == "● roku"
     assert row(panel, "tiktoken")[1:] == [""] * 5
+    assert panel.says.text().startswith("12 samples · new user ×1.4")
     slope = float(row(panel, "chars4")[5])
     assert abs(slope - 1.5) < 0.02
     click(panel.tokenizers)
