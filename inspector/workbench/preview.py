@@ -34,7 +34,7 @@ class Preview:
     break_at: int | None
     """Index of the first message that changes: the provider's cached prefix ends there. None = nothing changes."""
     rewritten: int
-    """Tokens behind it, in the new buffer: they are written to the cache anew."""
+    """Tokens from there on in the new buffer, calibrated: they are written to the cache anew."""
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""
@@ -56,7 +56,7 @@ def preview(
     break_at = first_change(buffer, outcome.buffer)
     rewritten = 0
     if break_at is not None:
-        rewritten = buffer_tokens(estimator("roku"), outcome.buffer.messages[break_at:])
+        _, rewritten = policy.measure(Buffer(outcome.buffer.messages[break_at:]), settings, running)
     return Preview(
         tier,
         before - after,

@@ -9,6 +9,8 @@ from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
+from inspector.workbench.outlook import Outlook
+from inspector.workbench.preview import Preview
 from inspector.workbench.steps import Steps
 
 
@@ -34,6 +36,8 @@ class Choices:
     """The provider can compact remotely."""
     summary: str = ""
     """Session memory for L2."""
+    recorded: bool = False
+    """Instead of `summary`: the newest summary that the session itself had recorded by where we stand."""
     instructions: str = ""
     """What a manual compaction should keep."""
 
@@ -74,6 +78,12 @@ class State:
     """Steps by where they start: (thread id, request index; None = after the last record)."""
     asking: Asking | None = None
     """Set while a tier waits for an answer."""
+    outlook: Outlook | None = None
+    """What every tier would do where we stand; None until somebody asked for it (`stepping.look`)."""
+    pointed: str | None = None
+    """The tier whose preview the user looks at; empty = none, None = the one that would fire, before the first step."""
+    preview: Preview | None = None
+    """The preview that is looked at: of `pointed`, as soon as it is there."""
 
     @property
     def steps(self) -> Steps | None:

@@ -14,8 +14,9 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Moment, Policy
-from inspector.core.policies.start import moment_at, running_at
+from inspector.core.policies.policy import Policy
+from inspector.workbench.foresight import Foresight
+from inspector.workbench.standing import moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
 from inspector.workbench.stepper import Running, begin
 from inspector.workbench.steps import ORIGIN, Steps
@@ -40,37 +41,6 @@ def only_offline(who: str, state: State) -> Answerer:
     raise InspectorError(f"Nobody answers as {who!r} here.")
 
 
-def settings_of(state: State) -> Any:
-    """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
-    window = state.window.tokens if state.window else None
-    return policy(state.choices.policy).settings(state.choices.settings, window)
-
-
-def moment_of(state: State, tier: str = "") -> Moment:
-    """What the policy may know where we stand."""
-    thread, choices = state.thread, state.choices
-    assert thread is not None
-    return moment_at(
-        thread,
-        state.place,
-        remote=choices.remote,
-        summary=choices.summary,
-        instructions=choices.instructions,
-        overflow="forced by hand" if tier.lower() == "l4" else "",
-    )
-
-
-def start_of(state: State) -> Steps:
-    """The steps where we stand; new ones, from the recorded buffer, where none was taken by this policy."""
-    steps, by = state.steps, policy(state.choices.policy)
-    if steps is not None and (steps.policy == by.name or steps.taken):
-        return steps
-    thread = state.thread
-    assert thread is not None
-    running = running_at(by, settings_of(state), thread, state.place)
-    return Steps(state.thread_id, state.at, by.name, state.recorded(), running)
-
-
 class Stepping:
     """Held by the Workbench as `stepping`."""
 
@@ -78,6 +48,7 @@ class Stepping:
         self._bench = bench
         self._answerers = answerers
         self._running: Running | None = None
+        self.foresight = Foresight(bench)
 
     # -- running a tier ---------------------------------------------------------------------------------------------
 
@@ -113,7 +84,7 @@ class Stepping:
             return
         if running.step is not None:
             self._running = None
-            self._put(start_of(self._bench.state).add(running.step), asking=None)
+            self._put(start_of(self._bench.state).add(running.step), asking=None, pointed=None)
             return
         assert running.need is not None
         by_hand = self._bench.state.choices.answer_by == HAND
@@ -131,7 +102,8 @@ class Stepping:
             return
         chosen = who or state.choices.answer_by
         name = "offline" if chosen == HAND else chosen
-        self._bench.show(replace(state, asking=replace(state.asking, busy=True)))
+        running.need = need  # what was really sent is what the step remembers
+        self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True)))
 
         def answered(reply: Answer | Failure | InspectorError) -> None:
             if self._running is not running:
@@ -206,6 +178,16 @@ class Stepping:
         state = self._bench.state
         trees = MappingProxyType({**state.trees, (steps.thread_id, steps.request): steps})
         self._bench.show(replace(state, trees=trees, **more))
+
+    # -- looking ahead ----------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Work out the State's `outlook`: what every tier would do where we stand."""
+        self.foresight.look()
+
+    def show_preview(self, tier: str | None) -> None:
+        """Look at a tier's preview (the State's `preview`); empty = at none, None = at the one that would fire."""
+        self.foresight.point(tier)
 
     # -- choosing ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,48 @@
+"""Where a step starts: the policy's settings, what it may know, and the steps where we stand. Read from the State."""
+
+from typing import Any
+
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.policy import Moment
+from inspector.core.policies.start import moment_at, recorded_summary, running_at
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
+
+
+def settings_of(state: State) -> Any:
+    """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
+    window = state.window.tokens if state.window else None
+    return policy(state.choices.policy).settings(state.choices.settings, window)
+
+
+def summary_of(state: State) -> str:
+    """The session memory at hand: what the user typed, or the newest summary that the session had recorded by here."""
+    thread, choices = state.thread, state.choices
+    if choices.recorded and thread is not None:
+        return recorded_summary(thread, state.place)
+    return choices.summary
+
+
+def moment_of(state: State, tier: str = "") -> Moment:
+    """What the policy may know where we stand."""
+    thread, choices = state.thread, state.choices
+    assert thread is not None
+    return moment_at(
+        thread,
+        state.place,
+        remote=choices.remote,
+        summary=summary_of(state),
+        instructions=choices.instructions,
+        overflow="forced by hand" if tier.lower() == "l4" else "",
+    )
+
+
+def start_of(state: State) -> Steps:
+    """The steps where we stand; new ones, from the recorded buffer, where none was taken by this policy."""
+    steps, by = state.steps, policy(state.choices.policy)
+    if steps is not None and (steps.policy == by.name or steps.taken):
+        return steps
+    thread = state.thread
+    assert thread is not None
+    running = running_at(by, settings_of(state), thread, state.place)
+    return Steps(state.thread_id, state.at, by.name, state.recorded(), running)
