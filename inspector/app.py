@@ -1,6 +1,7 @@
 """The window as a program: puts settings, theme, fonts and window together and runs until it is closed."""
 
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from inspector.gui.window import Window
 
 def main(argv: Sequence[str] = ()) -> int:
     """Open the window, on the transcript `argv[0]` where one is named. Returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal ends the program at once
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     application = QApplication.instance() or QApplication(["context-inspector"])
     assert isinstance(application, QApplication)

@@ -16,6 +16,8 @@ _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 _PLAIN = Qt.TextFlag.TextSingleLine
 
 
+NARROW = 440
+"""Pixels below which a row does without tool and badges."""
 PICTURES = 300
 """So many rows are kept painted, about 70 KB each: walking and scrolling then copy most of what they show."""
 
@@ -86,6 +88,8 @@ class BufferDelegate(QStyledItemDelegate):
         colour = {"user": c.accent, "tool": c.on_tool, "system": c.good}.get(line.row.role, c.text)
         self._text(painter, QRect(x, rect.top(), role, high), line.row.role, colour)
         x += role
+        if rect.width() < NARROW:
+            return x
         tool = 11 * digit if rect.width() > 560 else 7 * digit
         self._text(painter, QRect(x, rect.top(), tool - 8, high), visible(line.row.tool).text, c.quiet)
         return x + tool
@@ -110,7 +114,7 @@ class BufferDelegate(QStyledItemDelegate):
 
     def _paint_badges(self, painter: QPainter, rect: QRect, right: int, line: Line, c: Colours) -> int:
         """Chips, right to left. Returns where they begin."""
-        if not line.row.badges:
+        if not line.row.badges or rect.width() < NARROW:
             return right
         font = QFont(painter.font())
         normal = QFont(font)

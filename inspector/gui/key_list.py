@@ -40,6 +40,7 @@ class KeyList(QDialog):
 def _rows(commands: Iterable[Command]) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(18)
+    grid.setVerticalSpacing(7)
     for n, command in enumerate(commands):
         spelt = [QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) for keys in command.keys]
         grid.addWidget(label("  or  ".join(spelt), role="strong"), n, 0)

@@ -36,7 +36,7 @@ class Link(QPushButton):
             painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
         inner = self.rect().adjusted(7, 0, -7, 0)
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 45 // 100)
+        about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10)
         painter.setPen(ink(c.quiet))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
         room = QRect(inner)

@@ -161,7 +161,7 @@ class Plot(QWidget):
         for axis in self._axes:
             axis.setPen(QPen(QColor(c.window)))
             axis.setTextPen(QColor(c.quiet))
-            axis.setTickFont(ui_font(8))
+            axis.setTickFont(ui_font(self._theme.small))
         self.marks.update()
 
     def _set_pens(self) -> None:

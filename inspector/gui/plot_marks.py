@@ -61,7 +61,7 @@ class PlotMarks(QWidget):
         """Lines first, then compactions, then the playhead on top."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(ui_font(8))
+        painter.setFont(ui_font(self._theme.small))
         area = self._area(self._upper)
         both = area.united(self._area(self._lower))
         painter.setClipRect(both)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.core.session import Session
@@ -29,6 +30,11 @@ class StatusStrip(QFrame):
         row.addWidget(self.keys)
         self._session: Session | None = None
         self.problems.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The keys give way where there is no room for both."""
+        super().resizeEvent(event)
+        self.keys.setVisible(self.width() > self.words.sizeHint().width() + self.keys.sizeHint().width() + 140)
 
     def show_state(self, state: State) -> None:
         """Counts of the whole session."""

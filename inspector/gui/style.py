@@ -1,10 +1,14 @@
-"""The one style sheet, made from the colours. Sizes are in points or in pixels that suit any font of 8 to 14 points."""
+"""The one style sheet, made from the colours. Letters scale with the system's font."""
 
 from inspector.gui.colours import Colours
 
+SMALL, LARGE = 0.88, 1.9
+"""Captions and titles, against the system's font."""
 
-def style_sheet(c: Colours) -> str:
-    """The whole sheet for one palette."""
+
+def style_sheet(c: Colours, points: float) -> str:
+    """The whole sheet for one palette and the size of the system's font."""
+    small, large = points * SMALL, points * LARGE
     return f"""
 * {{ outline: 0; }}
 QMainWindow, QDialog, QWidget {{ background: {c.window}; color: {c.text}; }}
@@ -14,12 +18,12 @@ QSplitter::handle {{ background: {c.line}; }}
 QSplitter::handle:hover {{ background: {c.accent}; }}
 
 QLabel {{ background: transparent; }}
-QLabel[role="caption"] {{ color: {c.quiet}; font-size: 8pt; font-weight: 600; letter-spacing: 1px; }}
+QLabel[role="caption"] {{ color: {c.quiet}; font-size: {small}pt; font-weight: 600; letter-spacing: 1px; }}
 QLabel[role="quiet"] {{ color: {c.quiet}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
-QLabel[role="title"] {{ font-size: 17pt; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
 QLabel[role="badge"] {{
-  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: 8pt;
+  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: {small}pt;
 }}
 QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
 QLabel[kind="calibrated"] {{ color: {c.accent}; border-color: {c.accent}; }}

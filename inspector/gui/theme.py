@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.gui.colours import DARK, LIGHT, Colours
 from inspector.gui.settings import Settings
-from inspector.gui.style import style_sheet
+from inspector.gui.style import SMALL, style_sheet
 
 Mode: TypeAlias = Literal["system", "light", "dark"]
 
@@ -33,6 +33,14 @@ class Theme(QObject):
     def colours(self) -> Colours:
         """The one accessor of colours."""
         return self._colours
+
+    @property
+    def small(self) -> float:
+        """Points of small print: captions, axes."""
+        return self._points() * SMALL
+
+    def _points(self) -> float:
+        return self._application.font().pointSizeF()
 
     @property
     def mode(self) -> Mode:
@@ -65,7 +73,7 @@ class Theme(QObject):
 
     def _apply(self) -> None:
         self._application.setPalette(_palette(self._colours))
-        self._application.setStyleSheet(style_sheet(self._colours))
+        self._application.setStyleSheet(style_sheet(self._colours, self._points()))
 
 
 def _palette(colours: Colours) -> QPalette:

@@ -66,7 +66,7 @@ class Window(QMainWindow):
         self.setWindowTitle("Context Inspector")
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         self.setAcceptDrops(True)
-        self.setMinimumSize(760, 480)
+        self.setMinimumSize(960, 600)
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
         self.notice = Notice(self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)

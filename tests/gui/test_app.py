@@ -1,0 +1,40 @@
+"""The program as it is started."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from inspector import app
+from inspector.gui.window import Window
+from tests.gui.made import payload
+
+
+@pytest.fixture(autouse=True)
+def _interrupt_as_before() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_path_on_the_command_line_is_opened(
+    application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = payload(tmp_path / "body.json")
+    shown: list[Window] = []
+
+    def run() -> int:
+        (window,) = (widget for widget in QApplication.topLevelWidgets() if isinstance(widget, Window))
+        shown.append(window)
+        qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+        return 7
+
+    monkeypatch.setattr(application, "exec", run, raising=False)
+    assert app.main([str(path)]) == 7
+    (window,) = shown
+    assert window.windowTitle() == "body.json – Context Inspector"
+    assert window.isVisible()
+    window.close()
