@@ -80,6 +80,15 @@ class Watermark:
     tiers: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class BreakerState:
+    """A policy's circuit breaker: after `limit` failures in a row it opens."""
+
+    open: bool
+    failures: int
+    limit: int
+
+
 S = TypeVar("S")
 R = TypeVar("R")
 
@@ -119,6 +128,10 @@ class Policy(Protocol[S, R]):
 
     def measure(self, buffer: Buffer, settings: S, running: R) -> tuple[int, int]:
         """(raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
+        ...
+
+    def breaker(self, settings: S, running: R) -> BreakerState | None:
+        """The circuit breaker; None where the harness has none."""
         ...
 
     def watermarks(self, settings: S) -> tuple[Watermark, ...]:

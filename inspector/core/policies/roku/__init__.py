@@ -9,7 +9,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Event, Outcome
-from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
+from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
 from inspector.core.policies.roku import running as states
 from inspector.core.policies.roku.collapse import collapse, remember
 from inspector.core.policies.roku.compaction import Path, choose_path, run_compaction
@@ -56,6 +56,10 @@ class RokuPolicy:
     def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
         raw = raw_tokens(buffer)
         return raw, running.calibration.apply(raw)
+
+    def breaker(self, settings: Settings, running: Running) -> BreakerState:
+        breaker = running.breaker
+        return BreakerState(breaker.open, breaker.failures, settings.max_consecutive_autocompact_failures)
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         mid, high = settings.mid_water_trigger_ratio, settings.compact_threshold_ratio
