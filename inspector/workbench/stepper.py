@@ -12,7 +12,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy
-from inspector.workbench.steps import Step, named
+from inspector.core.repair import TIER, repair
+from inspector.workbench.steps import Step, Steps, named
 
 DUE = ""
 """The tier's name that means: whatever is due, in the policy's own order."""
@@ -71,6 +72,11 @@ def begin(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, ru
     started = Running(policy, tier, settings, moment, talk)
     started.start()
     return started
+
+
+def repair_step(steps: Steps, settings: Any, moment: Moment) -> Step:
+    """A step of our own: calls and results paired up where we stand (`core.repair`)."""
+    return Step(TIER, TIER, -1, settings, moment, (repair(steps.buffer, steps.state),))
 
 
 def complete(running: Running, answerer: Answerer) -> Step:

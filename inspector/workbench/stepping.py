@@ -18,7 +18,7 @@ from inspector.core.policies.policy import Policy
 from inspector.workbench.foresight import Foresight
 from inspector.workbench.standing import moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
-from inspector.workbench.stepper import Running, begin
+from inspector.workbench.stepper import Running, begin, repair_step
 from inspector.workbench.steps import ORIGIN, Steps
 
 HAND = "hand"
@@ -156,6 +156,12 @@ class Stepping:
         """Another name for a step."""
         self._walk(lambda steps: steps.rename(at, name))
 
+    def compare(self, at: int | None) -> None:
+        """Compare where we stand with a step (ORIGIN = the recorded buffer); None = with the start of the step."""
+        steps = self._bench.state.steps
+        if steps is not None:
+            self._put(steps.compare(at))
+
     def forget(self) -> None:
         """Drop all steps that start here."""
         state = self._bench.state
@@ -210,6 +216,30 @@ class Stepping:
             self._bench.failed(str(failure))
             return
         self._bench.show(replace(state, choices=choices))
+
+    def repair(self) -> None:
+        """Ours, not the harness's: a step that mends what makes every provider refuse the buffer where we stand."""
+        state = self._bench.state
+        if state.thread is None:
+            return
+        self.give_up()
+
+        try:
+            settings = settings_of(state)
+        except InspectorError as failure:
+            self._bench.failed(str(failure))
+            return
+
+        def mended() -> Steps:
+            steps = start_of(state)
+            return steps.add(repair_step(steps, settings, moment_of(state)))
+
+        def put(steps: Steps) -> None:
+            now = self._bench.state
+            if now.thread is state.thread and now.at == state.at and now.steps is state.steps:
+                self._put(steps, pointed=None)
+
+        self._bench.work(mended, put)
 
     def reset_breaker(self) -> None:
         """Ours, not the harness's: close the circuit breaker where we stand, without a step."""

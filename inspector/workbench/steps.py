@@ -74,6 +74,8 @@ class Steps:
     """The policy's running state at the origin."""
     taken: tuple[Step, ...] = ()
     at: int = ORIGIN
+    against: int | None = None
+    """The step (or ORIGIN) that the user compares with; None = the one that the step we stand at started from."""
 
     @property
     def step(self) -> Step | None:
@@ -94,7 +96,18 @@ class Steps:
     def before(self) -> Buffer:
         """The buffer that the step we stand at started from."""
         step = self.step
-        return self.origin if step is None or step.parent == ORIGIN else self.taken[step.parent].buffer
+        return self.buffer_of(ORIGIN if step is None else step.parent)
+
+    @property
+    def compared(self) -> int:
+        """Index of the step (or ORIGIN) on the left of the diff; where we stand is on its right."""
+        if self.against is not None and self.against != self.at:
+            return self.against
+        return ORIGIN if self.step is None else self.step.parent
+
+    def buffer_of(self, at: int) -> Buffer:
+        """The buffer of a step, or with ORIGIN the recorded one."""
+        return self.origin if at == ORIGIN else self.taken[at].buffer
 
     def add(self, step: Step) -> "Steps":
         """With one more step below where we stand; we then stand at it."""
@@ -121,6 +134,12 @@ class Steps:
         taken[at] = replace(taken[at], name=name)
         return replace(self, taken=tuple(taken))
 
+    def compare(self, at: int | None) -> "Steps":
+        """Compare where we stand with that step, or with None with the start of the step. Raises IndexError."""
+        if at is not None and not ORIGIN <= at < len(self.taken):
+            raise IndexError(at)
+        return replace(self, against=at)
+
     def children(self, at: int) -> tuple[int, ...]:
         """The steps that start from there, oldest first."""
         return tuple(n for n, step in enumerate(self.taken) if step.parent == at)
@@ -135,15 +154,17 @@ class Steps:
             at = self.taken[at].parent
 
     def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
-        """What became of every message on the way to `at`, from its parent or from `since` (an ancestor)."""
+        """What became of every message on the way to `at`, from its parent or from `since`.
+
+        `since` may be any step: on another branch, what became of a message is told by the steps to `at` alone.
+        """
         at = self.at if at is None else at
-        if at == ORIGIN:
-            return fates(self.origin, Outcome("", self.origin, self.running))
-        since = self.taken[at].parent if since is None else since
-        path = [n for n in self.path(at) if n > since or since == ORIGIN]
+        if since is None:
+            since = ORIGIN if at == ORIGIN else self.taken[at].parent
+        shared = set(self.path(since))
+        path = [n for n in self.path(at) if n not in shared]
         changed = {id: fate for n in path for one in self.taken[n].outcomes for id, fate in one.changed.items()}  # noqa: A001
-        start = self.origin if since == ORIGIN else self.taken[since].buffer
-        return fates(start, Outcome("", self.taken[at].buffer, None, changed=changed))
+        return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed))
 
     def tree(self) -> tuple[tuple[int, int], ...]:
         """(depth, index) of every step in the order of a drawn tree."""

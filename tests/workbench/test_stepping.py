@@ -8,7 +8,7 @@ from inspector.core.needs import Answer, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
-from tests.core.policies.build import build
+from tests.core.policies.build import assistant, build, user
 
 
 def bench(answerers: Callable[[str, State], Answerer] | None = None) -> Workbench:
@@ -123,3 +123,18 @@ def test_answerers_come_from_outside() -> None:
     desk.stepping.step("L3b")
     assert asked == ["simulated"]
     assert desk.state.stepped
+
+
+def test_repair_is_a_step_of_its_own_and_names_itself() -> None:
+    desk = bench()
+    desk.move(0)
+    stretch = Stretch(None, (assistant("calling", ("a", "Bash", {})), user("well?")))
+    desk.open(Session("test", (Thread("main", requests=(Request(0, stretch.view()),), end=stretch.view()),), path="b"))
+    desk.stepping.repair()
+    steps = desk.state.steps
+    assert steps is not None
+    assert steps.step is not None
+    assert (steps.step.name, steps.step.succeeded) == ("repair", True)
+    assert [fate.name for fate in steps.fates()] == ["kept", "inserted", "kept"]
+    desk.stepping.undo()
+    assert not desk.state.stepped

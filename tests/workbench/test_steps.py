@@ -1,5 +1,7 @@
 """The tree of steps, and a tier that waits for an answer."""
 
+import pytest
+
 from inspector.core.answering import offline, recorded
 from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.policies.policy import Moment
@@ -75,3 +77,19 @@ def test_what_is_due_names_what_fired() -> None:
     step = complete(begin(POLICY, DUE, buffer, SETTINGS, FRESH, Moment()), offline)
     assert step.fired == ("L0", "L1", "L3b")
     assert step.name == "L0 + L1 + L3b"
+
+
+def test_two_branches_are_compared_with_each_other() -> None:
+    steps = start()
+    steps = steps.add(run(steps, "L1")).undo()
+    steps = steps.add(run(steps, "L3b"))
+    assert steps.compared == ORIGIN
+    sideways = steps.compare(0)
+    assert sideways.compared == 0
+    found = sideways.fates(since=sideways.compared)
+    assert [f.before for f in found if f.before] == list(steps.taken[0].buffer.messages)
+    assert [f.after for f in found if f.after] == list(steps.taken[1].buffer.messages)
+    assert sideways.go(0).compared == ORIGIN, "a step is not compared with itself"
+    assert steps.compare(0).compare(None).compared == ORIGIN
+    with pytest.raises(IndexError):
+        steps.compare(2)
