@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QApplication
 
 from inspector.gui import fonts
+from inspector.gui.garbage import Garbage
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.gui.trouble import Trouble
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] = ()) -> int:
     application.setApplicationDisplayName("Context Inspector")
     application.setDesktopFileName("context-inspector")
     window = build(application, Settings())
+    Garbage(window)
     window.show()
     if argv:
         window.open_path(argv[0])

@@ -68,8 +68,8 @@ def _no_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
         if was:
-            gc.freeze()
             gc.enable()
 
 

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui import fonts
 from inspector.gui.bridge import Bridge
+from inspector.gui.garbage import Garbage
 from inspector.gui.panel import Desk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
@@ -29,8 +30,9 @@ class Asked:
 
 @pytest.fixture(scope="session")
 def application(qapp: QApplication) -> QApplication:
-    """The one application, with the program's fonts."""
+    """The one application, with the program's fonts and its way to collect garbage."""
     fonts.load()
+    Garbage(qapp)
     return qapp
 
 
