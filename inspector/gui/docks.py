@@ -85,7 +85,7 @@ class Docks(QMainWindow):
 
     def first_sizes(self, width: int, height: int) -> None:
         """Sizes that suit a window of so many pixels."""
-        sides: dict[Place, int] = {"left": 226, "right": max(300, width * 27 // 100)}
+        sides: dict[Place, int] = {"left": 226, "right": max(280, width * 26 // 100)}
         heights: dict[Place, int] = {"top": max(170, height * 26 // 100), "bottom": max(170, height * 27 // 100)}
         for sizes, way in ((sides, Qt.Orientation.Horizontal), (heights, Qt.Orientation.Vertical)):
             chosen = [(dock, size) for place, size in sizes.items() for dock in self._at(place)[:1]]

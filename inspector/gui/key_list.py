@@ -23,6 +23,7 @@ class KeyList(QDialog):
         column.addLayout(columns)
         halves = [QVBoxLayout(), QVBoxLayout()]
         for half in halves:
+            half.setSpacing(8)
             columns.addLayout(half)
         with_keys = sorted((command for command in commands if command.keys), key=lambda command: command.group)
         for name, group in groupby(with_keys, key=lambda command: command.group):

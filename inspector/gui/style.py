@@ -81,7 +81,7 @@ QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
 QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
 
 QTabWidget::pane {{ border: 0; border-top: 1px solid {c.line}; }}
-QTabBar {{ background: {c.window}; qproperty-drawBase: 0; }}
+QTabBar {{ background: {c.window}; qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }}
 QTabBar::tab {{
   background: transparent; color: {c.quiet}; padding: 7px 2px 6px 2px; margin: 0 9px;
   border: 0; border-bottom: 2px solid transparent;

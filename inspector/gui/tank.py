@@ -1,5 +1,6 @@
 """The tank of the gauge: filled by category, with its watermark lines, the reserve hatched."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
@@ -153,7 +154,7 @@ class Tank(QWidget):
             painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 24, y))
             baseline = min(y, floor - metrics.height() - 4)
             floor = baseline - metrics.ascent()
-            self._paint_label(painter, body.right() + 29, baseline, f"{line.label} {' / '.join(line.tiers)}", colour)
+            self._paint_label(painter, body.right() + 29, baseline, f"{line.label} {_tiers(line.tiers)}", colour)
             painter.setPen(ink(colours.quiet))
             painter.drawText(
                 QPointF(body.right() + 29, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
@@ -170,7 +171,10 @@ class Tank(QWidget):
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
         painter.setPen(ink(colour))
-        painter.drawText(QPointF(x, baseline - 1), text)
+        room = int(self.width() - x)
+        painter.drawText(
+            QPointF(x, baseline - 1), painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        )
         painter.setFont(font)
 
     def event(self, event: QEvent) -> bool:
@@ -190,6 +194,11 @@ class Tank(QWidget):
         if window and y < self._y(window - self._reading.reserve):
             return f"{grouped(self._reading.reserve)} tokens that clients usually keep free for the answer"
         return f"{grouped(window - (self._reading.pressure.tokens or 0))} tokens free" if window else ""
+
+
+def _tiers(names: Sequence[str]) -> str:
+    """`L1 / L2`; ways of one tier (L3a, L3b) go without saying where the tier itself (L3) is named."""
+    return " / ".join(name for name in names if not any(name != other and name.startswith(other) for other in names))
 
 
 def _headroom(reading: Reading, limit: int) -> str:
