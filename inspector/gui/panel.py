@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -29,6 +29,10 @@ from inspector.workbench.workbench import Workbench
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 """Where a panel stands in a fresh window; the user may move all but the centre."""
+
+
+SMALLEST = QSize(240, 110)
+"""Pixels to which every panel can be shrunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,11 @@ class Panel(QWidget):
     def restyle(self) -> None:
         """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""
         self.update()
+
+    def minimumSizeHint(self) -> QSize:
+        """A dock may be made small, whatever its content would like."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), SMALLEST.width()), min(hint.height(), SMALLEST.height()))
 
     @property
     def seen(self) -> bool:

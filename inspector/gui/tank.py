@@ -1,6 +1,5 @@
 """The tank of the gauge: filled by category, with its watermark lines, the reserve hatched."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
@@ -154,7 +153,7 @@ class Tank(QWidget):
             painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 24, y))
             baseline = min(y, floor - metrics.height() - 4)
             floor = baseline - metrics.ascent()
-            self._paint_label(painter, body.right() + 29, baseline, f"{line.label} {_tiers(line.tiers)}", colour)
+            self._paint_label(painter, body.right() + 29, baseline, line.label, colour)
             painter.setPen(ink(colours.quiet))
             painter.drawText(
                 QPointF(body.right() + 29, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
@@ -194,11 +193,6 @@ class Tank(QWidget):
         if window and y < self._y(window - self._reading.reserve):
             return f"{grouped(self._reading.reserve)} tokens that clients usually keep free for the answer"
         return f"{grouped(window - (self._reading.pressure.tokens or 0))} tokens free" if window else ""
-
-
-def _tiers(names: Sequence[str]) -> str:
-    """`L1 / L2`; ways of one tier (L3a, L3b) go without saying where the tier itself (L3) is named."""
-    return " / ".join(name for name in names if not any(name != other and name.startswith(other) for other in names))
 
 
 def _headroom(reading: Reading, limit: int) -> str:
