@@ -45,8 +45,11 @@ def application(world: World) -> Starlette:
     async def compact(request: Request) -> Response:
         return await _compact(request, world, openai)
 
-    async def count(request: Request) -> Response:
-        return await _count(request, world, anthropic)
+    def counting(dialect: Dialect) -> Any:
+        async def count(request: Request) -> Response:
+            return await _count(request, world, dialect)
+
+        return count
 
     async def upgrade(request: Request) -> Response:
         return PlainTextResponse("WebSocket is not spoken here", 426)
@@ -65,11 +68,12 @@ def application(world: World) -> Starlette:
         Route("/api/hello", alive),
         Route("/v1/models", models),
         Route("/v1/messages", endpoint(anthropic, ("max_tokens",)), methods=["POST"]),
-        Route("/v1/messages/count_tokens", count, methods=["POST"]),
+        Route("/v1/messages/count_tokens", counting(anthropic), methods=["POST"]),
         Route("/v1/chat/completions", endpoint(chat), methods=["POST"]),
         Route("/v1/responses", endpoint(openai), methods=["POST"]),
         Route("/v1/responses", upgrade, methods=["GET"]),
         Route("/v1/responses/compact", compact, methods=["POST"]),
+        Route("/v1/responses/input_tokens", counting(openai), methods=["POST"]),
     ]
     app = Starlette(routes=routes)
     app.add_middleware(OnlyHere)
@@ -135,15 +139,15 @@ async def _compact(request: Request, world: World, dialect: ResponsesDialect) ->
     return whole(dialect, answer, fault)
 
 
-async def _count(request: Request, world: World, dialect: AnthropicDialect) -> Response:
-    """`/v1/messages/count_tokens`. Takes no fault from the queue."""
+async def _count(request: Request, world: World, dialect: Dialect) -> Response:
+    """`/v1/messages/count_tokens`, `/v1/responses/input_tokens`. Takes no fault from the queue."""
     try:
-        body = _object(await _body(request))
-        _remember(request, world, body[0])
-        call = dialect.read(body[1])
+        raw, body = _object(await _body(request))
+        _remember(request, world, raw)
+        call = dialect.read(body)
     except Refused as refused:
         return error(dialect, refused.refusal)
-    return JSONResponse({"input_tokens": world.prompt_tokens(call)})
+    return JSONResponse({"object": "response.input_tokens", "input_tokens": world.prompt_tokens(call)})
 
 
 async def _received(request: Request, world: World) -> tuple[Mapping[str, Any], Fault]:

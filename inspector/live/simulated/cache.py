@@ -67,6 +67,10 @@ class PromptCache:
         self._clock = clock
         self._until: dict[str, float] = {}
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._until.clear()
+
     def use(self, scope: str, prefixes: Sequence[Prefix]) -> tuple[int, int]:
         """(tokens read, tokens written) for a prompt that may be cached up to the last of `prefixes`."""
         if not prefixes or prefixes[-1].tokens < SMALLEST:

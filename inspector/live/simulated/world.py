@@ -46,6 +46,12 @@ class World:
         self._counts = Counts()
         self._cache = PromptCache(ttl_s, clock)
 
+    def forget(self) -> None:
+        """Begin anew: no faults wait, nothing is cached, nothing was seen."""
+        self.faults.clear()
+        self.seen.clear()
+        self._cache.clear()
+
     def prompt_tokens(self, call: Call) -> int:
         """Tokens of a prompt: system, tools, messages."""
         return self._counts.prefixes(call)[-1].tokens
