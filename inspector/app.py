@@ -25,7 +25,6 @@ def main(argv: Sequence[str] = ()) -> int:
     application.setApplicationDisplayName("Context Inspector")
     application.setDesktopFileName("context-inspector")
     window = build(application, Settings())
-    Garbage(window)
     window.show()
     if argv:
         window.open_path(argv[0])
@@ -36,5 +35,6 @@ def build(application: QApplication, settings: Settings) -> Window:
     """A window that is ready to be shown; unexpected failures are told in it."""
     fonts.load()
     window = Window(Theme(application, settings), settings)
+    Garbage(window)
     Trouble(window.tell_trouble).install()
     return window
