@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
+from inspector.core.buffer import Stretch
+from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Watermark
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.windows import Window
 from inspector.workbench.composition import Category, composition
+from inspector.workbench.ghosts import measured
 from inspector.workbench.state import State
+from inspector.workbench.steps import Step, Steps
 from inspector.workbench.watermarks import reserve, watermarks
 
 
@@ -24,6 +28,8 @@ class Reading:
     """Room at the top that clients keep for the answer; 0 while the window is unknown."""
     scale: float | None
     """What the calibration multiplies with here; None before the first sample."""
+    before: int | None = None
+    """Behind a step: what the recorded buffer came to, by the same measure."""
 
     @property
     def counted(self) -> int:
@@ -53,15 +59,35 @@ def reading(state: State) -> Reading | None:
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
+    window = state.window or Window(None, "unknown", ())
+    lines, room = watermarks(state), reserve(window.tokens)
+    steps, step = state.steps, state.steps.step if state.steps else None
+    if steps is not None and step is not None:
+        return _behind(steps, step, window, lines, room, state.estimator)
     request = state.request
     view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
     calibration = pressures.standings[request.index].calibration if request else pressures.calibration
-    window = state.window or Window(None, "unknown", ())
     return Reading(
         pressure=pressures[request.index] if request else pressures.end,
         window=window,
         parts=tuple(composition(estimator(state.estimator), view, prompt).items()),
-        lines=watermarks(window.tokens),
-        reserve=reserve(window.tokens),
+        lines=lines,
+        reserve=room,
         scale=calibration.scale if calibration.samples else None,
+    )
+
+
+def _behind(steps: Steps, step: Step, window: Window, lines: tuple[Watermark, ...], room: int, name: str) -> Reading:
+    """Behind a step: nothing is reported yet, so the pressure is the policy's own calibrated estimate. O(messages)."""
+    raw, tokens = measured(steps, step)
+    by = policy(steps.policy)
+    view = Stretch(own=step.buffer.messages).view()
+    return Reading(
+        pressure=Pressure(tokens, "estimated", raw, tokens),
+        window=window,
+        parts=tuple(composition(estimator(name), view, step.buffer.prompt).items()),
+        lines=lines,
+        reserve=room,
+        scale=tokens / raw if raw else None,
+        before=by.measure(steps.origin, step.settings, steps.running)[1],
     )

@@ -5,8 +5,10 @@ from typing import Any
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.start import moment_at, recorded_summary, running_at
+from inspector.core.replay import additions
+from inspector.core.session import Request
 from inspector.workbench.state import State
-from inspector.workbench.steps import Steps
+from inspector.workbench.steps import Called, Steps
 
 
 def settings_of(state: State) -> Any:
@@ -46,3 +48,14 @@ def start_of(state: State) -> Steps:
     assert thread is not None
     running = running_at(by, settings_of(state), thread, state.place)
     return Steps(state.thread_id, state.at, by.name, state.recorded(), running)
+
+
+def called_at(state: State) -> Called:
+    """The recorded call at the request where we stand, with what it brought; an empty one behind the last record."""
+    thread, request = state.thread, state.request
+    if thread is None or request is None:
+        return Called()
+    following = thread.requests[state.place + 1 : state.place + 2]
+    after = following[0] if following else Request(state.place + 1, thread.end)
+    _, brought = additions((request, after))
+    return Called(brought, request.usage, request.finish)

@@ -4,7 +4,8 @@ A tier may be waiting for an answer while the user looks around, edits the need,
 is a generator and cannot be copied; it lives here until it ends or is given up. What a step made of it is a value.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.answering import Answerer, Asked
@@ -13,10 +14,14 @@ from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.repair import TIER, repair
-from inspector.workbench.steps import Step, Steps, named
+from inspector.workbench.steps import Called, Step, Steps, named
 
 DUE = ""
 """The tier's name that means: whatever is due, in the policy's own order."""
+TURN = "turn"
+"""What the harness does before a model call, the call as it was recorded, and what the harness does after it."""
+CALL = "call"
+"""Name of the outcome in the middle of a turn: the messages that the recorded call brought."""
 
 
 @dataclass
@@ -28,6 +33,7 @@ class Running:
     settings: Any
     moment: Moment
     talk: Conversation[Any]
+    called: Called | None = None
     need: Need | None = None
     step: Step | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -58,20 +64,47 @@ class Running:
     def _end(self, value: Any) -> None:
         outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
         self.need = None
+        name = named(self.tier, outcomes)
         self.step = Step(
-            named(self.tier, outcomes), self.tier, -1, self.settings, self.moment, outcomes, tuple(self.asked)
+            name, self.tier, -1, self.settings, self.moment, outcomes, tuple(self.asked), called=self.called
         )
 
 
-def begin(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, running: Any, moment: Moment) -> Running:
-    """Start a tier (or with DUE what is due) on a buffer. Raises InspectorError for an unknown tier."""
+def begin(
+    policy: Policy[Any, Any],
+    tier: str,
+    buffer: Buffer,
+    settings: Any,
+    running: Any,
+    moment: Moment,
+    called: Called | None = None,
+) -> Running:
+    """Start a tier (or DUE, or with `called` a TURN) on a buffer. Raises InspectorError for an unknown tier."""
+    talk: Conversation[Any]
     if tier == DUE:
-        talk: Conversation[Any] = policy.run_due(buffer, settings, running, moment)
+        talk = policy.run_due(buffer, settings, running, moment)
+    elif tier == TURN:
+        talk = turn(policy, buffer, settings, running, moment, called or Called())
     else:
         talk = policy.tier(tier, buffer, settings, running, moment)
-    started = Running(policy, tier, settings, moment, talk)
+    started = Running(policy, tier, settings, moment, talk, called)
     started.start()
     return started
+
+
+def turn(
+    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment, called: Called
+) -> Conversation[tuple[Outcome[Any], ...]]:
+    """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
+    before: Sequence[Outcome[Any]] = yield from policy.before_call(buffer, settings, running, moment)
+    sent, running = (before[-1].buffer, before[-1].running) if before else (buffer, running)
+    if called.usage is not None and sent is buffer:
+        raw, _ = policy.measure(sent, settings, running)
+        running = policy.learn(running, settings, raw, called.usage.prompt)
+    grown = sent.with_messages((*sent.messages, *called.messages))
+    moment = replace(moment, usage=called.usage or moment.usage, finish=called.finish or moment.finish)
+    after: Sequence[Outcome[Any]] = yield from policy.after_turn(grown, settings, running, moment)
+    return (*before, Outcome(CALL, grown, running), *after)
 
 
 def repair_step(steps: Steps, settings: Any, moment: Moment) -> Step:

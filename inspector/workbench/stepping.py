@@ -7,18 +7,17 @@ and runs through `work`. Nothing is applied before the tier has ended; giving up
 from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Policy
 from inspector.workbench.foresight import Foresight
-from inspector.workbench.standing import moment_of, settings_of, start_of
+from inspector.workbench.standing import called_at, moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
-from inspector.workbench.stepper import Running, begin, repair_step
+from inspector.workbench.stepper import DUE, TURN, Running, begin, repair_step
 from inspector.workbench.steps import ORIGIN, Steps
 
 HAND = "hand"
@@ -41,6 +40,13 @@ def only_offline(who: str, state: State) -> Answerer:
     raise InspectorError(f"Nobody answers as {who!r} here.")
 
 
+@runtime_checkable
+class Stoppable(Protocol):
+    """An answerer whose calls can be ended."""
+
+    def cancel(self) -> None: ...
+
+
 class Stepping:
     """Held by the Workbench as `stepping`."""
 
@@ -48,43 +54,45 @@ class Stepping:
         self._bench = bench
         self._answerers = answerers
         self._running: Running | None = None
+        self._from: Steps | None = None
+        self._asked: object = None
+        self._ticket = self._call = 0
         self.foresight = Foresight(bench)
 
     # -- running a tier ---------------------------------------------------------------------------------------------
 
-    def step(self, tier: str = "") -> None:
-        """Run a tier where we stand; without a name whatever is due."""
+    def step(self, tier: str = DUE) -> None:
+        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call."""
         state = self._bench.state
         if state.thread is None:
             return
         self.give_up()
-        steps = start_of(state)
-        by = policy(steps.policy)
+        ticket = self._ticket
 
-        def started(running: Running | InspectorError) -> None:
+        def started(running: tuple[Steps, Running] | InspectorError) -> None:
+            if ticket != self._ticket:
+                return  # another tier was started, or this one given up
             if isinstance(running, InspectorError):
                 self._bench.failed(str(running))
                 return
-            self._running = running
-            self._put(steps)
+            self._from, self._running = running
             self._go_on()
 
-        self._bench.work(lambda: self._begin(by, tier, steps, state), started)
+        self._bench.work(lambda: _begun(tier, state), started)
 
-    def _begin(self, by: Policy[Any, Any], tier: str, steps: Steps, state: State) -> Running | InspectorError:
-        try:
-            return begin(by, tier, steps.buffer, settings_of(state), steps.state, moment_of(state, tier))
-        except InspectorError as failure:
-            return failure
+    def step_turn(self) -> None:
+        """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
+        self.step(TURN)
 
     def _go_on(self) -> None:
         """After each answer: the next need, or the end."""
-        running = self._running
-        if running is None:
+        running, start = self._running, self._from
+        if running is None or start is None:
             return
         if running.step is not None:
-            self._running = None
-            self._put(start_of(self._bench.state).add(running.step), asking=None, pointed=None)
+            self._drop()
+            tree = self._bench.state.trees.get((start.thread_id, start.request), start)
+            self._put(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
         assert running.need is not None
         by_hand = self._bench.state.choices.answer_by == HAND
@@ -92,6 +100,19 @@ class Stepping:
         self._bench.show(replace(self._bench.state, asking=asking))
         if not by_hand:
             self.send(running.need)
+
+    def _drop(self) -> None:
+        """Nothing is on its way any more; what still comes of it is not heard."""
+        self._running = self._from = None
+        self._ticket += 1
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Nobody listens any more to the call that is under way."""
+        asked, self._asked = self._asked, None
+        self._call += 1
+        if isinstance(asked, Stoppable):
+            asked.cancel()
 
     # -- meeting its needs ------------------------------------------------------------------------------------------
 
@@ -102,12 +123,15 @@ class Stepping:
             return
         chosen = who or state.choices.answer_by
         name = "offline" if chosen == HAND else chosen
+        self._call += 1
+        call = self._call
         running.need = need  # what was really sent is what the step remembers
         self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True)))
 
         def answered(reply: Answer | Failure | InspectorError) -> None:
-            if self._running is not running:
-                return  # given up meanwhile
+            if call != self._call:
+                return  # given up or stopped meanwhile
+            self._asked = None
             if isinstance(reply, InspectorError):
                 asking = self._bench.state.asking
                 self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False) if asking else None))
@@ -115,11 +139,14 @@ class Stepping:
             else:
                 self.answer(reply)
 
-        self._bench.work(lambda: self._ask(name, state, need), answered)
+        self._bench.work(lambda: self._ask(name, state, need, call), answered)
 
-    def _ask(self, who: str, state: State, need: Need) -> Answer | Failure | InspectorError:
+    def _ask(self, who: str, state: State, need: Need, call: int) -> Answer | Failure | InspectorError:
         try:
-            return self._answerers(who, state)(need)
+            asked = self._answerers(who, state)
+            if call == self._call:
+                self._asked = asked
+            return asked(need)
         except (Failure, InspectorError) as failure:
             return failure
 
@@ -130,11 +157,18 @@ class Stepping:
             running.answer(reply)
             self._go_on()
 
+    def stop(self) -> None:
+        """End the call that answers, and have the need again: it is the person's turn."""
+        asking = self._bench.state.asking
+        if asking is not None and asking.busy:
+            self._hang_up()
+            self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False)))
+
     def give_up(self) -> None:
-        """Drop the tier that waits; nothing happened."""
+        """Drop the tier that waits, and the call that answers it; nothing happened."""
         if self._running is not None:
             self._running.give_up()
-            self._running = None
+        self._drop()
         if self._bench.state.asking is not None:
             self._bench.show(replace(self._bench.state, asking=None))
 
@@ -257,6 +291,17 @@ class Stepping:
         outcomes = steps.step.outcomes
         taken[steps.at] = replace(steps.step, outcomes=(*outcomes[:-1], replace(outcomes[-1], running=closed)))
         self._put(replace(steps, taken=tuple(taken)))
+
+
+def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
+    """A tier from where `state` stands to its first need, and the steps it starts from."""
+    try:
+        steps = start_of(state)
+        by, called = policy(steps.policy), called_at(state) if tier == TURN else None
+        moment = moment_of(state, tier)
+        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
+    except InspectorError as failure:
+        return failure
 
 
 def buffer_at(state: State, at: int = ORIGIN) -> Buffer:

@@ -10,11 +10,22 @@ from typing import Any
 
 from inspector.core.answering import Asked
 from inspector.core.buffer import Buffer
+from inspector.core.message import Message
 from inspector.core.outcome import Event, Fate, Outcome, fates
 from inspector.core.policies.policy import Moment
+from inspector.core.usage import Usage
 
 ORIGIN = -1
 """Index of the recorded buffer, above all steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A recorded model call in the middle of a turn: what came back, with its tools' results."""
+
+    messages: tuple[Message, ...] = ()
+    usage: Usage | None = None
+    finish: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class Step:
     moment: Moment
     outcomes: tuple[Outcome[Any], ...]
     asked: tuple[Asked, ...] = ()
+    called: Called | None = None
+    """Of a whole turn (`stepper.TURN`): the call in its middle."""
 
     @property
     def buffer(self) -> Buffer:

@@ -100,6 +100,7 @@ class Workbench:
 
         if self._state.session is None or self._state.session.path != session.path:
             self._follows_end, self._picked = True, False
+            self.stepping.give_up()
         self._settle(opened)
 
     def failed(self, sentence: str) -> None:
@@ -116,6 +117,7 @@ class Workbench:
 
     def close(self) -> None:
         """Back to nothing open."""
+        self.stepping.give_up()
         self._asked += 1
         self.show(State(estimator=self._state.estimator, choices=self._state.choices))
 
@@ -185,6 +187,7 @@ class Workbench:
 
     def choose_thread(self, thread_id: str) -> None:
         """Look at another agent's requests, standing at its last one."""
+        self.stepping.give_up()
         self._follows_end, self._picked = True, False
         self._settle(lambda state: replace(state, thread_id=thread_id))
 

@@ -14,6 +14,7 @@ from inspector.workbench.filters import KINDS, of_kind, with_text
 from inspector.workbench.reading import Reading, reading
 from inspector.workbench.rows import FIRST_LINE, row, tool_names
 from inspector.workbench.series import series
+from inspector.workbench.state import State
 from inspector.workbench.watermarks import reserve, watermarks
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
@@ -95,11 +96,14 @@ def test_an_estimate_that_is_too_high_is_told_not_hidden() -> None:
 
 @pytest.mark.parametrize(("window", "lines"), [(200_000, [120_000, 150_000]), (333, [199, 249]), (1_000, [600, 750])])
 def test_watermarks_round_down(window: int, lines: list[int]) -> None:
-    assert [line.tokens for line in watermarks(window)] == lines
+    bench = Workbench()
+    bench.open(session())
+    bench.set_window(window)
+    assert [line.tokens for line in watermarks(bench.state)] == lines
 
 
 def test_no_window_no_lines() -> None:
-    assert watermarks(None) == ()
+    assert watermarks(State()) == ()
     assert reserve(None) == 0
     assert reserve(1_000) == 250
 

@@ -1,0 +1,243 @@
+"""What every tier would do, foreseen: verdicts, previews, what it costs, where it would have fired. Nothing changes."""
+
+from decimal import Decimal
+
+import pytest
+
+from inspector.core.needs import Summarize
+from inspector.core.outcome import Outcome
+from inspector.workbench.ghosts import ghosts
+from inspector.workbench.payback import payback
+from inspector.workbench.preview import Preview
+from inspector.workbench.reading import reading
+from inspector.workbench.steps import Step
+from inspector.workbench.watermarks import firings, value_for, watermarks
+from inspector.workbench.workbench import Workbench
+from tests.gui.made import session
+
+
+@pytest.fixture
+def bench() -> Workbench:
+    made = Workbench()
+    made.open(session())
+    made.move(10)
+    return made
+
+
+def test_nothing_is_foreseen_before_somebody_looks(bench: Workbench) -> None:
+    assert bench.state.outlook is None
+    assert bench.state.preview is None
+
+
+def test_every_tier_has_a_verdict_and_a_preview(bench: Workbench) -> None:
+    before = bench.state.buffer()
+    bench.stepping.look()
+    outlook = bench.state.outlook
+    assert outlook is not None
+    names = [tier.name for tier in outlook.policy.tiers]
+    assert [verdict.tier for verdict in outlook.verdicts] == names
+    assert list(outlook.previews) == names
+    assert outlook.missing == ()
+    assert bench.state.steps is None
+    assert bench.state.buffer() == before
+
+
+def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(bench: Workbench) -> None:
+    bench.stepping.look()
+    assert bench.state.outlook is not None
+    assert bench.state.outlook.next == "L0"
+    assert bench.state.preview is not None
+    assert bench.state.preview.tier == "L0"
+    bench.stepping.show_preview("L1")
+    assert bench.state.preview is not None
+    assert bench.state.preview.tier == "L1"
+    bench.stepping.show_preview("")
+    assert bench.state.preview is None
+
+
+def test_an_outlook_holds_for_its_place_alone_and_is_known_again(bench: Workbench) -> None:
+    bench.stepping.look()
+    known = bench.state.outlook
+    bench.previous()
+    assert bench.state.outlook is None
+    bench.next()
+    assert bench.state.outlook is known
+
+
+def test_another_setting_is_another_outlook(bench: Workbench) -> None:
+    bench.stepping.look()
+    first = bench.state.outlook
+    bench.stepping.set("microcompact_retain_recent", "1")
+    assert bench.state.outlook is None
+    bench.stepping.look()
+    assert bench.state.outlook is not None
+    assert first is not None
+    assert bench.state.outlook.previews["L0"].touched > first.previews["L0"].touched
+    bench.stepping.set("microcompact_retain_recent", None)
+    assert bench.state.outlook is first
+
+
+def test_after_a_step_its_own_diff_counts(bench: Workbench) -> None:
+    bench.stepping.look()
+    bench.stepping.step("L0")
+    bench.stepping.look()
+    assert bench.state.outlook is not None
+    assert bench.state.preview is None
+
+
+def test_a_preview_tells_what_the_step_then_does(bench: Workbench) -> None:
+    bench.stepping.look()
+    assert bench.state.outlook is not None
+    for tier, foreseen in bench.state.outlook.previews.items():
+        bench.stepping.step(tier)
+        step = taken(bench)
+        assert foreseen.outcome is not None
+        assert step.buffer.messages == foreseen.outcome.buffer.messages
+        bench.stepping.undo()
+
+
+def taken(bench: Workbench) -> Step:
+    steps = bench.state.steps
+    assert steps is not None
+    assert steps.step is not None
+    return steps.step
+
+
+# -- what it costs -------------------------------------------------------------------------------------------------
+
+
+def made(freed: int, rewritten: int, calls: int = 0, call_cost: Decimal | None = None) -> Preview:
+    return Preview("L0", freed, 4, calls, 0, 0, call_cost, 3, rewritten, None, Outcome("L0", None, None))  # type: ignore[arg-type]
+
+
+def test_a_step_pays_after_so_many_requests() -> None:
+    # claude-opus-4-5: 0.50 a million read from the cache, 6.25 written to it
+    back = payback(made(30_000, 60_000), "claude-opus-4-5")
+    assert back.once == Decimal("0.345")  # 60,000 x (6.25 - 0.50) / 1e6
+    assert back.saved == Decimal("0.015")
+    assert (back.verdict, back.requests) == ("pays", 23)
+
+
+def test_a_call_is_part_of_the_cost() -> None:
+    assert payback(made(30_000, 60_000, 1, Decimal("0.15")), "claude-opus-4-5").requests == 33
+
+
+def test_what_frees_nothing_never_pays() -> None:
+    assert payback(made(0, 60_000), "claude-opus-4-5").verdict == "never"
+
+
+@pytest.mark.parametrize("model", ["", "no-such-model-3"])
+def test_no_price_is_no_guess(model: str) -> None:
+    back = payback(made(30_000, 60_000), model)
+    assert (back.verdict, back.once, back.requests) == ("unknown", None, None)
+
+
+# -- watermarks ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "value"), [(100_000, "0.500"), (127_400, "0.637"), (1, "0.001"), (199_999, "0.999")]
+)
+def test_a_line_is_moved_by_its_setting(bench: Workbench, tokens: int, value: str) -> None:
+    assert value_for(bench.state, "mid_water_trigger_ratio", tokens) == value
+    bench.stepping.set("mid_water_trigger_ratio", value)
+    line = next(line for line in watermarks(bench.state) if line.setting == "mid_water_trigger_ratio")
+    assert abs(line.tokens - tokens) <= 200
+
+
+def test_what_moves_no_line_has_no_value(bench: Workbench) -> None:
+    assert value_for(bench.state, "compact_llm_timeout", 100_000) is None
+    assert value_for(bench.state, "no_such_setting", 100_000) is None
+
+
+def test_where_each_line_would_have_fired(bench: Workbench) -> None:
+    assert bench.state.pressures is not None
+    calibrated = [standing.pressure.calibrated for standing in bench.state.pressures.standings]
+    bench.stepping.set("mid_water_trigger_ratio", f"{sorted(calibrated)[6] / 200_000:.3f}")
+    low, high = firings(bench.state)
+    above = [n for n, tokens in enumerate(calibrated) if tokens > low.line.tokens]
+    assert above
+    assert low.count == len(above)
+    assert [n for first, last in low.runs for n in range(first, last + 1)] == above
+    assert high.count == sum(tokens > high.line.tokens for tokens in calibrated)
+
+
+# -- following the steps -------------------------------------------------------------------------------------------
+
+
+def test_behind_a_step_the_pressure_is_estimated(bench: Workbench) -> None:
+    assert reading(bench.state).pressure.kind == "reported"  # type: ignore[union-attr]
+    bench.stepping.look()
+    assert bench.state.outlook is not None
+    before = bench.state.outlook.tokens
+    bench.stepping.step("L0")
+    now = reading(bench.state)
+    assert now is not None
+    assert now.pressure.kind == "estimated"
+    assert now.before == before
+    assert now.pressure.tokens is not None
+    assert now.pressure.tokens < before
+
+
+def test_a_ghost_for_every_step_of_the_path(bench: Workbench) -> None:
+    bench.stepping.step("L0")
+    bench.stepping.step("L1")
+    first, second = ghosts(bench.state)
+    assert (first.at, first.name, second.name) == (10, "L0", "L1")
+    assert first.before > first.after == second.before
+    bench.stepping.undo()
+    assert ghosts(bench.state) == (first,)
+    bench.move(3)
+    assert ghosts(bench.state) == (first,)
+    bench.stepping.forget()
+    bench.move(10)
+    bench.stepping.forget()
+    assert ghosts(bench.state) == ()
+
+
+# -- a whole turn --------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_brings_what_the_recorded_call_brought(bench: Workbench) -> None:
+    bench.move(5)
+    bench.stepping.step_turn()
+    step = taken(bench)
+    assert [outcome.tier for outcome in step.outcomes] == ["L0", "call"]
+    assert [message.id for message in step.buffer.messages[-2:]] == ["main-a5", "main-r5"]
+    assert bench.state.steps is not None
+    inserted = [fate.id for fate in bench.state.steps.fates() if fate.name == "inserted"]
+    assert inserted == ["main-a5", "main-r5"]
+
+
+def test_the_turn_behind_the_last_record_has_no_call(bench: Workbench) -> None:
+    bench.move(None)
+    recorded = bench.state.recorded()
+    bench.stepping.step_turn()
+    assert len(taken(bench).buffer.messages) == len(recorded.messages)
+
+
+# -- a tier on its way ---------------------------------------------------------------------------------------------
+
+
+def test_a_step_lands_where_it_started(bench: Workbench) -> None:
+    bench.stepping.choose(answer_by="hand")
+    bench.stepping.step("L3b")
+    asking = bench.state.asking
+    assert asking is not None
+    assert isinstance(asking.need, Summarize)
+    bench.move(3)
+    bench.stepping.send(asking.need, "offline")
+    while bench.state.asking is not None:
+        bench.stepping.send(bench.state.asking.need, "offline")
+    assert bench.state.steps is None
+    bench.move(10)
+    assert taken(bench).fired
+
+
+def test_another_session_ends_what_is_on_its_way(bench: Workbench) -> None:
+    bench.stepping.choose(answer_by="hand")
+    bench.stepping.step("L3b")
+    bench.open(session(path="other.jsonl"))
+    assert bench.state.asking is None
+    bench.stepping.answer(RuntimeError())  # type: ignore[arg-type]  # nobody is there to hear it
+    assert not bench.state.trees
