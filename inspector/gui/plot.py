@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.fonts import ui_font
@@ -19,7 +20,6 @@ from inspector.gui.plot_marks import PlotMarks
 from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
-from inspector.workbench.watermarks import watermarks
 
 LOWER = 66
 """Pixels of the second plot."""
@@ -101,10 +101,9 @@ class Plot(QWidget):
             for reported, other in zip(self._series.reported, self._series.other, strict=True)
         )
 
-    def show_window(self, window: Window | None) -> None:
+    def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
         """The window and its watermarks."""
-        tokens = window.tokens if window else None
-        if self.marks.show_lines(tokens, watermarks(tokens)):
+        if self.marks.show_lines(window.tokens if window else None, lines):
             self._scale()
 
     def _scale(self) -> None:
@@ -150,6 +149,11 @@ class Plot(QWidget):
         return (
             f"request {at} · {kind}" + (f" · cache {grouped(cache)}" if cache else "") + (f" · {time}" if time else "")
         )
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        super().leaveEvent(event)
+        self.hovered.emit("")
 
     # -- looks ---------------------------------------------------------------------------------------------------------
 

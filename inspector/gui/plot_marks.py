@@ -45,8 +45,8 @@ class PlotMarks(QWidget):
     def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
         """Another window. Returns whether it is another."""
         changed = window != self.window_tokens
-        self.window_tokens, self._lines = window, lines
-        if changed:
+        if changed or lines != self._lines:
+            self.window_tokens, self._lines = window, lines
             self.update()
         return changed
 

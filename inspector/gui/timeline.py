@@ -12,6 +12,7 @@ from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.workbench.series import series
 from inspector.workbench.state import State
+from inspector.workbench.watermarks import watermarks
 
 
 class Timeline(Panel):
@@ -32,7 +33,6 @@ class Timeline(Panel):
         head.addWidget(self._caption)
         head.addStretch()
         head.addWidget(self._here)
-        head.addSpacing(10)
         self._key = CurveKey(desk.theme)
         head.addWidget(self._key)
         column = QVBoxLayout(self)
@@ -56,7 +56,7 @@ class Timeline(Panel):
     def _plot_loaded(self, make: Any) -> None:
         self.plot = make(self.desk.theme)
         self.plot.moved.connect(self.desk.workbench.move)
-        self.plot.hovered.connect(self._here.setText)
+        self.plot.hovered.connect(self._tell)
         column = self.layout()
         assert isinstance(column, QVBoxLayout)
         column.takeAt(1)
@@ -64,11 +64,16 @@ class Timeline(Panel):
         if self._state is not None:
             self._draw(self._state)
 
+    def _tell(self, words: str) -> None:
+        """About the request under the mouse; the key comes back when there is none."""
+        self._here.setText(words)
+        self._key.setVisible(not words)
+
     def _draw(self, state: State) -> None:
         if self._drawn[0] is not state.thread or self._drawn[1] is not state.pressures:
             self._drawn = (state.thread, state.pressures)
             self.plot.show_series(series(state), state.thread)
-        self.plot.show_window(state.window)
+        self.plot.show_window(state.window, watermarks(state))
         self.plot.show_playhead(state.at)
 
     def restyle(self) -> None:
