@@ -23,3 +23,8 @@ def short(number: float) -> str:
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 message`, `996 messages`."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def signed(number: int) -> str:
+    """`+120`, `−30,594`, `0`: a difference."""
+    return f"{'−' if number < 0 else '+' if number else ''}{abs(number):,}"

@@ -3,6 +3,7 @@
 from inspector.gui.buffer_panel import BufferPanel
 from inspector.gui.calibration_panel import CalibrationPanel
 from inspector.gui.compactions_panel import CompactionsPanel
+from inspector.gui.diff_panel import DiffPanel
 from inspector.gui.gauge import Gauge
 from inspector.gui.message_view import MessageView
 from inspector.gui.panel import Panel, Place
@@ -17,6 +18,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("top", Timeline),
     ("centre", BufferPanel),
     ("right", MessageView),
+    ("bottom", DiffPanel),
     ("bottom", CalibrationPanel),
     ("bottom", CompactionsPanel),
     ("bottom", ProblemsPanel),

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from inspector.gui.plain_json import Rules, looks_like_diff, pretty
 from inspector.gui.visible import Shown, visible
 
-Look: TypeAlias = Literal["heading", "prose", "code"]
+Look: TypeAlias = Literal["heading", "prose", "code", "diff"]
 
 PIECE = 16_000
 """Characters of one piece: a few milliseconds of work."""
@@ -51,7 +51,8 @@ def _body(section: Section) -> Iterator[Piece]:
         for text in _gathered(laid_out):
             yield Piece(visible(text), section.look, "json")
         return
-    rules: Rules = "diff" if section.look == "code" and looks_like_diff(section.text) else ""
+    is_diff = section.look == "diff" or (section.look == "code" and looks_like_diff(section.text))
+    rules: Rules = "diff" if is_diff else ""
     for text in cut(section.text):
         yield Piece(visible(text), section.look, rules)
 

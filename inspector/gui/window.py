@@ -183,6 +183,12 @@ class Window(QMainWindow):
         if self.workbench.state.session is not None:
             self.docks.centre.step(rows)
 
+    def step_change(self, rows: int) -> None:
+        """To the next change of the diff, or the one before."""
+        if self.workbench.state.session is not None:
+            self.docks.bring("Diff")
+            self.docks.panels["Diff"].step(rows)
+
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
         if self.workbench.state.session is not None:

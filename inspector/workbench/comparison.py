@@ -1,0 +1,145 @@
+"""Before and after: what the diff compares where we stand, and its rows. Shown by the diff and by what was lost."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
+from typing import get_args
+
+from inspector.core.buffer import Buffer
+from inspector.core.diff import DiffRow, rows
+from inspector.core.outcome import Fate, FateName, Outcome, fates
+from inspector.core.tokens.estimators import estimator
+from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN, Steps
+
+FATES: tuple[FateName, ...] = get_args(FateName)
+LETTERS: Mapping[FateName, str] = MappingProxyType(
+    {
+        "kept": "K",
+        "cleared": "C",
+        "cut": "X",
+        "replaced": "R",
+        "summarised": "S",
+        "dropped": "D",
+        "inserted": "I",
+    }
+)
+AROUND = 2
+"""Kept messages that are shown on either side of a change."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Which two buffers are compared. `steps` where it is steps that were taken, `outcome` where it is a preview."""
+
+    name: str
+    before: Buffer
+    after: Buffer
+    steps: Steps | None = None
+    outcome: Outcome[object] | None = None
+
+    @property
+    def preview(self) -> bool:
+        """Nothing of it has happened."""
+        return self.outcome is not None
+
+    def is_same(self, other: "Sides | None") -> bool:
+        """The same two buffers under the same name. O(1)."""
+        return (
+            other is not None
+            and (self.name, self.preview) == (other.name, other.preview)
+            and self.before is other.before
+            and self.after is other.after
+        )
+
+    def fates(self) -> tuple[Fate, ...]:
+        """What became of every message. O(messages)."""
+        if self.steps is not None:
+            return self.steps.fates(since=self.steps.compared)
+        assert self.outcome is not None
+        return fates(self.before, self.outcome)
+
+
+def sides(state: State) -> Sides | None:
+    """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
+    seen, steps = state.preview, state.steps
+    if seen is not None and seen.outcome is not None and state.outlook is not None:
+        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, outcome=seen.outcome)
+    if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
+        return None
+    name = steps.step.name if steps.step is not None else "recorded"
+    return Sides(name, steps.buffer_of(steps.compared), steps.buffer, steps=steps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The rows of the diff. `before` and `after` hold a row's place in its buffer, -1 where it does not stand."""
+
+    sides: Sides
+    rows: tuple[DiffRow, ...]
+    before: Sequence[int]
+    after: Sequence[int]
+    counts: Mapping[FateName, int]
+    delta: int
+    """Tokens gained in sum (negative: freed), by the estimator of the rows."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Row by message id."""
+
+
+def compared(sides: Sides, estimator_name: str) -> Comparison:
+    """The rows, worked out. O(messages); token counts are cached on the messages."""
+    found = rows(sides.fates(), estimator(estimator_name))
+    before, after = _numbers(row.fate.before for row in found), _numbers(row.fate.after for row in found)
+    counts = Counter(row.fate.name for row in found)
+    return Comparison(
+        sides,
+        found,
+        before,
+        after,
+        {name: counts[name] for name in FATES if counts[name]},
+        sum(row.delta for row in found),
+        {row.fate.id: n for n, row in enumerate(found)},
+    )
+
+
+def _numbers(standing: Iterable[object]) -> list[int]:
+    numbers, at = [], 0
+    for one in standing:
+        numbers.append(-1 if one is None else at)
+        at += one is not None
+    return numbers
+
+
+def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
+    """Which rows are shown: (start, end) pairs that cover all rows in order. O(rows).
+
+    A row that is shown stands alone (end = start + 1) and is wanted, or is kept and near one that is wanted; a longer
+    stretch is left out. A single row is never left out: a line that tells of it takes as much room.
+    """
+    names = [row.fate.name for row in comparison.rows]
+    near = bytearray(len(names))
+    for at, name in enumerate(names):
+        if name in wanted:
+            near[at] = 1
+            if name != "kept":
+                for other in (*range(at - around, at), *range(at + 1, at + around + 1)):
+                    if 0 <= other < len(names) and names[other] == "kept":
+                        near[other] = 1
+    found: list[tuple[int, int]] = []
+    start = 0
+    for at in range(len(names) + 1):
+        if at == len(names) or near[at]:
+            if at > start:
+                found.append((start, at))
+            if at < len(names):
+                found.append((at, at + 1))
+            start = at + 1
+    return found
+
+
+def changes(comparison: Comparison, listed: Sequence[tuple[int, int]]) -> list[int]:
+    """Places in `listed` where a change begins: neighbouring rows of one fate are one change."""
+    names = ["kept"] + [comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed]
+    return [at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last]

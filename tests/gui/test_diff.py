@@ -1,0 +1,209 @@
+"""The diff: what a step did to every message, filtered, walked, compared; by click and by key."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.core.outcome import FateName
+from inspector.gui.diff_model import words
+from inspector.gui.diff_panel import DiffPanel
+from inspector.gui.panel import Desk
+from inspector.workbench.steps import ORIGIN
+from tests.gui.hands import click, press
+from tests.gui.stepping import open_it
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> DiffPanel:
+    made = DiffPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1100, 400)
+    made.show()
+    open_it(desk.workbench)
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+def lines(panel: DiffPanel) -> list[str]:
+    return [words(panel.model.line(n)) for n in range(panel.model.rowCount())]
+
+
+def fates(panel: DiffPanel) -> list[str]:
+    found = []
+    for n in range(panel.model.rowCount()):
+        of = panel.model.line(n).of
+        found.append(of.fate.name[0] if of else "…")
+    return found
+
+
+def step(desk: Desk, panel: DiffPanel, qtbot: QtBot, tier: str) -> None:
+    """Step, and wait until the diff shows it."""
+    desk.workbench.stepping.step(tier)
+    steps = desk.workbench.state.steps
+    assert steps is not None
+    arrived(panel, qtbot, steps.buffer)
+
+
+def arrived(panel: DiffPanel, qtbot: QtBot, after: object) -> None:
+    def shows() -> bool:
+        found = panel.model.comparison
+        return found is not None and found.sides.after is after
+
+    qtbot.waitUntil(shows)
+
+
+def click_row(panel: DiffPanel, place: int) -> None:
+    click(panel.view.viewport(), panel.view.visualRect(panel.model.index(place, 0)).center())
+
+
+def test_without_a_step_it_says_what_to_do(panel: DiffPanel) -> None:
+    assert not panel.bar.isVisible()
+    told = [one.text() for one in panel.findChildren(QLabel) if one.isVisible()]
+    assert any("No step has been taken here" in one for one in told)
+
+
+def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    assert fates(panel) == ["k", *["k", "c"] * 7, "k", "k", "…"]
+    assert lines(panel)[2].startswith("cleared: 2 tool Bash src/part_0.py, ")
+    assert lines(panel)[-1].startswith("4 kept · ")
+    freed = sum(row.delta for row in panel.model.comparison.rows) if panel.model.comparison else 0
+    assert freed < 0
+    assert panel.bar.headline.text == f"L0: −{-freed:,} tokens, 7 cleared"
+    assert panel.bar.chips["cleared"].text() == "C 7"
+    assert not panel.bar.chips["dropped"].isVisible()
+    assert not panel.findChildren(QTextEdit)
+
+
+def test_filtering_by_fate_and_hiding_what_is_kept(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    click(panel.bar.chips["kept"])
+    assert len(lines(panel)) == 21
+    click(panel.bar.chips["cleared"])
+    assert fates(panel).count("c") == 7, "a single row is never left out"
+    click(panel.bar.chips["kept"])
+    assert lines(panel) == [lines(panel)[0]]
+    assert lines(panel)[0].startswith("14 kept, 7 cleared · −")
+
+
+def test_what_is_left_out_opens_by_click_and_by_enter(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    last = panel.model.rowCount() - 1
+    click_row(panel, last)
+    assert "…" not in fates(panel)
+    assert panel.model.rowCount() == 21
+    click(panel.bar.chips["cleared"])
+    panel.view.setCurrentIndex(panel.model.index(0, 0))
+    press(panel.view, Qt.Key.Key_Return)
+    assert panel.model.rowCount() == 21
+
+
+def test_walking_from_change_to_change_selects_the_message(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    recorded = desk.workbench.state.recorded().messages
+    panel.view.setCurrentIndex(panel.model.index(0, 0))
+    assert desk.workbench.state.selected == recorded[0].id
+    click(panel.bar.next)
+    assert desk.workbench.state.selected == recorded[2].id
+    panel.step(1)
+    assert desk.workbench.state.selected == recorded[4].id
+    click(panel.bar.previous)
+    assert desk.workbench.state.selected == recorded[2].id
+    panel.walk(-1)
+    assert desk.workbench.state.selected == recorded[2].id, "there is none before the first"
+    press(panel.view, Qt.Key.Key_Down)
+    assert desk.workbench.state.selected == recorded[3].id
+
+
+def test_a_stretch_of_one_fate_is_one_change(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L1")
+    assert fates(panel)[:2] == ["k", "s"]
+    first = panel.model.change_after(-1, 1)
+    second = panel.model.change_after(first, 1)
+    assert (fates(panel)[first], fates(panel)[second]) == ("s", "i")
+    assert panel.model.change_after(second, 1) == -1
+
+
+def test_the_text_of_a_changed_message_line_by_line(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    click_row(panel, 2)
+    qtbot.waitUntil(lambda: "+ [Old tool result content cleared]" in panel.text.toPlainText())
+    shown = panel.text.toPlainText()
+    assert "C · cleared: a placeholder stands for the content" in shown
+    assert "- ValueError: bad part 0 of <b>it</b>" in shown
+    click(panel.bar.text)
+    assert not panel.text.isVisible()
+    press(panel.view, Qt.Key.Key_Return)
+    assert panel.text.isVisible()
+
+
+def test_the_selected_message_is_found_in_the_diff(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    wanted = desk.workbench.state.recorded().messages[6]
+    desk.workbench.select(wanted.id)
+    assert panel.chosen is not None
+    assert panel.chosen.fate.id == wanted.id
+
+
+def test_compared_with_the_recorded_buffer_and_with_another_branch(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    step(desk, panel, qtbot, "L1")
+    names = [panel.bar.choice.itemText(n) for n in range(panel.bar.choice.count())]
+    assert names == ["the step's start", "the recorded buffer", "1  L0"]
+    since_start = counts(panel)
+    assert "cleared" not in since_start
+    panel.bar.choice.setFocus()
+    press(panel.bar.choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: counts(panel) != since_start)
+    assert desk.workbench.state.steps is not None
+    assert desk.workbench.state.steps.compared == ORIGIN
+    desk.workbench.stepping.go(ORIGIN)
+    step(desk, panel, qtbot, "L3b")
+    desk.workbench.stepping.compare(1)
+    steps = desk.workbench.state.steps
+    assert steps is not None
+    qtbot.waitUntil(lambda: panel.model.comparison is not None and before(panel) is steps.taken[1].buffer)
+    assert panel.bar.choice.currentText() == "2  L1"
+    inserted = counts(panel).get("inserted")
+    assert inserted == 1
+
+
+def stepped(desk: Desk) -> bool:
+    return desk.workbench.state.stepped
+
+
+def counts(panel: DiffPanel) -> dict[FateName, int]:
+    return dict(panel.model.comparison.counts) if panel.model.comparison else {}
+
+
+def before(panel: DiffPanel) -> object:
+    return panel.model.comparison.sides.before if panel.model.comparison else None
+
+
+def test_a_preview_is_shown_and_accepted_and_undone(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    desk.workbench.stepping.look()
+    desk.workbench.stepping.show_preview("L0")
+    qtbot.waitUntil(lambda: panel.bar.headline.text.startswith("L0 preview: −"))
+    assert not stepped(desk)
+    assert panel.bar.accept.text() == "Step"
+    click(panel.bar.accept)
+    assert stepped(desk)
+    qtbot.waitUntil(lambda: panel.bar.headline.text.startswith("L0: −"))
+    assert panel.bar.accept.text() == "Undo"
+    click(panel.bar.accept)
+    assert not stepped(desk)
+
+
+def test_a_buffer_of_a_hundred_thousand_messages_is_listed_and_only_what_is_seen_is_worked_out(
+    desk: Desk, panel: DiffPanel, qtbot: QtBot
+) -> None:
+    from tests.gui.stepping import messages, session
+
+    desk.workbench.open(session("large.jsonl", messages(50_000)))
+    step(desk, panel, qtbot, "L0")
+    click(panel.bar.chips["kept"])
+    assert panel.model.rowCount() == 100_001
+    panel.view.scrollToBottom()
+    panel.view.viewport().repaint()
+    assert len(panel.model._lines) < 500

@@ -1,0 +1,62 @@
+"""Which rows of a comparison are shown, and where its changes begin."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message, Text
+from inspector.core.outcome import FateName, Outcome
+from inspector.workbench.comparison import AROUND, FATES, Comparison, Sides, changes, compared, shown
+
+GONE = {"k": None, "d": "dropped", "s": "summarised"}
+
+
+def comparison(pattern: str) -> Comparison:
+    """One message a letter: k kept, c cleared, d dropped, s summarised."""
+    old = [Message(str(n), "user", (Text(f"{letter} {n}"),)) for n, letter in enumerate(pattern)]
+    new = [Message(m.id, "user", (Text("-"),)) if m.text[0] == "c" else m for m in old if m.text[0] in "kc"]
+    names: dict[str, FateName] = {"c": "cleared", "d": "dropped", "s": "summarised"}
+    changed = {m.id: names[m.text[0]] for m in old if m.text[0] in names}
+    outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed=changed)
+    return compared(Sides("t", Buffer(tuple(old)), outcome.buffer, outcome=outcome), "roku")
+
+
+def test_kept_ones_near_a_change_are_shown_and_the_rest_is_left_out() -> None:
+    found = shown(comparison("kkkkkckkkkk"), {"cleared"})
+    assert found == [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 11)]
+
+
+def test_one_row_is_never_left_out() -> None:
+    assert shown(comparison("kkkc"), {"cleared"})[0] == (0, 1)
+
+
+def test_what_is_not_wanted_is_left_out() -> None:
+    assert shown(comparison("ssskc"), {"cleared"}) == [(0, 3), (3, 4), (4, 5)]
+    assert shown(comparison("ssskc"), ()) == [(0, 5)]
+
+
+def test_numbers_of_both_sides() -> None:
+    found = comparison("ksck")
+    assert (found.before, found.after) == ([0, 1, 2, 3], [0, -1, 1, 2])
+    assert found.counts == {"kept": 2, "cleared": 1, "summarised": 1}
+
+
+def test_neighbours_of_one_fate_are_one_change() -> None:
+    found = comparison("kccsskkc")
+    assert changes(found, shown(found, FATES)) == [1, 3, 7]
+
+
+@given(st.text("kcds", max_size=40), st.sets(st.sampled_from(FATES)))
+def test_every_row_is_shown_or_left_out_once_and_in_order(pattern: str, wanted: set[FateName]) -> None:
+    found = comparison(pattern)
+    listed = shown(found, wanted)
+    assert [at for start, end in listed for at in range(start, end)] == list(range(len(pattern)))
+    alone = {start for start, end in listed if end - start == 1}
+    assert {at for at, row in enumerate(found.rows) if row.fate.name in wanted} <= alone
+    for start, end in listed:
+        if end - start > 1:
+            assert not any(found.rows[at].fate.name in wanted for at in range(start, end))
+            near = range(max(0, start - AROUND), start)
+            assert not any(
+                found.rows[at].fate.name in wanted - {"kept"} and found.rows[start].fate.name == "kept" for at in near
+            )
