@@ -6,10 +6,13 @@ from inspector.gui.compactions_panel import CompactionsPanel
 from inspector.gui.diff_panel import DiffPanel
 from inspector.gui.gauge import Gauge
 from inspector.gui.message_view import MessageView
+from inspector.gui.need_panel import NeedPanel
 from inspector.gui.panel import Panel, Place
 from inspector.gui.problems_panel import ProblemsPanel
 from inspector.gui.search_panel import SearchPanel
 from inspector.gui.sessions_panel import SessionsPanel
+from inspector.gui.settings_form import SettingsForm
+from inspector.gui.tier_panel import TierPanel
 from inspector.gui.timeline import Timeline
 from inspector.gui.validity_panel import ValidityPanel
 
@@ -17,8 +20,11 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("left", Gauge),
     ("top", Timeline),
     ("centre", BufferPanel),
+    ("right", TierPanel),
     ("right", MessageView),
+    ("right", SettingsForm),
     ("bottom", DiffPanel),
+    ("bottom", NeedPanel),
     ("bottom", CalibrationPanel),
     ("bottom", CompactionsPanel),
     ("bottom", ProblemsPanel),

@@ -241,15 +241,23 @@ class Stepping:
 
     def set(self, name: str, value: str | None) -> None:
         """One setting by its name; None = the policy's own value. An impossible value is told, and not taken."""
-        state = self._bench.state
-        kept = tuple(pair for pair in state.choices.settings if pair[0] != name)
-        choices: Choices = replace(state.choices, settings=kept if value is None else (*kept, (name, value)))
         try:
-            settings_of(replace(state, choices=choices))
+            choices = self.checked(name, value)
         except InspectorError as failure:
             self._bench.failed(str(failure))
             return
-        self._bench.show(replace(state, choices=choices))
+        self._bench.show(replace(self._bench.state, choices=choices))
+
+    def checked(self, name: str, value: str | None) -> Choices:
+        """The Choices with that setting; the policy's own value is none of them. Raises InspectorError."""
+        state = self._bench.state
+        kept = tuple(pair for pair in state.choices.settings if pair[0] != name)
+        own: Choices = replace(state.choices, settings=kept)
+        if value is None:
+            return own
+        choices: Choices = replace(own, settings=(*kept, (name, value)))
+        same = settings_of(replace(state, choices=choices)) == settings_of(replace(state, choices=own))
+        return own if same else choices
 
     def repair(self) -> None:
         """Ours, not the harness's: a step that mends what makes every provider refuse the buffer where we stand."""

@@ -1,0 +1,88 @@
+"""Who answers the tiers' model calls: offline, simulated, a provider by name or address, or the person by hand."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from inspector.gui.chips import Chips
+from inspector.gui.panel import Desk
+from inspector.gui.plain import label, tip
+from inspector.workbench.state import State
+from inspector.workbench.stepping import HAND
+
+OFFLINE, SIMULATED, PROVIDER, BY_HAND = "offline", "simulated", "provider", "by hand"
+CHOICES = (
+    (OFFLINE, "A deterministic extractive summary, made here: no model, no key, no network."),
+    (SIMULATED, "A provider that runs on this machine and speaks the real protocols."),
+    (PROVIDER, "A real model: your key, your money."),
+    (BY_HAND, "Every call waits for you: edit, send, paste an answer, or make it fail."),
+)
+PROVIDERS = ("anthropic", "openai")
+"""Known by name; any other is an address."""
+
+
+class AnswerBlock(QWidget):
+    """Chips, and for a provider which one and whether its key is there."""
+
+    def __init__(self, desk: Desk, ask_key: Callable[[str], None]) -> None:
+        super().__init__()
+        self._desk, self._ask_key = desk, ask_key
+        self.chips = Chips("Answer model calls with", CHOICES)
+        self.chips.chosen.connect(self._chosen)
+        self.provider = QComboBox()
+        self.provider.setEditable(True)
+        self.provider.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.provider.addItems(PROVIDERS)
+        self.provider.setAccessibleName("Provider, or the address of an OpenAI-compatible server")
+        self.provider.setToolTip(
+            tip(
+                "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
+                "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+            )
+        )
+        self.provider.activated.connect(lambda _: self._name_provider())
+        editor = self.provider.lineEdit()
+        assert editor is not None
+        editor.editingFinished.connect(self._name_provider)
+        self.key = QPushButton("Key…")
+        self.key.clicked.connect(lambda: self._ask_key(self.provider.currentText().strip()))
+        self.remote = QCheckBox("this provider can compact remotely")
+        self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
+        self.note = label(role="small")
+        self.note.setWordWrap(True)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._which = QWidget()
+        row = QHBoxLayout(self._which)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.provider, 1)
+        row.addWidget(self.key)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        for widget in (self.chips, self._which, self.note, self.remote):
+            column.addWidget(widget)
+
+    def show_state(self, state: State) -> None:
+        """The choice."""
+        who = state.choices.answer_by
+        kind = {HAND: BY_HAND, OFFLINE: OFFLINE, SIMULATED: SIMULATED}.get(who, PROVIDER)
+        self.chips.take(kind)
+        self._which.setVisible(kind == PROVIDER)
+        if kind == PROVIDER and self.provider.currentText() != who:
+            with QSignalBlocker(self.provider):
+                self.provider.setCurrentText(who)
+        self.key.setEnabled(kind == PROVIDER and who in PROVIDERS)
+        self.note.setText(dict(CHOICES)[kind])
+        self.remote.setChecked(state.choices.remote)
+
+    def _chosen(self, word: str) -> None:
+        who = {BY_HAND: HAND, PROVIDER: self.provider.currentText().strip() or PROVIDERS[0]}.get(word, word)
+        self._desk.workbench.stepping.choose(answer_by=who)
+
+    def _name_provider(self) -> None:
+        who = self.provider.currentText().strip()
+        if who and who != self._desk.workbench.state.choices.answer_by:
+            self._desk.workbench.stepping.choose(answer_by=who)
