@@ -16,6 +16,17 @@ from inspector.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """What the provider reported for a call before, and how far into the buffer that speaks."""
+
+    upto: str
+    """Id of the last message of its answer; where it left none, of the last message that was sent."""
+    usage: Usage | None = None
+    finish: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """What a policy may know besides the buffer, its settings and its running state."""
 
@@ -26,6 +37,9 @@ class Moment:
     """What the provider reported for the call just before, where it did."""
     finish: str = ""
     """How that call ended, in the provider's word."""
+    reports: tuple[Report, ...] | None = None
+    """The newest calls since the latest recorded compaction, oldest first, back to one that reported usage and did not
+    fail. None = nobody looked: `usage` and `finish` are then those of the newest answer in the buffer."""
     summary: str = ""
     """A session memory summary that is at hand (Roku L2)."""
     remote: bool = False

@@ -2,9 +2,15 @@
 
 from typing import Any
 
-from inspector.core.policies.policy import Moment, Policy
+from inspector.core.buffer import View
+from inspector.core.policies.policy import Moment, Policy, Report
 from inspector.core.session import Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
+
+FAILED = ("error", "aborted")
+"""How a call ends that has no answer to build on."""
+_LOOK = 64
+"""Calls to look back for usage."""
 
 
 def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
@@ -16,8 +22,36 @@ def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
         model=model or thread.model,
         usage=last.usage if last else None,
         finish=last.finish if last else "",
+        reports=reports_at(thread, at),
         **more,
     )
+
+
+def reports_at(thread: Thread, at: int) -> tuple[Report, ...]:
+    """What `Moment.reports` says before request `at`. Looks at few calls where usage is recorded at all."""
+    compacted = (one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at)
+    found: list[Report] = []
+    for n in range(at - 1, max(0, at - _LOOK, *compacted) - 1, -1):
+        request = thread.requests[n]
+        after = thread.requests[n + 1].view if n + 1 < len(thread.requests) else thread.end
+        upto = _last_of_answer(request.view, after)
+        if upto:
+            found.append(Report(upto, request.usage, request.finish, request.model))
+            if request.usage is not None and request.finish not in FAILED:
+                break
+    return tuple(reversed(found))
+
+
+def _last_of_answer(sent: View, after: View) -> str:
+    """Id of the last message of the answer to `sent`; empty where the buffer after it does not stand on `sent`."""
+    length = len(sent)
+    if len(after) < length:
+        return ""
+    last = sent.tail(length - 1)[0].id if length else ""
+    if length and after.tail(length - 1)[0].id != last:
+        return ""
+    answer = (message.id for message in reversed(after.tail(length)) if message.role == "assistant")
+    return next(answer, last)
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
