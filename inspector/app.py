@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QApplication
 
 from inspector.gui import fonts
+from inspector.gui.calling import Calling
 from inspector.gui.garbage import Garbage
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
@@ -34,7 +35,9 @@ def main(argv: Sequence[str] = ()) -> int:
 def build(application: QApplication, settings: Settings) -> Window:
     """A window that is ready to be shown; unexpected failures are told in it."""
     fonts.load()
-    window = Window(Theme(application, settings), settings)
+    calling = Calling()
+    window = Window(Theme(application, settings), settings, calling)
+    application.aboutToQuit.connect(calling.close)
     Garbage(window)
     Trouble(window.tell_trouble).install()
     return window

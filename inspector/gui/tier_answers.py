@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from inspector.gui.calling import model_of
 from inspector.gui.chips import Chips
 from inspector.gui.panel import Desk
 from inspector.gui.plain import label, tip
@@ -47,6 +48,10 @@ class AnswerBlock(QWidget):
         editor.editingFinished.connect(self._name_provider)
         self.key = QPushButton("Key…")
         self.key.clicked.connect(lambda: self._ask_key(self.provider.currentText().strip()))
+        self.model = QLineEdit()
+        self.model.setAccessibleName("Model that answers")
+        self.model.setToolTip(tip("The model that answers; empty: the session's own where you stand"))
+        self.model.editingFinished.connect(self._name_model)
         self.remote = QCheckBox("this provider can compact remotely")
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
         self.note = label(role="small")
@@ -62,7 +67,7 @@ class AnswerBlock(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        for widget in (self.chips, self._which, self.note, self.remote):
+        for widget in (self.chips, self._which, self.model, self.note, self.remote):
             column.addWidget(widget)
 
     def show_state(self, state: State) -> None:
@@ -75,12 +80,21 @@ class AnswerBlock(QWidget):
             with QSignalBlocker(self.provider):
                 self.provider.setCurrentText(who)
         self.key.setEnabled(kind == PROVIDER and who in PROVIDERS)
+        self.model.setVisible(kind in (PROVIDER, SIMULATED))
+        if not self.model.hasFocus():
+            self.model.setText(state.choices.model)
+        self.model.setPlaceholderText(f"model: {model_of(state) or 'name one'}")
         self.note.setText(dict(CHOICES)[kind])
         self.remote.setChecked(state.choices.remote)
 
     def _chosen(self, word: str) -> None:
         who = {BY_HAND: HAND, PROVIDER: self.provider.currentText().strip() or PROVIDERS[0]}.get(word, word)
         self._desk.workbench.stepping.choose(answer_by=who)
+
+    def _name_model(self) -> None:
+        model = self.model.text().strip()
+        if model != self._desk.workbench.state.choices.model:
+            self._desk.workbench.stepping.choose(model=model)
 
     def _name_provider(self) -> None:
         who = self.provider.currentText().strip()

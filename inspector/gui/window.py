@@ -32,17 +32,18 @@ from inspector.gui.top_bar import TopBar
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.resources import resource
 from inspector.workbench.state import State
+from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
 
 class Window(QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
 
-    def __init__(self, theme: Theme, settings: Settings) -> None:
+    def __init__(self, theme: Theme, settings: Settings, answerers: Answerers = only_offline) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
         self.bridge = Bridge(self)
-        self.workbench = Workbench(self.bridge.work)
+        self.workbench = Workbench(self.bridge.work, answerers)
         self.opener = Opener(self.workbench, self.bridge, settings)
         self.desk = Desk(
             self.workbench,

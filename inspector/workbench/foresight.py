@@ -32,7 +32,7 @@ def standpoint(state: State) -> tuple[object, ...]:
         state.at,
         Same(steps.step if steps else None),
         Same(steps.running if steps else None),
-        replace(choices, answer_by=""),
+        replace(choices, answer_by="", model=""),
         state.window.tokens if state.window else None,
     )
 

@@ -32,6 +32,8 @@ class Choices:
     """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
     answer_by: str = "offline"
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
+    model: str = ""
+    """The model that answers; empty = the session's own where we stand."""
     remote: bool = False
     """The provider can compact remotely."""
     summary: str = ""

@@ -7,7 +7,7 @@ and runs through `work`. Nothing is applied before the tier has ended; giving up
 from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Buffer
@@ -21,6 +21,8 @@ from inspector.workbench.stepper import DUE, TURN, Running, begin, repair_step
 from inspector.workbench.steps import ORIGIN, Steps
 
 HAND = "hand"
+Answerers: TypeAlias = Callable[[str, State], Answerer]
+"""Who answers, by name, for the place where we stand. Raises InspectorError."""
 
 
 class Bench(Protocol):
@@ -50,7 +52,7 @@ class Stoppable(Protocol):
 class Stepping:
     """Held by the Workbench as `stepping`."""
 
-    def __init__(self, bench: Bench, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
+    def __init__(self, bench: Bench, answerers: Answerers = only_offline) -> None:
         self._bench = bench
         self._answerers = answerers
         self._running: Running | None = None

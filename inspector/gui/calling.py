@@ -1,0 +1,52 @@
+"""Who answers for the workbench: one answerer at a time, kept as long as who, which model and which session stay the
+same, so that calls share a prompt cache and a simulated provider stays up between steps."""
+
+import threading
+
+from inspector.core.answering import Answerer
+from inspector.core.errors import InspectorError
+from inspector.core.tokens.windows import model_at
+from inspector.live.answerers import Answering, answerer
+from inspector.workbench.state import State
+
+
+class Calling:
+    """As `Workbench(answerers=...)` wants it. Asked on the threads of jobs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._key: tuple[str, str, str] = ("", "", "")
+        self._open: Answering | None = None
+
+    def __call__(self, who: str, state: State) -> Answerer:
+        """The answerer of that name. Raises InspectorError."""
+        model = model_of(state)
+        key = (who, model, state.session.path if state.session else "")
+        with self._lock:
+            if self._open is None or key != self._key:
+                former, self._open = self._open, None
+                if former is not None:
+                    former.close()
+                self._open, self._key = _opened(who, model), key
+            return self._open
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        with self._lock:
+            former, self._open = self._open, None
+        if former is not None:
+            former.close()
+
+
+def model_of(state: State) -> str:
+    """The model that answers: the user's word, else the session's where we stand."""
+    if state.choices.model or state.thread is None:
+        return state.choices.model
+    return model_at(state.thread, state.at)
+
+
+def _opened(who: str, model: str) -> Answering:
+    try:
+        return answerer(who, model)
+    except InspectorError as failure:
+        raise InspectorError(str(failure).replace("with --model", "under Tiers")) from None
