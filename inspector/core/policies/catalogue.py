@@ -5,10 +5,12 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies import roku
+from inspector.core.policies import pulse, roku
 from inspector.core.policies.policy import Policy
 
-POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType({policy.name: policy for policy in (roku.POLICY,)})
+POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType(
+    {policy.name: policy for policy in (roku.POLICY, pulse.POLICY)}
+)
 
 
 def policy(name: str) -> Policy[Any, Any]:
