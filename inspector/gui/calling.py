@@ -2,12 +2,20 @@
 same, so that calls share a prompt cache and a simulated provider stays up between steps."""
 
 import threading
+from typing import Protocol
 
 from inspector.core.answering import Answerer
 from inspector.core.errors import InspectorError
+from inspector.core.needs import Answer, Need
 from inspector.core.tokens.windows import model_at
-from inspector.live.answerers import Answering, answerer
 from inspector.workbench.state import State
+
+
+class Closable(Protocol):
+    """An answerer that holds something open."""
+
+    def __call__(self, need: Need) -> Answer: ...
+    def close(self) -> None: ...
 
 
 class Calling:
@@ -16,7 +24,7 @@ class Calling:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._key: tuple[str, str, str] = ("", "", "")
-        self._open: Answering | None = None
+        self._open: Closable | None = None
 
     def __call__(self, who: str, state: State) -> Answerer:
         """The answerer of that name. Raises InspectorError."""
@@ -45,7 +53,9 @@ def model_of(state: State) -> str:
     return model_at(state.thread, state.at)
 
 
-def _opened(who: str, model: str) -> Answering:
+def _opened(who: str, model: str) -> Closable:
+    from inspector.live.answerers import answerer  # a tenth of a second, so only when somebody is asked
+
     try:
         return answerer(who, model)
     except InspectorError as failure:
