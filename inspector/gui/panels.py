@@ -4,7 +4,9 @@ from inspector.gui.buffer_panel import BufferPanel
 from inspector.gui.calibration_panel import CalibrationPanel
 from inspector.gui.compactions_panel import CompactionsPanel
 from inspector.gui.diff_panel import DiffPanel
+from inspector.gui.events_panel import EventsPanel
 from inspector.gui.gauge import Gauge
+from inspector.gui.lost_panel import LostPanel
 from inspector.gui.message_view import MessageView
 from inspector.gui.need_panel import NeedPanel
 from inspector.gui.panel import Panel, Place
@@ -25,6 +27,8 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("right", SettingsForm),
     ("bottom", DiffPanel),
     ("bottom", NeedPanel),
+    ("bottom", LostPanel),
+    ("bottom", EventsPanel),
     ("bottom", CalibrationPanel),
     ("bottom", CompactionsPanel),
     ("bottom", ProblemsPanel),

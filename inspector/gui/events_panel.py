@@ -1,0 +1,108 @@
+"""The events of the steps on our path, by the harness's own names and fields, newest last.
+
+The path leads on to where redo would; what lies ahead of where we stand is told in brackets, a click leads back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
+
+from inspector.core.jsontext import dumps
+from inspector.core.outcome import Event
+from inspector.gui.numbers import plural
+from inspector.gui.panel import Desk, Panel
+from inspector.gui.plain import label
+from inspector.gui.rows import Column, Rows
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An event, and the step that sent it."""
+
+    at: int
+    step: str
+    tier: str
+    event: Event
+    ahead: bool = False
+    """Of a step that was undone."""
+
+
+COLUMNS: Sequence[Column[Sent]] = (
+    Column("step", lambda sent: f"({sent.at + 1})" if sent.ahead else f"{sent.at + 1}", 5, figures=True),
+    Column("of", lambda sent: sent.step, 14),
+    Column("tier", lambda sent: sent.tier, 7),
+    Column("event", lambda sent: sent.event.name, 32),
+    Column("fields", lambda sent: dumps(dict(sent.event.fields))),
+)
+
+
+class EventsPanel(Panel):
+    """A click goes to the step that sent it."""
+
+    TITLE: ClassVar[str] = "Events"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._steps: Steps | None = None
+        self._told = False
+        self.says = label(role="quiet")
+        self.copy = QToolButton()
+        self.copy.setText("copy")
+        self.copy.setProperty("role", "flat")
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
+        self.table: Rows[Sent] = Rows("Events", COLUMNS)
+        self.table.chosen.connect(self._go)
+        self.setFocusProxy(self.table)
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 4, 8, 2)
+        head.addWidget(self.says, 1)
+        head.addWidget(self.copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.table, 1)
+
+    def receive(self, state: State) -> None:
+        """The count stands in the title, seen or not."""
+        steps = state.steps
+        count = sum(len(steps.taken[at].events) for at in steps.path()) if steps else 0
+        self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
+        super().receive(state)
+
+    def show_state(self, state: State) -> None:
+        """The events of our path, the newest in sight."""
+        if state.steps is self._steps and self._told:
+            return
+        self._steps, self._told = state.steps, True
+        found = sent_on(state.steps) if state.steps else ()
+        if list(found) != list(self.table.rows):
+            self.table.show_rows(found)
+            self.table.scrollToBottom()
+        self.table.setVisible(bool(found))
+        self.copy.setVisible(bool(found))
+        none = "No events yet: they are sent by the steps that lead to where we stand."
+        self.says.setText(plural(len(found), "event") if found else none)
+
+    def _go(self, place: int, column: int) -> None:
+        sent = self.table.rows[place]
+        if self._steps is not None and sent.at != self._steps.at:
+            self.desk.workbench.stepping.go(sent.at)
+
+
+def sent_on(steps: Steps) -> Sequence[Sent]:
+    """The events on the path through where we stand, in the order in which they were sent."""
+    here, end = set(steps.path()), steps
+    while (further := end.redo()) is not end:
+        end = further
+    return [
+        Sent(at, steps.taken[at].name, outcome.tier, event, at not in here)
+        for at in end.path()
+        for outcome in steps.taken[at].outcomes
+        for event in outcome.events
+    ]

@@ -1,0 +1,88 @@
+"""What was lost: listed by kind, counted in the title, and where it stood is a click away."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.lost_panel import LostPanel
+from inspector.gui.panel import Desk
+from tests.gui.conftest import Asked
+from tests.gui.hands import click, press
+from tests.gui.stepping import open_it
+from tests.gui.test_lists import cells, click_cell
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> LostPanel:
+    made = LostPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    open_it(desk.workbench)
+    desk.workbench.subscribe(made.receive)
+    assert all(found.textFormat() == Qt.TextFormat.PlainText for found in made.findChildren(QLabel))
+    return made
+
+
+def lose(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    desk.workbench.stepping.step("L0")
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (14)")
+
+
+def test_without_a_step_nothing_is_looked_for(panel: LostPanel) -> None:
+    assert panel.windowTitle() == "Lost"
+    assert panel.says.text() == "Take a step, or look at a preview, to see which facts it loses."
+
+
+def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    lose(desk, panel, qtbot)
+    assert panel.kinds[None].text() == "all 14"
+    assert panel.kinds["error"].text() == "7 errors"
+    assert not panel.kinds["path"].isVisible(), "the calls still name the paths"
+    assert cells(panel.table)[0] == ["error", "2", "Bash", "ValueError: bad part 0 of <b>it</b>"]
+    click_cell(panel.table, 1)
+    assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[4].id
+    press(panel.table, Qt.Key.Key_Down)
+    assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[6].id
+
+
+def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, asked: Asked) -> None:
+    lose(desk, panel, qtbot)
+    click_cell(panel.table, 0)
+    press(panel.table, Qt.Key.Key_Return)
+    assert asked.shown == ["Diff"]
+
+
+def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    desk.workbench.stepping.step("L1")
+    qtbot.waitUntil(lambda: panel.windowTitle().startswith("Lost ("))
+    total = len(panel.table.rows)
+    click(panel.kinds["error"])
+    shown = cells(panel.table)
+    assert shown
+    assert {row[0] for row in shown} == {"error"}
+    assert len(shown) < total
+    panel.table.clearSelection()
+    click(panel.copy)
+    assert QGuiApplication.clipboard().text().count("\n") == len(shown) - 1
+    click(panel.kinds[None])
+    assert len(panel.table.rows) == total
+
+
+def test_undo_clears_the_list(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    lose(desk, panel, qtbot)
+    desk.workbench.stepping.undo()
+    assert panel.windowTitle() == "Lost"
+    assert not panel.table.isVisible()
+
+
+def test_a_preview_tells_what_it_would_lose(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    desk.workbench.stepping.look()
+    desk.workbench.stepping.show_preview("L0")
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (14)")
+    desk.workbench.stepping.choose(settings=(("context_window_tokens", "3000"), ("microcompact_retain_recent", "50")))
+    desk.workbench.stepping.look()
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (0)")
+    assert panel.says.text() == "Nothing would be lost: every fact still stands somewhere."
