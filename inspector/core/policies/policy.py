@@ -56,6 +56,8 @@ class Moment:
     """The most the model can be asked for, where known."""
     output_cap: bool = True
     """The provider lets the client set the output budget."""
+    agent: str = ""
+    """The sub-agent whose buffer it is; empty for the main agent."""
     idle_s: float | None = None
     """Seconds since the last successful call, where known."""
 

@@ -22,6 +22,7 @@ def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
         model=model or thread.model,
         usage=last.usage if last else None,
         finish=last.finish if last else "",
+        agent="" if thread.id == "main" else thread.id,
         reports=reports_at(thread, at),
         **more,
     )

@@ -134,7 +134,7 @@ class LearnClaudeCode:
         return len(text) // 4
 
     def weigh(self, message: Message) -> int:
-        return self.text(_python_json(self._wire(message)))
+        return self.text(python_json(self._wire(message)))
 
     def _wire(self, message: Message) -> dict[str, Any]:
         role = "user" if message.role == "tool" else message.role
@@ -151,7 +151,8 @@ class LearnClaudeCode:
         return weight
 
 
-def _python_json(value: object) -> str:
+def python_json(value: object) -> str:
+    """Python's own JSON text: a space behind each separator, ASCII escapes (spec 0.2). Any depth."""
     try:
         return json.dumps(value, default=str)
     except RecursionError:  # nested deeper than Python's encoder goes: same text by way of our own

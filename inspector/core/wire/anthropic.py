@@ -210,7 +210,7 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
         blocks = [_block(part) for part in message.parts if not _belongs_to_result(message, part)]
         if message.result is not None:
             blocks[0]["content"] = _result_content(message)
-        if before is not None and _same_wire_message(before, message):
+        if before is not None and same_wire_message(before, message):
             wire[-1]["content"] += blocks
         else:
             wire.append({"role": "user" if message.role == "tool" else message.role, "content": blocks})
@@ -226,7 +226,8 @@ def _belongs_to_result(message: Message, part: Part) -> bool:
     return message.role == "tool" and message.result is not None and not isinstance(part, ToolResult)
 
 
-def _same_wire_message(before: Message, message: Message) -> bool:
+def same_wire_message(before: Message, message: Message) -> bool:
+    """Do these neighbours share one wire message? What travelled together does, and tool results do."""
     if before.together or message.together:
         return before.together == message.together
     return before.role == message.role == "tool"
