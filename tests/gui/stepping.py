@@ -14,7 +14,8 @@ def messages(calls: int = 10) -> tuple[Message, ...]:
     made = [user("Mend src/reader.py and keep the interface. Never touch 文件.")]
     for n in range(calls):
         made.append(assistant(f"Looking at part {n}.", (f"c{n}", "Bash", {"command": f"cat src/part_{n}.py"})))
-        made.append(result(f"c{n}", f"src/part_{n}.py\nValueError: bad part {n} of <b>it</b>\nhttps://example.org/{n}\n" + f"line {n}\n" * 200))
+        said = f"src/part_{n}.py\nValueError: bad part {n} of <b>it</b>\nhttps://example.org/{n}\n"
+        made.append(result(f"c{n}", said + f"line {n}\n" * 200))
     return tuple(made)
 
 

@@ -56,7 +56,7 @@ def test_enter_shows_it_in_the_diff(desk: Desk, panel: LostPanel, qtbot: QtBot, 
 
 
 def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
-    desk.workbench.stepping.step("L1")
+    desk.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: panel.windowTitle().startswith("Lost ("))
     total = len(panel.table.rows)
     click(panel.kinds["error"])
