@@ -6,7 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from inspector.gui.legend import Legend
-from inspector.gui.numbers import grouped, percent
+from inspector.gui.line_drag import LineDrag
+from inspector.gui.numbers import grouped, percent, signed
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
 from inspector.gui.tank import Tank
@@ -16,7 +17,7 @@ from inspector.workbench.state import State
 _KINDS = {
     "reported": "the provider told this number for this call",
     "calibrated": "last reported number plus the calibrated estimate of what came since",
-    "estimated": "an estimate: nothing reported yet that this buffer stands on",
+    "estimated": "an estimate: nothing reported yet that this buffer stands on; behind a step, as the policy measures",
     "unknown": "there is nothing to count",
 }
 
@@ -34,7 +35,7 @@ class Gauge(Panel):
         self._window = label(role="quiet")
         self._warning = label(role="bad")
         self._estimate = label(role="quiet")
-        self.tank = Tank(desk.theme)
+        self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
         self.legend = Legend(desk.theme)
         for text in (self._tokens, self._window, self._warning, self._estimate):
             text.setWordWrap(True)
@@ -101,7 +102,8 @@ def _tokens(now: Reading | None) -> str:
     if now.pressure.tokens is None:
         return "no tokens to count"
     whole = f" of {grouped(now.window.tokens)}" if now.window.tokens else ""
-    return f"{grouped(now.pressure.tokens)}{whole} tokens"
+    was = f"\n{signed(now.pressure.tokens - now.before)} from {grouped(now.before)}" if now.before is not None else ""
+    return f"{grouped(now.pressure.tokens)}{whole} tokens{was}"
 
 
 _SOURCES = {

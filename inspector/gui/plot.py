@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, Signal
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
@@ -15,9 +15,11 @@ from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.fonts import ui_font
+from inspector.gui.line_drag import REACH, LineDrag
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_marks import PlotMarks
 from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
+from inspector.gui.plot_tiers import PlotTiers
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
 
@@ -35,9 +37,10 @@ class Plot(QWidget):
     moved = Signal(object)
     hovered = Signal(str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
-        self._theme = theme
+        self._theme, self._drag = theme, drag
+        self._lines: tuple[Watermark, ...] = ()
         self._series: Series | None = None
         self._thread: Thread | None = None
         self._few = True
@@ -60,7 +63,11 @@ class Plot(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._graphics)
         self.marks = PlotMarks(self._graphics, theme, self.above.getViewBox(), self.below.getViewBox())
-        self.above.getViewBox().sigRangeChanged.connect(self.marks.update)
+        self.tiers = PlotTiers(self._graphics, theme, self.above.getViewBox())
+        for over in (self.marks, self.tiers):
+            self.above.getViewBox().sigRangeChanged.connect(over.update)
+        self.above.getViewBox().grip = self._grip
+        self.above.getViewBox().lifted.connect(self._lift)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.restyle()
 
@@ -103,6 +110,7 @@ class Plot(QWidget):
 
     def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
         """The window and its watermarks."""
+        self._lines = lines
         if self.marks.show_lines(window.tokens if window else None, lines):
             self._scale()
 
@@ -134,8 +142,28 @@ class Plot(QWidget):
         if nearest is not None:
             self.moved.emit(nearest)
 
+    def _line_at(self, place: QPointF) -> Watermark | None:
+        """The watermark within reach of a place of the upper plot."""
+        reach = REACH * self.above.getViewBox().viewPixelSize()[1]
+        near = [line for line in self._lines if abs(line.tokens - place.y()) <= reach]
+        return min(near, key=lambda line: abs(line.tokens - place.y()), default=None)
+
+    def _grip(self, place: QPointF) -> bool:
+        line = self._line_at(place)
+        if line is not None:
+            self._drag.take(line)
+        return line is not None
+
+    def _lift(self, tokens: float, let_go: bool) -> None:
+        self._drag.move(tokens)
+        if let_go:
+            self._drag.drop()
+
     def _hover(self, where: object) -> None:
         box = self.above.getViewBox()
+        over = self.above.sceneBoundingRect().contains(where) and self._line_at(box.mapSceneToView(where))
+        shape = Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor
+        self._graphics.viewport().setCursor(shape)
         at = self._nearest(box.mapSceneToView(where).x())
         self.hovered.emit(self._told(at) if at is not None else "")
 
@@ -167,6 +195,7 @@ class Plot(QWidget):
             axis.setTextPen(QColor(c.quiet))
             axis.setTickFont(ui_font(self._theme.small))
         self.marks.update()
+        self.tiers.update()
 
     def _set_pens(self) -> None:
         c, main = self._theme.colours, 1.6 if self._few else 1

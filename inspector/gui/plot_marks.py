@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGraphicsView, QWidget
 from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
+from inspector.gui.line_drag import line_colour
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Mark
@@ -59,7 +60,10 @@ class PlotMarks(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Lines first, then compactions, then the playhead on top."""
-        painter = QPainter(self)
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(ui_font(self._theme.small))
         area = self._area(self._upper)
@@ -84,8 +88,8 @@ class PlotMarks(QWidget):
             if self.window_tokens
             else []
         )
-        for line, colour in zip(self._lines, (c.low, c.high), strict=False):
-            rows.append((line.label, line.tokens, colour, Qt.PenStyle.DashLine))
+        for n, line in enumerate(self._lines):
+            rows.append((line.label, line.tokens, line_colour(c, n), Qt.PenStyle.DashLine))
         for text, tokens, colour, style in rows:
             y = self._point(0, tokens).y()
             if area.top() <= y <= area.bottom():

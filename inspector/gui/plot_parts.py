@@ -1,5 +1,6 @@
 """Parts of a plot: a view box whose left button moves the playhead, an axis that writes `50k`, a grid."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pyqtgraph as pg
@@ -15,9 +16,14 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
     """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""
 
     pointed = Signal(float)
+    lifted = Signal(float, bool)
+    """A line that was gripped is dragged to that height; True: and let go."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False)
+        self.grip: Callable[[QPointF], bool] = lambda place: False
+        """Asked where a drag begins: is there something in its way that is to be dragged instead of the playhead?"""
+        self._gripped = False
         self.setMouseEnabled(x=True, y=False)
         self.setDefaultPadding(0)
 
@@ -36,7 +42,13 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
         """Left drags the playhead, others the view."""
         if event.button() == Qt.MouseButton.LeftButton:
             event.accept()
-            self.pointed.emit(self.mapToView(event.pos()).x())
+            if event.isStart():
+                self._gripped = self.grip(self.mapToView(event.buttonDownPos()))
+            place = self.mapToView(event.pos())
+            if self._gripped:
+                self.lifted.emit(place.y(), event.isFinish())
+            else:
+                self.pointed.emit(place.x())
         else:
             super().mouseDragEvent(event, axis)
 

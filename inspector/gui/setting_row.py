@@ -118,7 +118,7 @@ def _meaning(field: Field[Any]) -> str:
     what, low, high = (field.metadata.get(key) for key in ("what", "low", "high"))
     if low is None and high is None:
         return str(what or "")
-    bounds = f"{low:,g} to {high:,g}" if high is not None and low is not None else ""
+    bounds = f"{low:,} to {high:,}" if high is not None and low is not None else ""
     return f"{what} ({bounds})" if bounds else str(what or "")
 
 

@@ -21,6 +21,7 @@ QLabel[role="next"] {{
 }}
 QLabel[role="dot"] {{ color: {c.good}; }}
 QLabel[role="dot"][open="true"] {{ color: {c.high}; }}
+QPushButton[role="primary"]:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
 QPushButton[role="chip"] {{ padding: 3px 10px; background: {c.raised}; border: 1px solid {c.raised}; }}
 QPushButton[role="chip"]:hover {{ background: {c.hover}; }}
 QPushButton[role="chip"]:checked {{ border-color: {c.accent}; color: {c.text}; background: {c.selected}; }}

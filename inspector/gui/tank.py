@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import Colours, ink
+from inspector.gui.line_drag import REACH, LineDrag, line_colour
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
@@ -46,9 +48,10 @@ def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
 class Tank(QWidget):
     """Shows a Reading. Hover tells what is under the mouse."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
-        self._theme = theme
+        self._theme, self._drag = theme, drag
+        self.setMouseTracking(True)
         self._reading: Reading | None = None
         self._layers: tuple[Layer, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
@@ -72,7 +75,9 @@ class Tank(QWidget):
     def _full(self) -> int:
         """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
         assert self._reading is not None
-        high = max([self._reading.pressure.tokens or 0, *(layer.high for layer in self._layers)])
+        high = max(
+            [self._reading.pressure.tokens or 0, self._reading.before or 0, *(layer.high for layer in self._layers)]
+        )
         window = self._reading.window.tokens
         return max(window, high) if window else max(1, high * 4 // 3)
 
@@ -85,7 +90,10 @@ class Tank(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The tank, its layers, its lines."""
-        painter = QPainter(self)
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colours, body = self._theme.colours, self._body()
         shape = QPainterPath()
@@ -98,8 +106,17 @@ class Tank(QWidget):
         self._paint_layers(painter, body)
         self._paint_reserve(painter, body)
         painter.restore()
+        self._paint_before(painter, body)
         self._paint_level(painter, body)
         self._paint_lines(painter, body)
+
+    def _paint_before(self, painter: QPainter, body: QRectF) -> None:
+        """Behind a step: how high the recorded buffer stood, by the same measure."""
+        assert self._reading is not None
+        if self._reading.before is not None:
+            y = self._y(self._reading.before)
+            painter.setPen(QPen(ink(self._theme.colours.accent), 1.2, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
         assert self._reading is not None
@@ -147,16 +164,17 @@ class Tank(QWidget):
         colours, reading = self._theme.colours, self._reading
         metrics = painter.fontMetrics()
         floor = float(self.height())  # labels of lower lines come first; higher ones keep clear of them
-        for line, colour in zip(reading.lines, (colours.low, colours.high), strict=False):
+        coloured = [(line, line_colour(colours, n)) for n, line in enumerate(reading.lines)]
+        for line, colour in sorted(coloured, key=lambda one: one[0].tokens):
             y = self._y(line.tokens)
             painter.setPen(QPen(ink(colour), 1.5))
-            painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 24, y))
+            painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 16, y))
             baseline = min(y, floor - metrics.height() - 4)
             floor = baseline - metrics.ascent()
-            self._paint_label(painter, body.right() + 29, baseline, line.label, colour)
+            self._paint_label(painter, body.right() + 20, baseline, line.label, colour)
             painter.setPen(ink(colours.quiet))
             painter.drawText(
-                QPointF(body.right() + 29, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
+                QPointF(body.right() + 20, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
             )
         if reading.window.tokens and reading.reserve:
             painter.setPen(ink(colours.quiet))
@@ -176,6 +194,41 @@ class Tank(QWidget):
         )
         painter.setFont(font)
 
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def _line_at(self, y: float) -> Watermark | None:
+        lines = self._reading.lines if self._reading else ()
+        near = [line for line in lines if abs(self._y(line.tokens) - y) <= REACH]
+        return min(near, key=lambda line: abs(self._y(line.tokens) - y), default=None)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A line is taken."""
+        line = self._line_at(event.position().y())
+        if line is not None and event.button() == Qt.MouseButton.LeftButton:
+            self._drag.take(line)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """It follows; without one in the hand the mouse tells where there is one."""
+        y = event.position().y()
+        if self._drag.held is not None and self._reading is not None:
+            body = self._body()
+            self._drag.move((body.bottom() - y) / body.height() * self._full())
+        self.setCursor(
+            Qt.CursorShape.SplitVCursor
+            if self._drag.held is not None or self._line_at(y) is not None
+            else Qt.CursorShape.ArrowCursor
+        )
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """It stays."""
+        self._drag.drop()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """It goes back to the policy's own value."""
+        line = self._line_at(event.position().y())
+        if line is not None:
+            self._drag.give_back(line)
+
     def event(self, event: QEvent) -> bool:
         """Tooltips by place."""
         if isinstance(event, QHelpEvent) and self._reading is not None:
@@ -186,6 +239,12 @@ class Tank(QWidget):
     def _told(self, y: float) -> str:
         assert self._reading is not None
         window = self._reading.window.tokens
+        line = self._line_at(y)
+        if line is not None:
+            return (
+                f"{line.label}: above {grouped(line.tokens)} tokens. Drag it: what would have fired when? "
+                "Escape brings it back, a double click to the policy's own value."
+            )
         for layer in self._layers:
             if self._y(layer.high) <= y <= self._y(layer.low):
                 share = f", {percent((layer.high - layer.low) / window)} of the window" if window else ""

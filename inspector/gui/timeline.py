@@ -4,15 +4,18 @@ from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.gui.curve_key import CurveKey
+from inspector.gui.line_drag import LineDrag
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
+from inspector.workbench.ghosts import ghosts
 from inspector.workbench.series import series
 from inspector.workbench.state import State
-from inspector.workbench.watermarks import watermarks
+from inspector.workbench.watermarks import firings, watermarks
 
 
 class Timeline(Panel):
@@ -26,6 +29,10 @@ class Timeline(Panel):
         self._state: State | None = None
         self._drawn: tuple[Thread | None, Pressures | None] = (None, None)
         self._loading = False
+        self._lines: tuple[Watermark, ...] = ()
+        self._fired: Pressures | None = None
+        self._trees: object = None
+        self._thread_id = ""
         self._caption = label("PRESSURE", role="caption")
         self._here = label(role="quiet")
         head = QHBoxLayout()
@@ -54,7 +61,7 @@ class Timeline(Panel):
             self.desk.bridge.run(lambda task: _load(), self._plot_loaded)
 
     def _plot_loaded(self, make: Any) -> None:
-        self.plot = make(self.desk.theme)
+        self.plot = make(self.desk.theme, LineDrag(self.desk.workbench, self))
         self.plot.moved.connect(self.desk.workbench.move)
         self.plot.hovered.connect(self._tell)
         column = self.layout()
@@ -75,6 +82,18 @@ class Timeline(Panel):
             self.plot.show_series(series(state), state.thread)
         self.plot.show_window(state.window, watermarks(state))
         self.plot.show_playhead(state.at)
+        self._draw_tiers(state)
+
+    def _draw_tiers(self, state: State) -> None:
+        """Where the lines lie the tiers would have fired; what our steps did."""
+        lines = watermarks(state)
+        if lines != self._lines or state.pressures is not self._fired:
+            self._lines, self._fired = lines, state.pressures
+            moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
+            self.plot.tiers.show_firings(firings(state), bool(moved))
+        if state.trees is not self._trees or state.thread_id != self._thread_id:
+            self._trees, self._thread_id = state.trees, state.thread_id
+            self.plot.tiers.show_ghosts(ghosts(state), len(state.thread.requests) if state.thread else 0)
 
     def restyle(self) -> None:
         """The plot keeps pens."""
