@@ -66,8 +66,14 @@ class Bridge(QObject):
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
     ) -> Task:
-        """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other."""
+        """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other.
+
+        After `close` nothing is run any more.
+        """
         task = Task(self._deliver, reported)
+        if self._closed:
+            task.cancel()
+            return task
         self._tasks.add(task)
         future = self._threads.submit(job, task)
         future.add_done_callback(lambda future: self._deliver(partial(self._end, task, future, done, failed)))

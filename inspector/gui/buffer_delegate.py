@@ -58,12 +58,16 @@ class BufferDelegate(QStyledItemDelegate):
         self._pictures.clear()
 
     def _picture(self, line: Line, size: QSize, option: QStyleOptionViewItem, marked: int, density: float) -> QPixmap:
-        c, rect = self._theme.colours, QRect(QPoint(0, 0), size)
+        c = self._theme.colours
         picture = QPixmap(size * density)
         picture.setDevicePixelRatio(density)
         picture.fill(ink((c.window, c.faint, c.selected)[marked]))
-        painter = QPainter(picture)
-        painter.setFont(option.font)
+        with QPainter(picture) as painter:
+            painter.setFont(option.font)
+            self._paint_row(painter, QRect(QPoint(0, 0), size), line, c)
+        return picture
+
+    def _paint_row(self, painter: QPainter, rect: QRect, line: Line, c: Colours) -> None:
         metrics = painter.fontMetrics()
         painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
@@ -74,8 +78,6 @@ class BufferDelegate(QStyledItemDelegate):
         right = self._paint_badges(painter, rect, right, line, c)
         room = QRect(left, 0, right - left - 8, rect.height())
         self._text(painter, room, visible(line.row.line).text, c.text)
-        painter.end()
-        return picture
 
     def _paint_left(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, line: Line, c: Colours) -> int:
         """Number, role, tool. Returns where the first line begins."""

@@ -35,7 +35,11 @@ class CurveKey(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Stroke, word, stroke, word."""
-        painter, metrics, x = QPainter(self), self.fontMetrics(), 0
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        metrics, x = self.fontMetrics(), 0
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for word, colour, style in self._words():
             painter.setPen(QPen(ink(colour), 1.6, style))

@@ -42,9 +42,9 @@ class Picture(QWidget):
         size = self._picture.size()
         if size.width() > self.width():
             size = size.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(QRect(0, 0, size.width(), size.height()), self._picture)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(QRect(0, 0, size.width(), size.height()), self._picture)
 
 
 class ImageStrip(QScrollArea):

@@ -60,7 +60,10 @@ class Legend(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Square, name, number."""
-        painter = QPainter(self)
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         colours, high = self._theme.colours, self._height()
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)

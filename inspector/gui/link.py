@@ -28,7 +28,11 @@ class Link(QPushButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Name, then what it is about, to the right."""
-        painter, c, metrics = QPainter(self), self._theme.colours, self.fontMetrics()
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        c, metrics = self._theme.colours, self.fontMetrics()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.underMouse() or self.hasFocus():
             painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)

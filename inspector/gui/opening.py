@@ -3,12 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
+from time import monotonic
+
+from PySide6.QtCore import QTimer
 
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
+from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
+
+FIRST = 1.0
+"""Seconds that the reading rests at most for the first picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,9 @@ class Opener:
     def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
         self._workbench, self._bridge, self._settings = workbench, bridge, settings
         self._task: Task | None = None
+        self._painted = Event()
+        self._shown: Session | None = None
+        workbench.subscribe(self._seen)
 
     def open(self, path: str) -> None:
         """Read the transcript at `path` and show it; an expected failure becomes the State's sentence."""
@@ -45,11 +56,25 @@ class Opener:
             return open_transcript(
                 Path(path),
                 progress=lambda done, total: task.report(_Progress(done, total)),
-                first=lambda session: task.report(replace(session, path=session.path or str(Path(path)))),
+                first=lambda session: self._show_first(task, replace(session, path=session.path or str(Path(path)))),
                 cancelled=task.cancelled,
             )
 
         self._task = self._bridge.run(job, self._done, self._failed, self._reported)
+
+    def _show_first(self, task: Task, session: Session) -> None:
+        """On the reading thread: rest until the first picture is painted; two that compute take thrice as long."""
+        self._painted.clear()
+        task.report(session)
+        end = monotonic() + FIRST
+        while monotonic() < end and not task.cancelled() and not self._painted.wait(0.02):
+            pass
+
+    def _seen(self, state: State) -> None:
+        """The State has another session: a moment later it is painted."""
+        if state.session is not self._shown:
+            self._shown = state.session
+            QTimer.singleShot(0, self._painted.set)
 
     def cancel(self) -> None:
         """Stop the reading; what was shown of it stays."""

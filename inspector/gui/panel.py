@@ -9,6 +9,7 @@ To add one: a file with a `Panel` subclass, named with its place in the list in 
 - What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
 - Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.
 - Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
+- A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
 - Text of a transcript goes into widgets that never interpret it: labels by `gui.plain.label`, tooltips by
   `gui.plain.tip`.
 """

@@ -12,9 +12,11 @@ from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.pressure import Pressures
+from inspector.core.tokens.windows import Window
 from inspector.workbench.state import Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
-from inspector.workbench.weigh import weigh, window_at
+from inspector.workbench.weigh import weigh
+from inspector.workbench.windows import KnownWindows
 
 T = TypeVar("T")
 Callback = Callable[[State], None]
@@ -49,7 +51,7 @@ class Workbench:
         self.work = work
         self.stepping = Stepping(self, answerers)
         self._state = State()
-        self._windows: Mapping[str, int] = {}
+        self._windows = KnownWindows()
         self._callbacks: list[Callback] = []
         self._asked = 0
         self._follows_end = True
@@ -132,7 +134,19 @@ class Workbench:
     def _stand(self, state: State) -> None:
         if not self._picked:
             state = replace(state, selected=newest(state))
-        self.show(replace(state, window=window_at(state, self._windows)) if state.session else state)
+        if state.session is None:
+            self.show(state)
+            return
+        known = self._windows.known(state)
+        before = self._state.window if self._state.thread is state.thread else None
+        self.show(replace(state, window=known or before))  # until it is found, the one from before will do
+        if known is None:
+            self.work(lambda: self._windows.find(state), lambda window: self._found(state, window))
+
+    def _found(self, state: State, window: Window) -> None:
+        if self._state.thread is state.thread:
+            self._windows.keep(state, window)
+            self.show(replace(self._state, window=self._windows.known(self._state) or self._state.window))
 
     def next(self) -> None:
         """One request on; behind the last one stands the buffer after the last record."""
@@ -197,7 +211,7 @@ class Workbench:
 
     def use_windows(self, windows: Mapping[str, int]) -> None:
         """The user's own table of windows, by model: it goes before the catalogue."""
-        self._windows = windows
+        self._windows.use(windows)
         self._stand(self._state)
 
     def set_estimator(self, name: str) -> None:

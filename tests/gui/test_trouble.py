@@ -4,9 +4,10 @@ import logging
 import sys
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QPainter
 from pytestqt.qtbot import QtBot
 
+from inspector.gui.legend import Legend
 from inspector.gui.trouble import Trouble
 from inspector.gui.window import Window
 from tests.gui.hands import click
@@ -48,3 +49,19 @@ def test_a_sentence_stays_while_the_state_changes(window: Window) -> None:
     window.workbench.progress(1, 2)
     window.show_state(window.workbench.state)
     assert window.notice.isVisible()
+
+
+def test_a_bug_while_painting_does_not_end_the_program(window: Window, qtbot: QtBot) -> None:
+    class Broken(Legend):
+        def _paint(self, painter: QPainter) -> None:
+            fall("in the middle of painting")
+
+    broken = Broken(window.theme)
+    broken.resize(100, 100)
+    qtbot.addWidget(broken)
+    with qtbot.captureExceptions() as caught:
+        broken.show()
+        qtbot.waitUntil(lambda: bool(caught), timeout=5_000)
+        broken.repaint()
+        broken.close()
+    assert {kind for kind, _, _ in caught} == {ValueError}

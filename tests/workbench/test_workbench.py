@@ -137,12 +137,33 @@ def test_walking_while_it_weighs() -> None:
     bench.open(session())
     assert bench.state.session is None
     later.finish(0)
+    later.finish(1)
     bench.set_estimator("chars4")
     bench.move(3)
-    later.finish(1)
+    later.finish(2)
     assert (bench.state.estimator, bench.state.at) == ("chars4", 3)
     assert bench.state.pressures is not None
     assert bench.state.pressures.estimator == "chars4"
+
+
+def test_the_window_is_looked_for_once() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session())
+    later.finish(0)
+    assert bench.state.session is not None
+    assert bench.state.window is None
+    bench.move(4)
+    later.finish(1)
+    later.finish(2)
+    assert bench.state.window is not None
+    assert (bench.state.at, bench.state.window.tokens) == (4, 200_000)
+    bench.move(7)
+    bench.set_window(90_000)
+    assert bench.state.window.source == "user"
+    bench.set_window(None)
+    assert bench.state.window.tokens == 200_000
+    assert len(later.jobs) == 3
 
 
 def test_only_the_newest_wish_counts() -> None:
@@ -150,14 +171,15 @@ def test_only_the_newest_wish_counts() -> None:
     bench = Workbench(later)
     bench.open(session())
     later.finish(0)
+    later.finish(1)
     bench.set_estimator("chars4")
     bench.set_estimator("pi")
+    later.finish(3)
     later.finish(2)
-    later.finish(1)
     assert bench.state.estimator == "pi"
     bench.set_estimator("roku")
     bench.close()
-    later.finish(3)
+    later.finish(4)
     assert bench.state.session is None
 
 
