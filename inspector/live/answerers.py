@@ -24,6 +24,7 @@ from inspector.live.providers.opening import (
     simulated_wire,
 )
 from inspector.live.providers.provider import Provider
+from inspector.live.simulated.world import World
 
 
 class Opened(Protocol):
@@ -93,20 +94,53 @@ def answerer(
     prompt: Prompt | None = None,
     session: str = "",
     compaction: Compaction = "unary",
+    world: World | None = None,
 ) -> Answering:
     """The answerer of this name. Raises InspectorError for a name, a model or a key that is missing.
 
     `prompt`: its tools are frozen as they stand, for the calls of an agent. `session`: all calls of one share the
-    provider's prompt cache; default a new one. `compaction`: how a remote compact is asked for.
+    provider's prompt cache; default a new one. `compaction`: how a remote compact is asked for. `world`: the window and
+    the faults of the simulated provider.
     """
     if who == "offline":
         return Answering(_Offline)
     session = session or uuid4().hex
     if (wire := simulated_wire(who, model)) is not None:
-        return Answering(lambda: _Simulated(wire, model or SIMULATED, prompt, session, compaction))
+        return Answering(lambda: _Simulated(world, wire, model or SIMULATED, prompt, session, compaction))
     address = find_address(who)
     name = checked_model(who, model)
     return Answering(lambda: _ByProvider(_freezing(address.open(name, session, compaction), prompt)))
+
+
+class Answerers:
+    """The answerers of a program that runs for long: each is opened once and kept until `close`."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self._world = world
+        self._kept: dict[tuple[str, str, str], Answering] = {}
+        self._lock = threading.Lock()
+
+    def get(self, who: str, model: str = "", prompt: Prompt | None = None, session: str = "") -> Answering:
+        """As `answerer`, but the same one for the same name, model and session. From any thread."""
+        with self._lock:
+            name = (who, model, session)
+            if name not in self._kept:
+                self._kept[name] = answerer(who, model, prompt, session, world=self._world)
+            return self._kept[name]
+
+    def cancel(self) -> None:
+        """End all calls that are under way."""
+        with self._lock:
+            kept = list(self._kept.values())
+        for one in kept:
+            one.cancel()
+
+    def close(self) -> None:
+        """Close all."""
+        with self._lock:
+            kept, self._kept = list(self._kept.values()), {}
+        for one in kept:
+            one.close()
 
 
 def _freezing(provider: Provider, prompt: Prompt | None) -> Provider:
@@ -149,10 +183,18 @@ class _ByProvider:
 class _Simulated(_ByProvider):
     """With the server it talks to."""
 
-    def __init__(self, wire: Wire, model: str, prompt: Prompt | None, session: str, compaction: Compaction) -> None:
+    def __init__(
+        self,
+        world: World | None,
+        wire: Wire,
+        model: str,
+        prompt: Prompt | None,
+        session: str,
+        compaction: Compaction,
+    ) -> None:
         from inspector.live.simulated.server import SimulatedServer
 
-        self._server = SimulatedServer().start()
+        self._server = SimulatedServer(world).start()
         calls, compacts = simulated_addresses(self._server.url, wire)
         provider = _freezing(calls.open(model, session, compaction), prompt)
         super().__init__(provider, compacts.open(model, session, compaction))

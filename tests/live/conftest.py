@@ -10,7 +10,10 @@ from inspector.live.simulated.world import WINDOW, World
 
 @pytest.fixture(scope="session")
 def simulated_server() -> Iterator[SimulatedServer]:
-    """It runs as long as the tests do."""
+    """It runs as long as the tests do. The SDKs are imported before, so that no test's time limit pays for it."""
+    import anthropic  # noqa: F401
+    import openai  # noqa: F401
+
     with SimulatedServer(World(remember=100)) as server:
         yield server
 

@@ -167,10 +167,11 @@ def test_a_key_is_in_no_log_no_error_no_file(
     caplog.set_level(logging.DEBUG)
     for name in ("openai", "anthropic", "httpx2", "httpcore2", "httpcore", "asyncio"):
         caplog.set_level(logging.DEBUG, name)
-    simulated.world.faults.push(fault)
     with provider(simulated, wire) as one:
+        one.summarize(Summarize("Summarise.", "x"))
+        simulated.world.faults.push(fault)
         with pytest.raises(Failure) as failed:
-            one.summarize(Summarize("Summarise.", "x", timeout_s=0.5))
+            one.summarize(Summarize("Summarise.", "x", timeout_s=0.5 if fault == "stall" else 30))
         one.ask(AskModel(asking()))
         shown = f"{one!r} {vars(one)}"
     out, err = capfd.readouterr()

@@ -40,6 +40,8 @@ REFUSALS: list[tuple[str, type[Failure], int | None, str]] = [
     ("garbage", ProviderFailure, None, "broken"),
     ("cut", ProviderFailure, None, "broken"),
     ("cut:0", ProviderFailure, None, "broken"),
+    ("end", ProviderFailure, None, "broken"),
+    ("end:0", ProviderFailure, None, "broken"),
     ("no-key", ProviderFailure, 401, "http"),
 ]
 

@@ -108,7 +108,7 @@ def test_the_third_failure_trips_the_breaker(simulated: SimulatedServer, wire: W
 @pytest.mark.parametrize("fault", ["403", "429", "500", "cut", "garbage", "overflow", "stall"])
 def test_l3a_never_falls_through_to_l3b(simulated: SimulatedServer, fault: str) -> None:
     simulated.world.faults.push(fault)
-    settings = replace(SETTINGS, compact_request_timeout=0.3)
+    settings = replace(SETTINGS, compact_request_timeout=1.0 if fault == "stall" else 90.0)
     with by_url(simulated, "responses") as answer:
         outcome = drive(POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), Moment(remote=True)), answer)
     assert outcome.error == "provider_failure"

@@ -30,7 +30,7 @@ class ChatGathering:
                 self._said.setdefault(field, []).append(text)
         for n, piece in enumerate(delta.get("tool_calls") or ()):
             self._call(piece.get("index", n), piece)
-        return delta.get("content") or ""
+        return delta["content"] if isinstance(delta.get("content"), str) else ""
 
     def _call(self, n: int, piece: dict[str, Any]) -> None:
         call = self._calls.setdefault(n, {"id": "", "name": "", "arguments": []})

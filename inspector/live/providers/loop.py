@@ -62,6 +62,9 @@ class Loop:
             self._loop = self._thread = None
         if loop is None or thread is None:
             return
+        if thread is threading.current_thread():  # a collected provider may be closed from anywhere, even from here
+            loop.stop()
+            return
         ending = asyncio.run_coroutine_threadsafe(_end(last), loop)
         wait((ending,), CLOSE_S)
         loop.call_soon_threadsafe(loop.stop)

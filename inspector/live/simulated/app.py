@@ -51,33 +51,35 @@ def application(world: World) -> Starlette:
 
         return count
 
-    async def upgrade(request: Request) -> Response:
-        return PlainTextResponse("WebSocket is not spoken here", 426)
-
-    async def alive(request: Request) -> Response:
-        return PlainTextResponse("simulated provider")
-
-    async def models(request: Request) -> Response:
-        data = [
-            {"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS
-        ]
-        return JSONResponse({"object": "list", "data": data, "has_more": False})
-
     routes = [
-        Route("/", alive),
-        Route("/api/hello", alive),
-        Route("/v1/models", models),
+        Route("/", _alive),
+        Route("/api/hello", _alive),
+        Route("/v1/models", _models),
         Route("/v1/messages", endpoint(anthropic, ("max_tokens",)), methods=["POST"]),
         Route("/v1/messages/count_tokens", counting(anthropic), methods=["POST"]),
         Route("/v1/chat/completions", endpoint(chat), methods=["POST"]),
         Route("/v1/responses", endpoint(openai), methods=["POST"]),
-        Route("/v1/responses", upgrade, methods=["GET"]),
+        Route("/v1/responses", _upgrade, methods=["GET"]),
         Route("/v1/responses/compact", compact, methods=["POST"]),
         Route("/v1/responses/input_tokens", counting(openai), methods=["POST"]),
     ]
     app = Starlette(routes=routes)
     app.add_middleware(OnlyHere)
     return app
+
+
+async def _alive(request: Request) -> Response:
+    return PlainTextResponse("simulated provider")
+
+
+async def _upgrade(request: Request) -> Response:
+    """Clients that try a WebSocket first fall back on HTTP when they are told so."""
+    return PlainTextResponse("WebSocket is not spoken here", 426)
+
+
+async def _models(request: Request) -> Response:
+    data = [{"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS]
+    return JSONResponse({"object": "list", "data": data, "has_more": False})
 
 
 class OnlyHere:

@@ -1,6 +1,7 @@
 """OpenAI Chat Completions, as the simulated provider reads and writes it."""
 
 from collections.abc import Iterator, Mapping
+from time import time
 from typing import Any
 
 from inspector.core.buffer import Buffer
@@ -12,7 +13,7 @@ from inspector.live.simulated.dialect import Event, Refused, limit, needed, piec
 from inspector.live.simulated.refusals import Refusal, openai_body
 
 _FINISH = {"stop": "stop", "calls": "tool_calls", "length": "length"}
-_CHUNK = {"object": "chat.completion.chunk", "created": 0}
+_CHUNK = {"object": "chat.completion.chunk"}
 
 
 class ChatDialect:
@@ -54,7 +55,7 @@ class ChatDialect:
         return {
             "id": f"chatcmpl-{call.digest}",
             "object": "chat.completion",
-            "created": 0,
+            "created": int(time()),
             "model": call.model,
             "choices": [choice],
             "usage": _usage(spent) if wanted else None,
@@ -62,7 +63,7 @@ class ChatDialect:
 
     def events(self, answer: dict[str, Any]) -> Iterator[Event]:
         """The same answer as a stream."""
-        head = {**_CHUNK, "id": answer["id"], "model": answer["model"]}
+        head = {**_CHUNK, **{key: answer[key] for key in ("id", "created", "model")}}
         message = answer["choices"][0]["message"]
         yield _chunk(head, {"role": "assistant", "content": ""})
         for piece in pieces(message["content"] or ""):
@@ -83,7 +84,7 @@ class ChatDialect:
 
     def alive(self) -> Event:
         """An event that says nothing but that the server is there."""
-        return _chunk({**_CHUNK, "id": "chatcmpl-alive", "model": ""}, {"content": ""})
+        return _chunk({**_CHUNK, "id": "chatcmpl-alive", "created": int(time()), "model": ""}, {"content": ""})
 
     def refused(self, refusal: Refusal) -> dict[str, Any]:
         """The body of an error."""

@@ -20,6 +20,7 @@ KINDS: Mapping[str, str] = {
     "hang": "the stream begins and falls silent; `hang:5` after 5 events",
     "drip": "the stream never ends: a sign of life every 0.1 seconds",
     "cut": "the connection breaks; `cut:5` after 5 events",
+    "end": "the stream ends in good order, but before the answer does; `end:5` after 5 events",
     "error-event": "an error in mid-stream; `error-event:5` after 5 events",
     "empty": "an answer without content",
     "overflow": "the prompt is too long, as an error",

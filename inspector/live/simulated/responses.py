@@ -1,6 +1,7 @@
 """OpenAI Responses with stored responses and remote compaction, as the simulated provider reads and writes it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from time import time
 from typing import Any
 
 from inspector.core.buffer import Buffer
@@ -73,7 +74,7 @@ class ResponsesDialect:
         response: dict[str, Any] = {
             "id": f"resp_{call.digest}",
             "object": "response",
-            "created_at": 0,
+            "created_at": int(time()),
             "status": "incomplete" if incomplete else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if incomplete else None,
             "error": None,
@@ -105,13 +106,25 @@ class ResponsesDialect:
         error = {"code": refusal.code or "server_error", "message": refusal.message}
         if error["code"] != "context_length_exceeded":  # an overflow is told by the failed response alone
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
-        response = {"id": "resp_failed", "object": "response", "created_at": 0, "status": "failed", "error": error}
+        response = {
+            "id": "resp_failed",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "failed",
+            "error": error,
+        }
         response |= {"model": "", "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
         yield "response.failed", {"type": "response.failed", "sequence_number": 91, "response": response}
 
     def alive(self) -> Event:
         """An event that says nothing but that the server is there."""
-        response = {"id": "resp_alive", "object": "response", "created_at": 0, "status": "in_progress", "output": []}
+        response = {
+            "id": "resp_alive",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "in_progress",
+            "output": [],
+        }
         return "response.in_progress", {"type": "response.in_progress", "sequence_number": 2, "response": response}
 
     def refused(self, refusal: Refusal) -> dict[str, Any]:
@@ -125,7 +138,7 @@ def compacted(call: Call, spent: Spent) -> dict[str, Any]:
     return {
         "id": f"resp_{call.digest}",
         "object": "response.compaction",
-        "created_at": 0,
+        "created_at": int(time()),
         "output": [*users, compaction(call.buffer.messages, call.digest)],
         "usage": usage(spent),
     }

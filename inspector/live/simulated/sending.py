@@ -74,7 +74,7 @@ def whole(dialect: Dialect, answer: dict[str, Any], fault: Fault) -> Response:
     """An answer at once."""
     data = dumps(answer).encode("utf-8", "replace")
     match fault.kind:
-        case "cut" | "hang" | "drip":
+        case "cut" | "end" | "hang" | "drip":
             return CutShort(data, media_type="application/json")
         case "error-event":
             return error(dialect, status_refusal(529))
@@ -86,10 +86,13 @@ def streamed(dialect: Dialect, events: Iterator[Event], fault: Fault, late: Refu
     return Stream(_events(dialect, events, fault, late, pause_s), broken=fault.kind == "cut")
 
 
+_MIDSTREAM = ("cut", "end", "hang", "drip", "error-event", "overflow-late")
+
+
 async def _events(
     dialect: Dialect, events: Iterator[Event], fault: Fault, late: Refusal, pause_s: float
 ) -> AsyncIterator[bytes]:
-    strikes = fault.events(3) if fault.kind in ("cut", "hang", "drip", "error-event", "overflow-late") else None
+    strikes = fault.events(3) if fault.kind in _MIDSTREAM else None
     for n, event in enumerate(events):
         if n == strikes:
             break

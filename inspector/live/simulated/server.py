@@ -56,7 +56,7 @@ class SimulatedServer:
         """End it, answers under way included. May be called twice."""
         self._server.should_exit = True
         self._server.force_exit = True
-        if self._thread.is_alive():
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_S)
         self._socket.close()
 
