@@ -5,11 +5,23 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies import pulse, roku
+from inspector.core.policies import anthropic_editing, codex, gemini, none, opencode, pi, pulse, roku
 from inspector.core.policies.policy import Policy
 
 POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType(
-    {policy.name: policy for policy in (roku.POLICY, pulse.POLICY)}
+    {
+        policy.name: policy
+        for policy in (
+            roku.POLICY,
+            pulse.POLICY,
+            pi.POLICY,
+            codex.POLICY,
+            anthropic_editing.POLICY,
+            opencode.POLICY,
+            gemini.POLICY,
+            none.POLICY,
+        )
+    }
 )
 
 

@@ -1,0 +1,119 @@
+"""Pi's running state: what was reported, where the latest compaction stands, failures. A value, and its JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.message import Json, Message
+from inspector.core.policies.pi.settings import MAX_FAILURES
+from inspector.core.policies.pi.trigger import messages_per_compaction
+from inspector.core.policies.policy import Moment, Report
+from inspector.core.policies.start import FAILED
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What Pi knows from call to call."""
+
+    reports: tuple[Report, ...] = ()
+    """The newest calls, oldest first, back to one with usage that did not fail."""
+    border: str = ""
+    """Id of the last message that was there at the latest compaction: what stands up to it is older than that."""
+    checked: str = ""
+    """Id of the answer that was checked last: each answer is checked once."""
+    failures: int = 0
+    """Compactions that failed in a row."""
+    overflowed: bool = False
+    """An overflow was recovered from, and no call has succeeded since."""
+    compactions: int = 0
+    messages: int = 0
+    """Messages that were added, for the frequency of compactions."""
+    seen: str = ""
+    """Id of the last message that is in `messages`."""
+
+    @property
+    def open(self) -> bool:
+        """Failed so often in a row that safe mode stops trying."""
+        return self.failures >= MAX_FAILURES
+
+
+def reports_of(messages: Sequence[Message], running: Running, moment: Moment) -> tuple[Report, ...]:
+    """What was reported: as the moment tells it, or else what was noted and the newest answer's usage."""
+    if moment.reports is not None:
+        return moment.reports
+    newest = last_answer(messages)
+    if moment.usage is None and not moment.finish:
+        return running.reports
+    if not newest or any(one.upto == newest for one in running.reports):
+        return running.reports
+    return needed((*running.reports, Report(newest, moment.usage, moment.finish, moment.model)))
+
+
+def needed(reports: tuple[Report, ...]) -> tuple[Report, ...]:
+    """The reports from the newest good one on."""
+    good = [n for n, one in enumerate(reports) if one.usage is not None and one.finish not in FAILED]
+    return reports[good[-1] :] if good else reports[-RECENT_REPORTS:]
+
+
+RECENT_REPORTS = 16
+"""Reports without usage that are remembered."""
+
+
+def last_answer(messages: Sequence[Message]) -> str:
+    """Id of the newest assistant message; empty where there is none."""
+    return next((message.id for message in reversed(messages) if message.role == "assistant"), "")
+
+
+def noted(messages: Sequence[Message], running: Running, moment: Moment) -> Running:
+    """With what was reported, and the messages that are new."""
+    new = 0
+    for message in reversed(messages):
+        if message.id == running.seen:
+            break
+        new += 1
+    seen = messages[-1].id if messages else running.seen
+    reports = reports_of(messages, running, moment)
+    return replace(running, reports=reports, messages=running.messages + new, seen=seen)
+
+
+def dump(running: Running) -> dict[str, Any]:
+    """As JSON. The frequency is derived and told for people."""
+    return {
+        "breaker": {"failures": running.failures, "open": running.open},
+        "reports": [asdict(one) for one in running.reports],
+        "border": running.border,
+        "checked": running.checked,
+        "overflowed": running.overflowed,
+        "compactions": running.compactions,
+        "messages": running.messages,
+        "messages_per_compaction": messages_per_compaction(running.messages, running.compactions),
+        "seen": running.seen,
+    }
+
+
+def load(data: Json) -> Running:
+    """From JSON; what is missing is as at the start of a session. Raises InspectorError."""
+    if not isinstance(data, Mapping):
+        raise InspectorError("The state file must hold a JSON object, as --save-state writes it.")
+    try:
+        return Running(
+            tuple(_report(one) for one in data.get("reports", ())),
+            str(data.get("border", "")),
+            str(data.get("checked", "")),
+            int((data.get("breaker") or {}).get("failures", 0)),
+            bool(data.get("overflowed", False)),
+            int(data.get("compactions", 0)),
+            int(data.get("messages", 0)),
+            str(data.get("seen", "")),
+        )
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise InspectorError(f"The state file cannot be read: {error}.") from None
+
+
+def _report(data: Any) -> Report:
+    usage = data.get("usage")
+    return Report(
+        str(data["upto"]), Usage(**usage) if usage else None, str(data.get("finish", "")), str(data.get("model", ""))
+    )

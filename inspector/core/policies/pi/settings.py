@@ -1,0 +1,96 @@
+"""Pi's settings by their own names, and what its documents advise for other windows (spec 3.1)."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies.settings import check, setting
+
+RESERVE, KEEP = 16_384, 20_000
+MAX_FAILURES = 3
+"""Safe mode: after so many failures in a row nothing is compacted automatically any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set. Tokens where the name says so."""
+
+    context_window: int = setting(
+        200_000, "the model's window", names=["window", "context_window_tokens"], low=0, high=100_000_000
+    )
+    reserve_tokens: int = setting(
+        RESERVE, "room kept free below the window; compaction starts above window - reserve; 0 = the default", low=0
+    )
+    keep_recent_tokens: int = setting(KEEP, "newest messages that stay, by their estimate; 0 = the default", low=0)
+    enabled: bool = setting(True, "compact automatically")
+    profile: Literal["seed", "upstream"] = setting(
+        "seed", "how full the window is: as the design tells (reported prompt), or as the code does (plus the tail)"
+    )
+    check_point: Literal["after_llm", "before_llm", "turn_end", "agent_end"] = setting(
+        "after_llm", "after the answer, before the call, after the tools, or when the agent has ended"
+    )
+    estimator: Literal["characters", "tiktoken"] = setting(
+        "characters", "where nothing is reported (seed): characters / 4 + 10 a message, or a tokenizer"
+    )
+    dynamic_reserve: bool = setting(False, "reserve by the length of the last 10 messages (getDynamicReserveTokens)")
+    optimal_config: bool = setting(False, "reserve 8 % and keep 10 % of the window (getOptimalConfig)")
+    cost_aware: bool = setting(False, "compact only where that costs less than going on")
+    expected_calls: int = setting(10, "calls that are still to come, for cost_aware", low=0)
+    legacy_start: bool = setting(
+        False, "summarise from the last compaction's record on (83378aa): what that one kept is lost"
+    )
+    pin_last_user: bool = setting(False, "keep the newest user message word for word")
+    mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+
+    @property
+    def safe(self) -> bool:
+        return self.mode == "safe"
+
+
+def checked(settings: Settings) -> Settings:
+    """The settings as Pi reads them: "value or default", so that 0 is the default. Raises InspectorError.
+
+    Safe mode takes a keep of 0 at its word and refuses a reserve of 0.
+    """
+    check(settings)
+    if settings.optimal_config:
+        reserve, keep = optimal_config(settings.context_window)
+        return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
+    if settings.safe:
+        if not settings.reserve_tokens:
+            raise InspectorError("reserve_tokens must be above 0 in safe mode: the answer needs room.")
+        return settings
+    reserve, keep = settings.reserve_tokens or RESERVE, settings.keep_recent_tokens or KEEP
+    return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
+
+
+def optimal_config(window: int) -> tuple[int, int]:
+    """getOptimalConfig: (reserve, keep) = floor(8 %), floor(10 %) of the window."""
+    return window * 8 // 100, window // 10
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """A line of the design's table: what it advises for a model. It contradicts `optimal_config`; both are advice."""
+
+    window: int
+    reserve: int
+    keep: int
+
+
+MODELS = {
+    "claude-opus-4": ModelConfig(200_000, RESERVE, KEEP),
+    "claude-sonnet-4": ModelConfig(200_000, RESERVE, KEEP),
+    "gpt-4-turbo": ModelConfig(128_000, 10_000, 15_000),
+    "gemini-pro": ModelConfig(1_000_000, 50_000, 100_000),
+}
+
+
+def model_config(model: str) -> ModelConfig | None:
+    """The table's line for a model, by the beginning of its name; None where the table has none."""
+    plain = model.lower().rpartition("/")[2].replace(" ", "-")
+    return next((config for name, config in MODELS.items() if plain.startswith(name)), None)
+
+
+ADVICE = {"long answers": 32_768, "default": RESERVE, "short answers": 8_192}
+"""The design's advice for reserve_tokens."""

@@ -1,0 +1,146 @@
+"""How full the window is: what was reported for the newest answer, and estimates where nothing was (spec 3.2, 3.4)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Text, ToolResult
+from inspector.core.policies.pi.placement import summary_of
+from inspector.core.policies.pi.settings import Settings
+from inspector.core.policies.policy import Report
+from inspector.core.policies.start import FAILED
+from inspector.core.tokens.characters import Pi, u16
+from inspector.core.tokens.counted import Tiktoken
+from inspector.core.tokens.estimator import Estimator, Kind
+from inspector.core.tokens.estimators import buffer_tokens, weight
+from inspector.core.usage import Usage
+
+OVERHEAD = 10
+"""Tokens that the design adds to a message for its structure."""
+_PI = Pi()
+
+
+def content(message: Message) -> str:
+    """A message's `content` in the design's sense: the text of its parts; calls and thinking lie elsewhere."""
+    texts = (p.text if isinstance(p, Text) else p.content for p in message.parts if isinstance(p, Text | ToolResult))
+    return "".join(texts)
+
+
+def characters(text: str) -> int:
+    """ceil(u16 / 4)"""
+    return -(-u16(text) // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """estimateContextTokens without usage: a message's content, and prompt and tools where the file holds them."""
+
+    tokenizer: Tiktoken | None = None
+    """In place of characters / 4, and then without the overhead."""
+
+    @property
+    def name(self) -> str:
+        return "pi-seed-tiktoken" if self.tokenizer else "pi-seed"
+
+    @property
+    def kind(self) -> Kind:
+        return "counted" if self.tokenizer else "estimated"
+
+    def text(self, text: str) -> int:
+        return self.tokenizer.text(text) if self.tokenizer else characters(text)
+
+    def weigh(self, message: Message) -> int:
+        return self.text(content(message)) + (0 if self.tokenizer else OVERHEAD)
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        """estimateSystemTokens is named, never defined: the text of the prompt and the JSON of the tools."""
+        tools = dumps([tool.definition for tool in prompt.tools]) if prompt.tools else ""
+        return self.text(prompt.system or "") + self.text(tools)
+
+    def tokens(self, weight: int) -> int:
+        return weight
+
+
+_CHARACTERS, _TOKENIZER = Seed(), Seed(Tiktoken("cl100k_base"))
+
+
+def seed_estimator(settings: Settings) -> Estimator:
+    """The design's estimator, by the `estimator` setting."""
+    return _TOKENIZER if settings.estimator == "tiktoken" else _CHARACTERS
+
+
+def estimate(message: Message) -> int:
+    """estimateTokens of the code: no overhead. Of a compaction's summary only the text that was written."""
+    return characters(summary_of(message)) if message.summary else weight(_PI, message)
+
+
+def estimates(messages: Iterable[Message]) -> int:
+    """Sum of `estimate`."""
+    return sum(map(estimate, messages))
+
+
+def estimated_tokens(buffer: Buffer, settings: Settings) -> int:
+    """The whole buffer without any usage, by the profile's own estimate."""
+    if settings.profile == "upstream":
+        return estimates(buffer.messages)
+    return buffer_tokens(seed_estimator(settings), buffer.messages, buffer.prompt)
+
+
+def calculate_tokens(usage: Usage, total: int = 0) -> int:
+    """calculateContextTokens: the provider's total, or the sum of its four counts where it gives none."""
+    return total or usage.prompt + usage.output
+
+
+def last_usage(
+    messages: Sequence[Message], reports: Sequence[Report], upstream: bool, border: str = ""
+) -> tuple[int, Usage] | None:
+    """(messages that it speaks of, usage) of the newest answer with usage behind `border`; None where there is none.
+
+    `upstream` passes over answers that failed or were aborted, and over usage that is all zero. O(messages behind it).
+    """
+    usable = [one for one in reports if one.usage is not None and not (upstream and _is_void(one, one.usage))]
+    if not usable:
+        return None
+    by_id = {one.upto: one.usage for one in usable}
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].id == border:
+            return None
+        usage = by_id.get(messages[at].id)
+        if usage is not None:
+            return at + 1, usage
+    return None
+
+
+def _is_void(report: Report, usage: Usage) -> bool:
+    return report.finish in FAILED or not calculate_tokens(usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """contextTokens: how full the window is, and how much of that a provider reported."""
+
+    tokens: int
+    reported: int | None = None
+    behind: int = 0
+    """Messages behind the answer that was reported."""
+
+
+def context_tokens(buffer: Buffer, reports: Sequence[Report], settings: Settings, border: str = "") -> Fill:
+    """contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
+    found = last_usage(buffer.messages, reports, settings.profile == "upstream", border)
+    if found is None:
+        return Fill(estimated_tokens(buffer, settings))
+    upto, usage = found
+    if settings.profile == "seed":
+        return Fill(usage.prompt, usage.prompt, len(buffer.messages) - upto)
+    reported = calculate_tokens(usage)
+    return Fill(reported + estimates(buffer.messages[upto:]), reported, len(buffer.messages) - upto)
+
+
+def tokens_before(buffer: Buffer, reports: Sequence[Report], border: str = "") -> int:
+    """tokensBefore of a compaction: upstream's contextTokens, whatever the profile (spec 3.6)."""
+    found = last_usage(buffer.messages, reports, True, border)
+    if found is None:
+        return estimates(buffer.messages)
+    return calculate_tokens(found[1]) + estimates(buffer.messages[found[0] :])
