@@ -1,0 +1,160 @@
+"""Anthropic's context editing, strategy `clear_tool_uses_20250919`: the API clears old tool results.
+
+Trigger, `keep`, `exclude_tools`, `clear_at_least` and `clear_tool_inputs` are the API's own. What its documentation
+leaves open is decided plainly here:
+- what was cleared stays cleared, and the trigger looks at the prompt as it stands now (upstream the client sends the
+  whole history again and the server clears it again);
+- the newest `keep` tool uses are those with a result; one of an excluded tool counts among them;
+- `clear_at_least` is compared with the tokens that clearing frees, estimated;
+- after an overflow all that can be cleared is cleared, trigger or not;
+- the placeholder is Roku's and opencode's: the API's is not documented.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message, ToolCall
+from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.cleared import PLACEHOLDER, cleared
+from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
+from inspector.core.policies.settings import setting
+from inspector.core.policies.simple import (
+    CHARACTERS,
+    AllDone,
+    Done,
+    Running,
+    SimplePolicy,
+    SimpleSettings,
+    compared,
+    settled,
+)
+from inspector.core.tokens.estimators import buffer_tokens
+
+TIER = "clear"
+INPUT_TOKENS, TOOL_USES = 100_000, 30
+"""Where the trigger lies by default. Tokens: the API's; tool uses: ours, the API has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(SimpleSettings):
+    """The strategy's fields. `trigger.value` is `trigger_value` here."""
+
+    trigger: Literal["input_tokens", "tool_uses"] = setting("input_tokens", "what the trigger looks at")
+    trigger_value: int | None = setting(None, f"clears above it; none = {INPUT_TOKENS:,} tokens, {TOOL_USES} uses")
+    keep: int = setting(3, "newest tool uses that are left alone", low=0)
+    clear_at_least: int = setting(0, "tokens that clearing must free to be worth a broken cache", low=0)
+    exclude_tools: tuple[str, ...] = setting((), "tools that are never cleared")
+    clear_tool_inputs: bool = setting(False, "clear the arguments of the calls, too")
+
+    @property
+    def limit(self) -> int:
+        """Tokens or tool uses."""
+        if self.trigger_value is not None:
+            return self.trigger_value
+        return INPUT_TOKENS if self.trigger == "input_tokens" else TOOL_USES
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What clearing would do: the new messages by their place, and the tokens it frees."""
+
+    messages: dict[int, Message]
+    uses: int
+    freed: int
+
+
+class AnthropicEditing(SimplePolicy[Settings]):
+    """See `core.policies.policy.Policy`."""
+
+    name = "anthropic-editing"
+    title = "Anthropic context editing"
+    tiers: Sequence[TierName] = (TierName(TIER, "Clear tool uses", "Clears all but the newest tool results."),)
+    settings_type = Settings
+
+    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+        if settings.trigger != "input_tokens":
+            return ()
+        return (Watermark(f"{settings.limit:,} clear", settings.limit, "trigger_value", (TIER,)),)
+
+    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+        tokens = self.tokens(buffer, settings, running)
+        seen = tokens if settings.trigger == "input_tokens" else len(_results(buffer.messages))
+        reached = seen > settings.limit or bool(moment.overflow)
+        why = compared(seen, settings.limit, settings.trigger.replace("_", " "), seen > settings.limit)
+        found = _clearable(buffer.messages, settings)
+        if not found.uses:
+            why += " · nothing can be cleared"
+        elif found.freed < settings.clear_at_least:
+            why += f" · frees {found.freed:,}, less than {settings.clear_at_least:,}"
+        else:
+            why += f" · clears {found.uses:,}, frees {found.freed:,}"
+        worth = bool(found.uses) and found.freed >= settings.clear_at_least
+        return (Verdict(TIER, reached and worth, why, seen, settings.limit),)
+
+    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+        yield from ()
+        if name.lower() != TIER:
+            raise self.unknown(name)
+        return _clear(buffer, settings, running, _clearable(buffer.messages, settings))
+
+    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+        yield from ()
+        if not self._reached(buffer, settings, running) and not moment.overflow:
+            return ()
+        found = _clearable(buffer.messages, settings)
+        if not found.uses or found.freed < settings.clear_at_least:
+            return ()
+        return (_clear(buffer, settings, running, found),)
+
+    def _reached(self, buffer: Buffer, settings: Settings, running: Running) -> bool:
+        if settings.trigger == "input_tokens":
+            return self.tokens(buffer, settings, running) > settings.limit
+        return len(_results(buffer.messages)) > settings.limit
+
+
+def _results(messages: Sequence[Message]) -> list[int]:
+    """Places of results that still hold what the tool said."""
+    return [at for at, message in enumerate(messages) if (found := message.result) and found.content != PLACEHOLDER]
+
+
+def _clearable(messages: Sequence[Message], settings: Settings) -> _Found:
+    old = _results(messages)
+    old = old[: max(0, len(old) - settings.keep)]
+    names = {call.id: call.name for message in messages for call in message.calls}
+    new: dict[int, Message] = {}
+    ids = set[str]()
+    for at in old:
+        result = messages[at].result
+        assert result is not None
+        if names.get(result.call_id, "") not in settings.exclude_tools:
+            new[at] = cleared(messages[at])
+            ids.add(result.call_id)
+    if settings.clear_tool_inputs and ids:
+        new |= {at: _without_inputs(m, ids) for at, m in enumerate(messages) if any(c.id in ids for c in m.calls)}
+    before = buffer_tokens(CHARACTERS, (messages[at] for at in new))
+    return _Found(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
+
+
+def _without_inputs(message: Message, ids: set[str]) -> Message:
+    parts = tuple(
+        ToolCall(part.id, part.name, {}) if isinstance(part, ToolCall) and part.id in ids else part
+        for part in message.parts
+    )
+    return replace(message, parts=parts)
+
+
+def _clear(buffer: Buffer, settings: Settings, running: Running, found: _Found) -> Outcome[Running]:
+    if not found.messages:
+        return Outcome(TIER, buffer, running)
+    messages = list(buffer.messages)
+    for at, message in found.messages.items():
+        messages[at] = message
+    changed: dict[str, FateName] = {buffer.messages[at].id: "cleared" for at in found.messages}
+    fields = {"cleared_tool_uses": found.uses, "cleared_input_tokens": found.freed}
+    events = (Event("clear_tool_uses_20250919", fields),)
+    return settled(TIER, buffer, buffer.with_messages(messages), running, settings, events, changed)
+
+
+POLICY = AnthropicEditing()

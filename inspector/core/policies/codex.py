@@ -1,0 +1,183 @@
+"""Codex's local compaction: a summary, and the newest user messages word for word.
+
+As the source of Codex says it (`compact.rs`, spec Part 3), and where that is silent:
+- *initial context* is what stands before the first answer of the model and was not typed by the user (messages of the
+  system, and those the client wrote in the user's name); it is put in front again as it stands, not built anew;
+- a user message that fits the budget stays as it is, its images, too; of the one that does not, the middle is cut out;
+- the summary is asked for once; retrying a broken stream is the business of the one who answers;
+- the wording of the request is ours, the prefix of the summary is Codex's;
+- after an overflow Codex ends the turn and takes the window for full, so that the next turn begins by compacting; here
+  it compacts at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message, Opaque, Text
+from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
+from inspector.core.outcome import Event, FateName
+from inspector.core.policies.inserted import inserted
+from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
+from inspector.core.policies.settings import setting
+from inspector.core.policies.simple import (
+    AllDone,
+    Done,
+    Running,
+    SimplePolicy,
+    SimpleSettings,
+    compared,
+    failed,
+    settled,
+)
+from inspector.core.tokens.roku import utf8_length
+
+TIER = "compact"
+AUTO_SHARE = 0.9
+PREFIX = (
+    "Another language model started to solve this problem and produced a summary of its thinking process. You also "
+    "have access to the state of the tools that were used by that language model. Use this to build on the work that "
+    "has already been done and avoid duplicating work. Here is the summary produced by the other language model, use "
+    "the information in this summary to assist with your own analysis:"
+)
+REQUEST = (
+    "You are making a checkpoint of this conversation: another model will go on from your summary alone. Say what has "
+    "been done and decided, which constraints and wishes of the user hold, what is left to do as clear next steps, and "
+    "every name, path, number or example that is needed to go on. Be brief and orderly."
+)
+NO_SUMMARY = "(no summary available)"
+SNAPSHOT = "ghost_snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(SimpleSettings):
+    """Codex's constants."""
+
+    model_auto_compact_token_limit: int | None = setting(
+        None, "tokens at which it compacts; never more than 90 % of the window", names=["auto_limit"], low=1
+    )
+    user_message_tokens: int = setting(20_000, "tokens of the newest user messages kept word for word", low=0)
+
+    @property
+    def limit(self) -> int:
+        """min(what the user set, 90 % of the window)."""
+        most = int(self.context_window_tokens * AUTO_SHARE)
+        return most if self.model_auto_compact_token_limit is None else min(most, self.model_auto_compact_token_limit)
+
+
+class CodexPolicy(SimplePolicy[Settings]):
+    """See `core.policies.policy.Policy`."""
+
+    name = "codex"
+    title = "Codex (local)"
+    tiers: Sequence[TierName] = (
+        TierName(TIER, "Compact", "A summary and the newest user messages are all that stays.", calls_model=True),
+    )
+    settings_type = Settings
+
+    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+        share = settings.limit / settings.context_window_tokens
+        return (Watermark(f"{share:.0%} compact", settings.limit, "model_auto_compact_token_limit", (TIER,)),)
+
+    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+        tokens = self.tokens(buffer, settings, running)
+        due = (tokens >= settings.limit or bool(moment.overflow)) and bool(buffer.messages)
+        share = f"{settings.limit / settings.context_window_tokens:.0%} of {settings.context_window_tokens:,}"
+        why = moment.overflow or compared(tokens, settings.limit, share, tokens >= settings.limit)
+        return (Verdict(TIER, due, why, tokens, settings.limit),)
+
+    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+        if name.lower() != TIER:
+            raise self.unknown(name)
+        return (yield from _compact(buffer, settings, running, moment))
+
+    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+        if not moment.overflow and self.tokens(buffer, settings, running) < settings.limit:
+            return ()
+        return ((yield from _compact(buffer, settings, running, moment)),)
+
+
+def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    if not buffer.messages:
+        return failed(TIER, buffer, running, "nothing_to_compact")
+    try:
+        text, trimmed = yield from _summary(buffer, moment)
+    except ContextWindowExceeded:
+        return failed(TIER, buffer, running, "overflow_after_retries")
+    except Failure:
+        return failed(TIER, buffer, running, "provider_failure")
+    context = initial_context(buffer.messages)
+    users = newest_user_messages(buffer.messages, settings.user_message_tokens)
+    summary = inserted("codex", "user", f"{PREFIX}\n{text.strip() or NO_SUMMARY}", buffer.messages)
+    snapshots = [message for message in buffer.messages if _is_snapshot(message)]
+    after = buffer.with_messages([*context, *users, summary, *snapshots])
+    stays = {message.id for message in after.messages}
+    changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
+    changed |= {m.id: "cut" for m in users if m.id in stays}
+    events = [Event("ContextCompacted", {"step": moment.step, "trimmed_items": trimmed})]
+    return settled(TIER, buffer, after, running, settings, events, changed)
+
+
+def _summary(buffer: Buffer, moment: Moment) -> Conversation[tuple[str, int]]:
+    """(text, messages left out). After every overflow the oldest goes, its call or result with it."""
+    history, trimmed = buffer.messages, 0
+    text = f"{REQUEST}\n\n{moment.instructions}".strip()
+    while True:
+        try:
+            answer: Answer = yield Summarize(buffer.prompt.system or "", text, history, source=history)
+            return answer.text, trimmed
+        except ContextWindowExceeded:
+            shorter = _without_oldest(history)
+            if not shorter:
+                raise
+            trimmed += len(history) - len(shorter)
+            history = shorter
+
+
+def _without_oldest(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    calls = {call.id for call in messages[0].calls}
+    return tuple(m for m in messages[1:] if not (m.result and m.result.call_id in calls))
+
+
+def initial_context(messages: Sequence[Message]) -> list[Message]:
+    """What was not typed and stands before the first answer."""
+    found = []
+    for message in messages:
+        if message.role == "assistant":
+            break
+        if message.role == "system" or (message.role == "user" and message.mark and not message.summary):
+            found.append(message)
+    return found
+
+
+def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Message]:
+    """What the user typed, newest first until `budget` tokens are spent, in the order of reading."""
+    found: list[Message] = []
+    for message in reversed(messages):
+        if budget <= 0:
+            break
+        if message.role != "user" or message.mark or message.summary:
+            continue
+        tokens = _tokens(message.text)
+        found.append(message if tokens <= budget else _cut(message, budget))
+        budget -= tokens
+    return found[::-1]
+
+
+def _tokens(text: str) -> int:
+    return -(-utf8_length(text) // 4)
+
+
+def _cut(message: Message, budget: int) -> Message:
+    """Its beginning and its end, together `budget` tokens."""
+    data = message.text.encode("utf-8", "replace")
+    side = budget * 4 // 2
+    head, tail = data[:side].decode("utf-8", "ignore"), data[len(data) - side :].decode("utf-8", "ignore")
+    return replace(message, parts=(Text(f"{head}…{_tokens(message.text) - budget} tokens truncated…{tail}"),))
+
+
+def _is_snapshot(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(p, Opaque) and p.kind == SNAPSHOT for p in message.parts)
+
+
+POLICY = CodexPolicy()

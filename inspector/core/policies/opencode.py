@@ -1,0 +1,242 @@
+"""opencode: old tool outputs are pruned; then a summary, with a tail of the newest turns (spec Part 3).
+
+Where that is silent:
+- the model's output budget is 32,000 tokens, and at most a quarter of the window;
+- a turn begins with a message the user typed; what the client wrote in the user's name belongs to the turn before it;
+- pruning is checked after every call; opencode checks when the agent has come to rest. The two newest turns are
+  protected either way, so it prunes once a turn here as well;
+- results that are errors are not pruned, and do not count; pruning never looks past a summary;
+- a turn is split only where no result is parted from its call;
+- the tail is measured by characters over 4, pruning by those of the output alone;
+- the wording of the request is ours. Before the summary stands a user message, behind the tail one that says to go on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message
+from inspector.core.needs import Answer, Conversation, Failure, Summarize
+from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.cleared import PLACEHOLDER, cleared
+from inspector.core.policies.inserted import inserted
+from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
+from inspector.core.policies.serialised import serialised
+from inspector.core.policies.settings import setting
+from inspector.core.policies.simple import (
+    CHARACTERS,
+    AllDone,
+    Done,
+    Running,
+    SimplePolicy,
+    SimpleSettings,
+    compared,
+    failed,
+    settled,
+)
+from inspector.core.tokens.estimators import weight
+
+PRUNE, COMPACT = "prune", "compact"
+TOOL_OUTPUT_CHARS = 2_000
+QUESTION = "What did we do so far?"
+GO_ON = "Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed."
+INSTRUCTIONS = (
+    "You summarise a conversation so that another agent can go on from it. Do not answer it and call no tools. Use "
+    "these headings: Goal; Instructions (of the user that still hold); Discoveries; Accomplished (done, in progress, "
+    "left to do); Relevant files. Keep exact paths, commands, names and error texts."
+)
+UPDATE = "There is an earlier summary. Write it anew with what came since: what you leave out is lost.\n\n{summary}\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(SimpleSettings):
+    """opencode's constants."""
+
+    max_output_tokens: int = setting(32_000, "the model's output budget; at most a quarter of the window", low=0)
+    reserved: int = setting(20_000, "tokens kept free besides; at most the output budget", low=0)
+    prune: bool = setting(True, "whether old tool outputs are pruned")
+    prune_protect: int = setting(40_000, "tokens of the newest tool outputs that stay", low=0)
+    prune_minimum: int = setting(20_000, "prunes only if more than this can go", low=0)
+    prune_turns: int = setting(2, "newest user turns whose outputs stay and do not count", low=0)
+    protected_tools: tuple[str, ...] = setting(("skill",), "tools whose outputs are never pruned")
+    tail_share: float = setting(0.25, "share of the usable window for the tail", low=0, high=1)
+    tail_min: int = setting(2_000, "tokens of the tail at least", low=0)
+    tail_max: int = setting(15_000, "and at most", low=0)
+
+    @property
+    def usable(self) -> int:
+        """Context less output budget less min(20,000, output budget). Reached, it compacts."""
+        output = min(self.max_output_tokens, self.context_window_tokens // 4)
+        return max(1, self.context_window_tokens - output - min(self.reserved, output))
+
+    @property
+    def tail_tokens(self) -> int:
+        """25 % of `usable`, between 2,000 and 15,000."""
+        return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
+
+
+class OpencodePolicy(SimplePolicy[Settings]):
+    """See `core.policies.policy.Policy`."""
+
+    name = "opencode"
+    title = "opencode"
+    tiers: Sequence[TierName] = (
+        TierName(PRUNE, "Prune", "Clears tool outputs beyond the newest 40,000 tokens and two turns."),
+        TierName(COMPACT, "Compact", "A summary, and the newest turns word for word.", calls_model=True),
+    )
+    settings_type = Settings
+
+    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+        share = settings.usable / settings.context_window_tokens
+        return (Watermark(f"{share:.0%} compact", settings.usable, "reserved", (COMPACT,)),)
+
+    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+        places, freed = prunable(buffer.messages, settings)
+        more = settings.prune and freed > settings.prune_minimum
+        prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
+        tokens = self.tokens(buffer, settings, running)
+        over = tokens >= settings.usable
+        share = f"{settings.usable / settings.context_window_tokens:.0%} of {settings.context_window_tokens:,}"
+        why = moment.overflow or compared(tokens, settings.usable, share, over)
+        due = (over or bool(moment.overflow)) and bool(buffer.messages)
+        return (
+            Verdict(PRUNE, more, prune, freed, settings.prune_minimum),
+            Verdict(COMPACT, due, why, tokens, settings.usable),
+        )
+
+    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+        match name.lower():
+            case "prune":
+                return _prune(buffer, settings, running, prunable(buffer.messages, settings)[0])
+            case "compact":
+                return (yield from _compact(buffer, settings, running, moment))
+        raise self.unknown(name)
+
+    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+        if not moment.overflow and self.tokens(buffer, settings, running) < settings.usable:
+            return ()
+        return ((yield from _compact(buffer, settings, running, moment)),)
+
+    def after_turn(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+        yield from ()
+        places, freed = prunable(buffer.messages, settings)
+        if not settings.prune or freed <= settings.prune_minimum:
+            return ()
+        return (_prune(buffer, settings, running, places),)
+
+
+def prunable(messages: Sequence[Message], settings: Settings) -> tuple[list[int], int]:
+    """Places of the outputs that pruning would clear, and their tokens. O(messages)."""
+    names = {call.id: call.name for message in messages for call in message.calls}
+    places: list[int] = []
+    turns = seen = freed = 0
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        turns += _begins_turn(message)
+        if turns < settings.prune_turns:
+            continue
+        if message.summary:
+            break
+        result = message.result
+        if result is None or result.is_error or names.get(result.call_id, "") in settings.protected_tools:
+            continue
+        if result.content == PLACEHOLDER:
+            break
+        tokens = CHARACTERS.text(result.content)
+        seen += tokens
+        if seen > settings.prune_protect:
+            freed += tokens
+            places.append(at)
+    return places, freed
+
+
+def _prune(buffer: Buffer, settings: Settings, running: Running, places: Sequence[int]) -> Outcome[Running]:
+    if not places:
+        return Outcome(PRUNE, buffer, running)
+    messages = list(buffer.messages)
+    for at in places:
+        messages[at] = cleared(messages[at])
+    changed: dict[str, FateName] = {messages[at].id: "cleared" for at in places}
+    events = (Event("pruned", {"count": len(places)}),)
+    return settled(PRUNE, buffer, buffer.with_messages(messages), running, settings, events, changed)
+
+
+def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    head, tail = _replayed(buffer.messages) if moment.overflow else ((), ())
+    if not head:
+        start = tail_start(buffer.messages, settings.tail_tokens)
+        head, tail = buffer.messages[:start], buffer.messages[start:]
+    if not head:
+        return failed(COMPACT, buffer, running, "nothing_to_compact")
+    try:
+        text = yield from _summary(head, moment)
+    except Failure:
+        return failed(COMPACT, buffer, running, "provider_failure")
+    if not text.strip():
+        return failed(COMPACT, buffer, running, "empty_summary")
+    asked, summary = (
+        inserted("opencode-question", "user", QUESTION, head),
+        inserted("opencode", "assistant", text, head),
+    )
+    new = [asked, summary, *tail]
+    if not (moment.overflow and tail):
+        new.append(inserted("opencode-go-on", "user", GO_ON, head))
+    stays = {message.id for message in tail}
+    changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
+    events = (Event("session.compacted", {"step": moment.step, "tail_messages": len(tail)}),)
+    return settled(COMPACT, buffer, buffer.with_messages(new), running, settings, events, changed)
+
+
+def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """After an overflow: what stood before the user's last message is summarised, that message is sent again. What
+    came after it is dropped. Nothing where the user spoke only once."""
+    turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
+    if len(turns) < 2:
+        return (), ()
+    return messages[: turns[-1]], (messages[turns[-1]],)
+
+
+def _summary(head: Sequence[Message], moment: Moment) -> Conversation[str]:
+    former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
+    fresh = [message for message in head if not message.summary]
+    text = serialised(fresh, TOOL_OUTPUT_CHARS)
+    if former is not None:
+        text = UPDATE.format(summary=former.text) + text
+    instructions = f"{INSTRUCTIONS}\n{moment.instructions}".strip()
+    answer: Answer = yield Summarize(instructions, text, source=tuple(head))
+    return answer.text
+
+
+def tail_start(messages: Sequence[Message], budget: int) -> int:
+    """Where the tail begins: whole turns from the newest back while they fit, then as much of the next as fits.
+
+    The number of messages where there is no tail.
+    """
+    sizes = _sizes_behind(messages)
+    turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
+    start, end = len(messages), len(messages)
+    for at in reversed(turns):
+        if sizes[at] > budget:
+            start = next((n for n in range(at + 1, end) if sizes[n] <= budget and _may_begin(messages, n)), end)
+            break
+        start = end = at
+    return start if start > 0 else len(messages)
+
+
+def _sizes_behind(messages: Sequence[Message]) -> list[int]:
+    """Tokens from each place to the end."""
+    sizes = [0] * (len(messages) + 1)
+    for at in range(len(messages) - 1, -1, -1):
+        sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
+    return sizes
+
+
+def _may_begin(messages: Sequence[Message], at: int) -> bool:
+    return messages[at].role != "tool"
+
+
+def _begins_turn(message: Message) -> bool:
+    return message.role == "user" and not message.mark and not message.summary
+
+
+POLICY = OpencodePolicy()
