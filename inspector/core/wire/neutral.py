@@ -1,12 +1,18 @@
-"""The neutral message as JSON, as the command line prints it and a script of answers holds it; and back."""
+"""The neutral message as JSON, as the command line prints it and a script of answers holds it; and back.
+
+`write_part` is for reading: bytes only a provider understands are told by their size. `write_message` and
+`write_buffer` hold all there is, so that what is read back equals what was written.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
-from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.wire import anthropic, openai_chat, openai_responses
 
+_MARKS: Mapping[str, Mark] = {"meta": "meta", "attachment": "attachment", "placeholder": "placeholder"}
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
@@ -25,6 +31,62 @@ def write_part(part: Part) -> dict[str, Json]:
             return {"type": "image", "media_type": media_type, "bytes": len(data) * 3 // 4, "url": url}
         case Opaque(kind, _, size):
             return {"type": "opaque", "kind": kind, "bytes": size}
+
+
+def write_message(message: Message) -> dict[str, Json]:
+    """A message with all there is in it; `read_messages` gives an equal one back."""
+    told: dict[str, Json] = {
+        "id": message.id,
+        "role": message.role,
+        "parts": [_write_whole(part) for part in message.parts],
+        "together": message.together,
+        "summary": message.summary,
+        "mark": message.mark,
+        "line": message.line,
+        "time": message.time,
+    }
+    return {key: value for key, value in told.items() if value or key in ("id", "role", "parts")}
+
+
+def _write_whole(part: Part) -> dict[str, Json]:
+    match part:
+        case Thinking(_, signature, tokens):
+            whole: dict[str, Json] = {"signature": signature, "tokens": tokens}
+        case Image(_, data):
+            whole = {"data": data}
+        case Opaque(_, value, _, tokens):
+            whole = {"value": value, "tokens": tokens}
+        case _:
+            whole = {}
+    return {**write_part(part), **whole}
+
+
+def write_buffer(buffer: Buffer) -> dict[str, Json]:
+    """A buffer with all there is in it: null for a prompt that the transcript does not hold."""
+    tools = buffer.prompt.tools
+    return {
+        "system": buffer.prompt.system,
+        "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        "messages": [write_message(message) for message in buffer.messages],
+    }
+
+
+def read_buffer(value: Any) -> Buffer:
+    """A buffer as `write_buffer` wrote it. Raises InspectorError."""
+    if not isinstance(value, Mapping):
+        raise InspectorError("A buffer must be a JSON object with its messages.")
+    system, tools = value.get("system"), value.get("tools")
+    prompt = Prompt(
+        system if isinstance(system, str) else None,
+        None if tools is None else tuple(_read_tool(tool) for tool in tools),
+    )
+    return Buffer(read_messages(value.get("messages"), "message"), prompt)
+
+
+def _read_tool(value: Any) -> Tool:
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise InspectorError("A tool of the buffer needs a name and a definition.")
+    return Tool(value["name"], value.get("definition"))
 
 
 def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
@@ -46,7 +108,7 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
     if isinstance(value.get("parts"), Sequence):
         parts = tuple(_read_part(part) for part in value["parts"] if isinstance(part, Mapping))
         role = _ROLES.get(str(value.get("role")), "user")
-        return (Message(str(value.get("id") or id), role, parts, summary=bool(value.get("summary"))),)
+        return (_read_neutral(value, id, role, parts),)
     wire_role = value.get("role")
     if value.get("tool_calls") or wire_role in ("tool", "function"):
         return openai_chat.read_message(value, id=id)
@@ -57,19 +119,40 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
     return anthropic.read_messages(wire_role, value.get("content"), id=id)
 
 
+def _read_neutral(value: Mapping[str, Any], id: str, role: Role, parts: tuple[Part, ...]) -> Message:  # noqa: A002
+    return Message(
+        _text(value.get("id")) or id,
+        role,
+        parts,
+        together=str(value.get("together") or ""),
+        summary=bool(value.get("summary")),
+        mark=_MARKS.get(str(value.get("mark")), ""),
+        line=_number(value.get("line")) or 0,
+        time=str(value.get("time") or ""),
+    )
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _read_part(part: Mapping[str, Any]) -> Part:
     match part.get("type"):
         case "text":
-            return Text(str(part.get("text", "")))
+            return Text(_text(part.get("text")))
         case "thinking":
-            return Thinking(str(part.get("text", "")))
+            return Thinking(_text(part.get("text")), _text(part.get("signature")), _number(part.get("tokens")))
         case "tool_call":
-            return ToolCall(str(part.get("id", "")), str(part.get("name", "")), part.get("arguments"))
+            return ToolCall(_text(part.get("id")), _text(part.get("name")), part.get("arguments"))
         case "tool_result":
-            content = part.get("content")
-            text = content if isinstance(content, str) else ""
-            return ToolResult(str(part.get("call_id", "")), text, bool(part.get("is_error")))
+            return ToolResult(_text(part.get("call_id")), _text(part.get("content")), bool(part.get("is_error")))
         case "image":
-            return Image(str(part.get("media_type", "")), str(part.get("data", "")), str(part.get("url", "")))
+            return Image(_text(part.get("media_type")), _text(part.get("data")), _text(part.get("url")))
         case kind:
-            return Opaque(str(part.get("kind") or kind), dict(part), int(part.get("bytes") or 0))
+            name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
+            value = part["value"] if "value" in part else dict(part)
+            return Opaque(name, value, _number(part.get("bytes")) or 0, _number(part.get("tokens")))

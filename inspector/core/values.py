@@ -1,0 +1,67 @@
+"""Plain dataclasses to JSON and back, by their fields: what equals its default is left out, what is new is ignored.
+
+For values made of dataclasses, tuples of one kind, optional ones and plain scalars (a policy's Moment, a Usage).
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from inspector.core.errors import InspectorError
+
+T = TypeVar("T")
+
+
+def to_json(value: Any) -> Any:
+    """A dataclass as an object of the fields that differ from their defaults; tuples as lists."""
+    if is_dataclass(value) and not isinstance(value, type):
+        told = ((one.name, getattr(value, one.name)) for one in fields(value) if not _is_default(one, value))
+        return {name: to_json(inner) for name, inner in told}
+    if isinstance(value, tuple | list):
+        return [to_json(inner) for inner in value]
+    return value
+
+
+def _is_default(one: Field[Any], value: Any) -> bool:
+    held = getattr(value, one.name)
+    if one.default_factory is not MISSING:
+        return bool(held == one.default_factory())
+    return one.default is not MISSING and bool(held == one.default) and type(held) is type(one.default)
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """A dataclass from its object. Raises InspectorError for what is no such thing."""
+    if not isinstance(data, Mapping):
+        raise InspectorError(f"A {kind.__name__} must be a JSON object.")
+    hints = get_type_hints(kind)
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    try:
+        return kind(**{name: _read(hints[name], data[name], f"{kind.__name__}.{name}") for name in known & set(data)})
+    except TypeError:  # a field without a default is missing
+        raise InspectorError(
+            f"A {kind.__name__} lacks something: {', '.join(sorted(data)) or 'it is empty'}."
+        ) from None
+
+
+def _read(hint: Any, data: Any, where: str) -> Any:
+    origin, kinds = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        if data is None and NoneType in kinds:
+            return None
+        return _read(next(one for one in kinds if one is not NoneType), data, where)
+    if origin is Literal:
+        good: bool = data in kinds
+    elif origin is tuple:
+        good = isinstance(data, list | tuple)
+        if good:
+            return tuple(_read(kinds[0], one, where) for one in data)
+    elif is_dataclass(hint):
+        return from_json(hint, data)  # type: ignore[arg-type]  # a type that is a dataclass
+    elif hint is float:
+        good = isinstance(data, int | float) and not isinstance(data, bool)
+    else:
+        good = type(data) is hint
+    if not good:
+        raise InspectorError(f"{where} cannot be {str(data)[:60]!r}.")
+    return data
