@@ -7,9 +7,11 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from inspector.core.message import Message
 from inspector.gui.buffer_model import BufferModel, Index, Line
 from inspector.gui.colours import Colours, ink
+from inspector.gui.diff_colours import fate_colour
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
+from inspector.workbench.comparison import LETTERS
 
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
@@ -29,6 +31,7 @@ class BufferDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
         self.largest = 1
+        self._lettered = False
         self._pictures: dict[tuple[object, ...], tuple[QPixmap, Message]] = {}
         """Rows as they were painted; the message keeps its `id()` from being used again."""
 
@@ -44,7 +47,17 @@ class BufferDelegate(QStyledItemDelegate):
         rect, state = option.rect, option.state
         marked = 2 if state & QStyle.StateFlag.State_Selected else 1 if state & QStyle.StateFlag.State_MouseOver else 0
         density = painter.device().devicePixelRatioF()
-        key = (line.number, id(line.message), line.tokens, line.fresh, marked, rect.width(), rect.height(), density)
+        key = (
+            line.number,
+            id(line.message),
+            line.tokens,
+            line.fresh,
+            line.fate,
+            marked,
+            rect.width(),
+            rect.height(),
+            density,
+        )
         known = self._pictures.pop(key, None)
         if known is None:
             known = (self._picture(line, rect.size(), option, marked, density), line.message)
@@ -52,6 +65,12 @@ class BufferDelegate(QStyledItemDelegate):
                 del self._pictures[next(iter(self._pictures))]
         self._pictures[key] = known  # the last in the dict is the last that was used
         painter.drawPixmap(rect.topLeft(), known[0])
+
+    def letter(self, on: bool) -> None:
+        """Leave room for the letters of fates, which stand behind steps of ours."""
+        if on != self._lettered:
+            self._lettered = on
+            self.forget()
 
     def forget(self) -> None:
         """Other colours, fonts or bars: no picture holds any more."""
@@ -71,8 +90,9 @@ class BufferDelegate(QStyledItemDelegate):
         metrics = painter.fontMetrics()
         painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        if line.fresh:
-            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
+        if line.fresh or line.fate != "kept":
+            strip = c.accent if line.fate == "kept" else fate_colour(c, line.fate)
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(strip))
         left = self._paint_left(painter, rect, metrics, line, c)
         right = self._paint_right(painter, rect, metrics, line, c)
         right = self._paint_badges(painter, rect, right, line, c)
@@ -86,6 +106,16 @@ class BufferDelegate(QStyledItemDelegate):
         painter.setPen(ink(c.quiet))
         painter.drawText(QRect(x, rect.top(), 5 * digit, high), _RIGHT, str(line.number))
         x += 5 * digit + 9
+        if self._lettered:
+            if line.fate != "kept":
+                bold = QFont(painter.font())
+                bold.setWeight(QFont.Weight.DemiBold)
+                plain = QFont(painter.font())
+                painter.setFont(bold)
+                painter.setPen(ink(fate_colour(c, line.fate)))
+                painter.drawText(QRect(x, rect.top(), 2 * digit, high), _MIDDLE, LETTERS[line.fate])
+                painter.setFont(plain)
+            x += 2 * digit
         role = metrics.horizontalAdvance("assistant") + 12
         colour = {"user": c.accent, "tool": c.on_tool, "system": c.good}.get(line.row.role, c.text)
         self._text(painter, QRect(x, rect.top(), role, high), line.row.role, colour)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
 from inspector.core.message import Message
+from inspector.core.outcome import FateName
 from inspector.core.tokens.estimators import Estimator, count
 from inspector.gui.numbers import grouped
 from inspector.workbench.rows import Row, row
@@ -15,6 +17,7 @@ Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 TOP = QModelIndex()
+NO_FATES: Mapping[str, FateName] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Line:
     tokens: int
     fresh: bool
     """Was not in the buffer of the request before."""
+    fate: FateName = "kept"
+    """What our steps made of it, since the recorded buffer."""
 
 
 class BufferModel(QAbstractTableModel):
@@ -44,7 +49,8 @@ class BufferModel(QAbstractTableModel):
         self._fresh_from = 0
         self._tools: Mapping[str, str] = {}
         self._estimator: Estimator | None = None
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, tuple[Message, Row]] = {}
+        self._fates: Mapping[str, FateName] = {}
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -53,8 +59,15 @@ class BufferModel(QAbstractTableModel):
         self._rows.clear()
         self._tools, self._estimator = tools, estimator
 
-    def show(self, messages: tuple[Message, ...], picked: Sequence[int] | None, fresh_from: int) -> None:
-        """The buffer, and which of its messages (ascending indices; None = all)."""
+    def show(
+        self,
+        messages: tuple[Message, ...],
+        picked: Sequence[int] | None,
+        fresh_from: int,
+        fates: Mapping[str, FateName] = NO_FATES,
+    ) -> None:
+        """The buffer, and which of its messages (ascending indices; None = all). `fates`: of those that changed."""
+        self._fates = fates
         grown = self._grown(messages) if picked is None and self._picked is None else None
         self._fresh_from = fresh_from
         if grown is None or grown == 0:
@@ -135,9 +148,10 @@ class BufferModel(QAbstractTableModel):
         number = self._shown[place]
         message = self._messages[number]
         known = self._rows.get(id(message))
-        if known is None:
-            known = self._rows[id(message)] = row(message, self._tools)
-        return Line(number, message, known, self.tokens(message), number >= self._fresh_from)
+        if known is None:  # the message is kept with it, so that its id is not used again
+            known = self._rows[id(message)] = message, row(message, self._tools)
+        fate = self._fates.get(message.id, "kept")
+        return Line(number, message, known[1], self.tokens(message), number >= self._fresh_from, fate)
 
     # -- Qt ----------------------------------------------------------------------------------------------------------
 
@@ -157,7 +171,15 @@ class BufferModel(QAbstractTableModel):
             return self.line(index.row())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             line = self.line(index.row())
-            words: Iterable[str] = (str(line.number), line.row.role, line.row.tool, *line.row.badges, line.row.line)
+            fate = "" if line.fate == "kept" else line.fate
+            words: Iterable[str] = (
+                str(line.number),
+                fate,
+                line.row.role,
+                line.row.tool,
+                *line.row.badges,
+                line.row.line,
+            )
             return " ".join(word for word in words if word) + f", {grouped(line.tokens)} tokens"
         return None
 

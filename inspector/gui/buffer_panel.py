@@ -1,20 +1,21 @@
 """The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, QTimer
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
 
-from inspector.core.buffer import EMPTY_VIEW, View
+from inspector.core.buffer import EMPTY_VIEW, Buffer, View
 from inspector.core.message import Message
+from inspector.core.outcome import FateName
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator
 from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.buffer_delegate import BufferDelegate, row_height
-from inspector.gui.buffer_model import ORDERS, BufferModel
+from inspector.gui.buffer_model import NO_FATES, ORDERS, BufferModel
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk, Panel
@@ -22,6 +23,7 @@ from inspector.gui.plain import label
 from inspector.workbench.filters import KINDS, of_kind, with_text
 from inspector.workbench.rows import tool_names
 from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
@@ -44,6 +46,8 @@ class BufferPanel(Panel):
         self._thread: Thread | None = None
         self._estimator = ""
         self._view: View | None = None
+        self._stepped: Buffer | None = None
+        self._fates: Mapping[str, FateName] = NO_FATES
         self._at: int | None = None
         self._buffer: tuple[Message, ...] = ()
         self._fresh_from = 0
@@ -85,12 +89,15 @@ class BufferPanel(Panel):
         if thread is not self._thread or state.estimator != self._estimator:
             self._begin(thread, state.estimator)
         view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
-        if view == self._view and state.at == self._at:
+        stepped = state.stepped_buffer
+        if view == self._view and state.at == self._at and stepped is self._stepped:
             self._show_selected(state.selected)
             return
-        self._view, self._at = view, state.at
-        self._buffer = view.messages()
-        self._fresh_from = _fresh_from(state)
+        self._view, self._at, self._stepped = view, state.at, stepped
+        self._buffer = stepped.messages if stepped is not None else view.messages()
+        self._fates = changed_since(state)
+        self._fresh_from = _fresh_from(state) if stepped is None else len(self._buffer)
+        self.delegate.letter(stepped is not None)
         self._filter()
 
     def _begin(self, thread: Thread | None, name: str) -> None:
@@ -143,9 +150,10 @@ class BufferPanel(Panel):
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
-        self.model.show(buffer, picked, self._fresh_from)
+        self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
-        self.count.setText(total if picked is None else f"{grouped(len(picked))} of {total}")
+        words = total if picked is None else f"{grouped(len(picked))} of {total}"
+        self.count.setText(words if self._stepped is None else f"{words} behind our steps")
         self._show_selected(self.desk.workbench.state.selected)
 
     def take(self, text: str) -> None:
@@ -167,6 +175,14 @@ class BufferPanel(Panel):
         """The delegate keeps painted rows."""
         self.delegate.forget()
         self.view.viewport().update()
+
+
+def changed_since(state: State) -> Mapping[str, FateName]:
+    """Fate by message id of what our steps changed of the recorded buffer. O(messages)."""
+    steps = state.steps
+    if steps is None or steps.step is None:
+        return NO_FATES
+    return {fate.id: fate.name for fate in steps.fates(since=ORIGIN) if fate.name != "kept"}
 
 
 def _fresh_from(state: State) -> int:

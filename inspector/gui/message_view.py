@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
-from inspector.core.buffer import View
+from inspector.core.buffer import Buffer, View
 from inspector.core.message import Message
 from inspector.core.session import Thread
 from inspector.gui.find_bar import FindBar
@@ -28,6 +28,7 @@ class MessageView(Panel):
         super().__init__(desk)
         self._thread: Thread | None = None
         self._place: tuple[str, str, View | None] | None = None
+        self._stepped: Buffer | None = None
         self._message: Message | None = None
         self.header = MessageHeader(desk)
         self.text = PlainText(desk.theme)
@@ -50,9 +51,10 @@ class MessageView(Panel):
         thread = state.thread
         view = state.request.view if state.request else thread.end if thread else None
         place = (state.selected, state.estimator, view)
-        if thread is self._thread and place == self._place:
+        stepped = state.stepped_buffer
+        if thread is self._thread and place == self._place and stepped is self._stepped:
             return
-        self._thread, self._place = thread, place
+        self._thread, self._place, self._stepped = thread, place, stepped
         number, message = find_message(state)
         if message is None:
             self._message = None
@@ -141,8 +143,8 @@ def find_message(state: State) -> tuple[int | None, Message | None]:
     thread = state.thread
     if thread is None or not state.selected:
         return None, None
-    view = state.request.view if state.request else thread.end
-    for number, message in enumerate(view):
+    view = state.stepped_buffer or (state.request.view if state.request else thread.end)
+    for number, message in enumerate(view.messages if isinstance(view, Buffer) else view):
         if message.id == state.selected:
             return number, message
     summaries = (compaction.summary for compaction in thread.compactions if compaction.summary is not None)

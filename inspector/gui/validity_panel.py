@@ -6,7 +6,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout
 
-from inspector.core.buffer import View
+from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
@@ -29,7 +29,7 @@ class ValidityPanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._view: View | None = None
+        self._view: View | Buffer | None = None
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -61,8 +61,9 @@ class ValidityPanel(Panel):
         if thread is None:
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
             return
-        view = state.request.view if state.request else thread.end
-        if view == self._view:
+        stepped = state.stepped_buffer
+        view = stepped or (state.request.view if state.request else thread.end)
+        if view is self._view or (stepped is None and view == self._view):
             return
         self._view = view
         found = check(state.buffer())

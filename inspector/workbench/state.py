@@ -99,6 +99,12 @@ class State:
         return steps is not None and steps.step is not None
 
     @property
+    def stepped_buffer(self) -> Buffer | None:
+        """The buffer of the step we look at, always the same object; None where we look at the recorded one."""
+        steps = self.steps
+        return None if steps is None or steps.step is None else steps.step.buffer
+
+    @property
     def place(self) -> int:
         """Index of the request we stand at; the number of requests at the end of the thread."""
         thread = self.thread
