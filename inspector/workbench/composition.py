@@ -76,9 +76,10 @@ def split(estimator: Estimator, message: Message) -> Mapping[Category, int]:
 
 def weigh_categories(thread: Thread, estimator: Estimator) -> None:
     """Fill the caches, so that `composition` of any request of the thread is quick. O(messages)."""
+    key, packed = _key(estimator), partial(_packed, estimator)
     for request in thread.requests:
-        composition(estimator, request.view)
-    composition(estimator, thread.end)
+        request.view.weight(key, packed)
+    thread.end.weight(key, packed)
 
 
 def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) -> dict[Category, int]:
