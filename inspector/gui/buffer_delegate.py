@@ -47,17 +47,8 @@ class BufferDelegate(QStyledItemDelegate):
         rect, state = option.rect, option.state
         marked = 2 if state & QStyle.StateFlag.State_Selected else 1 if state & QStyle.StateFlag.State_MouseOver else 0
         density = painter.device().devicePixelRatioF()
-        key = (
-            line.number,
-            id(line.message),
-            line.tokens,
-            line.fresh,
-            line.fate,
-            marked,
-            rect.width(),
-            rect.height(),
-            density,
-        )
+        looks = (line.number, line.tokens, line.fresh, line.fate, marked)
+        key = (id(line.message), *looks, rect.width(), rect.height(), density)
         known = self._pictures.pop(key, None)
         if known is None:
             known = (self._picture(line, rect.size(), option, marked, density), line.message)
@@ -107,14 +98,7 @@ class BufferDelegate(QStyledItemDelegate):
         painter.drawText(QRect(x, rect.top(), 5 * digit, high), _RIGHT, str(line.number))
         x += 5 * digit + 9
         if self._lettered:
-            if line.fate != "kept":
-                bold = QFont(painter.font())
-                bold.setWeight(QFont.Weight.DemiBold)
-                plain = QFont(painter.font())
-                painter.setFont(bold)
-                painter.setPen(ink(fate_colour(c, line.fate)))
-                painter.drawText(QRect(x, rect.top(), 2 * digit, high), _MIDDLE, LETTERS[line.fate])
-                painter.setFont(plain)
+            self._paint_letter(painter, QRect(x, rect.top(), 2 * digit, high), line, c)
             x += 2 * digit
         role = metrics.horizontalAdvance("assistant") + 12
         colour = {"user": c.accent, "tool": c.on_tool, "system": c.good}.get(line.row.role, c.text)
@@ -125,6 +109,16 @@ class BufferDelegate(QStyledItemDelegate):
         tool = 11 * digit if rect.width() > 560 else 7 * digit
         self._text(painter, QRect(x, rect.top(), tool - 8, high), visible(line.row.tool).text, c.quiet)
         return x + tool
+
+    def _paint_letter(self, painter: QPainter, room: QRect, line: Line, c: Colours) -> None:
+        if line.fate == "kept":
+            return
+        plain, bold = QFont(painter.font()), QFont(painter.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        painter.setFont(bold)
+        painter.setPen(ink(fate_colour(c, line.fate)))
+        painter.drawText(room, _MIDDLE, LETTERS[line.fate])
+        painter.setFont(plain)
 
     def _paint_right(self, painter: QPainter, rect: QRect, metrics: QFontMetrics, line: Line, c: Colours) -> int:
         """Bar and tokens. Returns where they begin."""

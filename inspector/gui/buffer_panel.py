@@ -153,7 +153,9 @@ class BufferPanel(Panel):
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"
-        self.count.setText(words if self._stepped is None else f"{words} behind our steps")
+        steps = self.desk.workbench.state.steps
+        taken = f" · after {plural(len(steps.path()), 'step')}" if steps and self._stepped is not None else ""
+        self.count.setText(words + taken)
         self._show_selected(self.desk.workbench.state.selected)
 
     def take(self, text: str) -> None:
