@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies import anthropic_editing, codex, gemini, none, opencode, pi, pulse, roku
+from inspector.core.policies import anthropic_editing, codex, gemini, learn_claude_code, none, opencode, pi, pulse, roku
 from inspector.core.policies.policy import Policy
 
 POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType(
@@ -15,6 +15,7 @@ POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType(
             roku.POLICY,
             pulse.POLICY,
             pi.POLICY,
+            learn_claude_code.POLICY,
             codex.POLICY,
             anthropic_editing.POLICY,
             opencode.POLICY,

@@ -1,0 +1,114 @@
+"""learn-claude-code's list: messages in Anthropic's shape, counted by Python's JSON text of each (spec 4.2).
+
+Neutral messages that travel together are one wire message. What a neutral message adds to its wire message is cached
+on it, so counting a list again costs a look at each message.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.core.buffer import Prompt
+from inspector.core.message import Message, Text
+from inspector.core.tokens.characters import python_json
+from inspector.core.tokens.estimator import Kind
+from inspector.core.tokens.estimators import weight
+from inspector.core.wire.anthropic import same_wire_message, write_messages
+
+Wire: TypeAlias = tuple[Message, ...]
+"""The neutral messages of one wire message, at least one."""
+
+_LIST = len("[]")
+_SEPARATOR = len(", ")
+_TEXT_BLOCK = len(json.dumps({"type": "text", "text": ""})) - len('""')
+
+
+def text_tokens(text: str) -> int:
+    """floor(code points / 4)."""
+    return len(text) // 4
+
+
+def wires(messages: Iterable[Message]) -> list[Wire]:
+    """The list as wire messages, in order."""
+    found: list[list[Message]] = []
+    for message in messages:
+        if found and same_wire_message(found[-1][-1], message):
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return [tuple(one) for one in found]
+
+
+def flat(found: Iterable[Wire]) -> tuple[Message, ...]:
+    """The neutral messages of wire messages."""
+    return tuple(message for wire in found for message in wire)
+
+
+def carries_result(wire: Wire) -> bool:
+    """A wire message with a tool result in it."""
+    return any(message.result is not None for message in wire)
+
+
+def is_plain_user(wire: Wire) -> bool:
+    """A user message that carries no tool result."""
+    return wire[0].role in ("user", "tool") and not carries_result(wire)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """Characters of a message's JSON text as a wire message of its own. An Estimator only to be cached like one."""
+
+    name: str = "learn-claude-code wire"
+    kind: Kind = "estimated"
+
+    def text(self, text: str) -> int:
+        return len(text)
+
+    def weigh(self, message: Message) -> int:
+        return len(python_json(write_messages((message,))[0]))
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return 0
+
+    def tokens(self, weight: int) -> int:
+        return weight
+
+
+_ALONE = _Alone()
+
+
+def wire_tokens(wire: Wire) -> int:
+    """Tokens of one wire message: its whole JSON text, floored once."""
+    if len(wire) == 1:
+        return weight(_ALONE, wire[0]) // 4
+    filled = [message for message in wire if message.parts] or wire[:1]
+    if len(filled) == 1:
+        return (weight(_ALONE, filled[0]) - _envelope(filled[0]) + _envelope(wire[0])) // 4
+    blocks = sum(map(_blocks, filled))
+    return (_envelope(wire[0]) + _LIST + blocks + _SEPARATOR * (len(filled) - 1)) // 4
+
+
+def tokens(found: Sequence[Wire]) -> int:
+    """Tokens of a list: the sum over its messages. System prompt and tools are not counted."""
+    return sum(map(wire_tokens, found))
+
+
+def list_tokens(messages: Iterable[Message]) -> int:
+    """Tokens of neutral messages, in Anthropic's shape. O(messages)."""
+    return tokens(wires(messages))
+
+
+def _blocks(message: Message) -> int:
+    """Characters of its blocks within a list: alone, a single text is no block but the content itself."""
+    content = weight(_ALONE, message) - _envelope(message)
+    match message.parts:
+        case (Text(),):
+            return content + _TEXT_BLOCK
+        case _:
+            return content - _LIST
+
+
+def _envelope(message: Message) -> int:
+    role = "user" if message.role == "tool" else message.role
+    return len(f'{{"role": "{role}", "content": }}')
