@@ -37,7 +37,7 @@ def test_simulated_starts_its_own_server_and_ends_it(who: str) -> None:
         assert answer(AskModel(asking())).messages[0].calls
         compacted = answer(RemoteCompact("", (user("u", "x"),), 30))  # whoever speaks: this one can
         assert isinstance(compacted.messages[-1].parts[0], Opaque)
-    assert set(threading.enumerate()) == before
+    assert not set(threading.enumerate()) - before
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
@@ -135,4 +135,4 @@ def test_a_program_keeps_its_answerers(simulated: SimulatedServer) -> None:
     thread.join(5)
     assert [type(error) for error in raised] == [Cancelled]
     kept.close()
-    assert set(threading.enumerate()) == before
+    assert not set(threading.enumerate()) - before
