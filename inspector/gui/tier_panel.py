@@ -4,12 +4,13 @@ What the rows say comes from the State's outlook. It is asked for a moment after
 through requests costs nothing, and worked out off the GUI thread. A preview changes nothing.
 """
 
+from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
 from inspector.gui.cost_block import CostBlock
 from inspector.gui.key_dialog import ask_key
@@ -44,7 +45,14 @@ class TierPanel(Panel):
         self._taken: object = None
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
-        self.caption = label("TIERS", role="caption")
+        self.caption = QToolButton()
+        self.caption.setProperty("role", "flat")
+        self.caption.setAccessibleName("Which policy")
+        self.caption.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.caption)
+        for name, title in TITLES.items():
+            menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
+        self.caption.setMenu(menu)
         self.here = label(role="small")
         self.here.setWordWrap(True)
         self.due = QPushButton("Step what is due")
@@ -68,7 +76,7 @@ class TierPanel(Panel):
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
-        head.setContentsMargins(13, 8, 10, 4)
+        head.setContentsMargins(7, 8, 10, 4)
         head.addWidget(self.caption)
         head.addStretch()
         head.addWidget(self.due)
@@ -136,7 +144,7 @@ class TierPanel(Panel):
             return
         self._policy = state.choices.policy
         by = policy(self._policy)
-        self.caption.setText(f"TIERS · {by.title.upper()}")
+        self.caption.setText(f"{by.title} ▾")
         for old in self.rows.values():
             self._tiers.removeWidget(old)
             old.deleteLater()
@@ -166,6 +174,9 @@ class TierPanel(Panel):
             row.button.setEnabled(free)
 
     # -- intents -------------------------------------------------------------------------------------------------------
+
+    def _choose_policy(self, name: str, checked: bool = False) -> None:
+        self.desk.workbench.stepping.choose(policy=name)
 
     def _run(self, tier: str) -> None:
         self._linger.stop()

@@ -1,34 +1,51 @@
-"""The one list that names the policies."""
+"""The one list that names the policies. A policy is imported when it is first asked for: the window opens sooner."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies import anthropic_editing, codex, gemini, learn_claude_code, none, opencode, pi, pulse, roku
 from inspector.core.policies.policy import Policy
 
-POLICIES: Mapping[str, Policy[Any, Any]] = MappingProxyType(
+TITLES: Mapping[str, str] = MappingProxyType(
     {
-        policy.name: policy
-        for policy in (
-            roku.POLICY,
-            pulse.POLICY,
-            pi.POLICY,
-            learn_claude_code.POLICY,
-            codex.POLICY,
-            anthropic_editing.POLICY,
-            opencode.POLICY,
-            gemini.POLICY,
-            none.POLICY,
-        )
+        "roku": "Roku",
+        "pulse": "Pulse Coder",
+        "pi": "Pi",
+        "learn-claude-code": "learn-claude-code v5",
+        "codex": "Codex (local)",
+        "anthropic-editing": "Anthropic context editing",
+        "opencode": "opencode",
+        "gemini": "Gemini CLI",
+        "none": "No compaction",
     }
 )
+"""Names as in `--policy`, and as people read them. A policy's module has its name, with underscores."""
+
+
+class _Policies(Mapping[str, Policy[Any, Any]]):
+    """By name, each imported on its first use."""
+
+    def __getitem__(self, name: str) -> Policy[Any, Any]:
+        if name not in TITLES:
+            raise KeyError(name)
+        found: Policy[Any, Any] = import_module(f"inspector.core.policies.{name.replace('-', '_')}").POLICY
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TITLES)
+
+    def __len__(self) -> int:
+        return len(TITLES)
+
+
+POLICIES: Mapping[str, Policy[Any, Any]] = _Policies()
 
 
 def policy(name: str) -> Policy[Any, Any]:
     """The policy of that name. Raises InspectorError with the names that are known."""
     found = POLICIES.get(name.strip().lower())
     if found is None:
-        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(POLICIES)}.")
+        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(TITLES)}.")
     return found
