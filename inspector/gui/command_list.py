@@ -9,6 +9,7 @@ from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
+from inspector.gui.tier_commands import stepper_commands, tier_offers
 from inspector.workbench.workbench import Workbench
 
 
@@ -53,6 +54,7 @@ def commands(window: Doer) -> tuple[Command, ...]:
         Command("Message above", partial(window.step_message, -1), ("Up", "K"), "Walk", typed=True),
         Command("Next change of the diff", partial(window.step_change, 1), ("F7",), "Walk"),
         Command("Previous change of the diff", partial(window.step_change, -1), ("Shift+F7",), "Walk"),
+        *stepper_commands(bench),
         Command("Filter the buffer", window.filter_messages, ("/",), "Find", typed=True),
         Command("Search the session", partial(window.search, ""), ("Ctrl+F",), "Find"),
         Command("Commands…", partial(window.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
@@ -84,6 +86,7 @@ def offers(window: Doer, typed: str) -> Sequence[Command]:
         found.append(Command(f"Search the session for “{typed}”", partial(window.search, typed)))
         named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]
         go = bench.choose_thread
+        found += tier_offers(bench, typed)
         found += [Command(f"Go to agent {name}", partial(go, key)) for name, key in named if wanted in name.lower()]
     recents = [path for path in window.settings.recents() if wanted in Path(path).name.lower()]
     found += [Command(f"Open {Path(path).name}", partial(window.open_path, path)) for path in recents]

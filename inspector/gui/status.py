@@ -21,7 +21,7 @@ class StatusStrip(QFrame):
         self.problems = QPushButton()
         self.problems.setProperty("role", "flat")
         self.problems.clicked.connect(show_problems)
-        self.keys = label("← → request    ↑ ↓ message    Ctrl+K commands    F1 keys")
+        self.keys = label("← → request    ↑ ↓ message    0–4 tier    Ctrl+Z undo    Ctrl+K commands    F1 keys")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 1, 12, 1)
         row.addWidget(self.words)

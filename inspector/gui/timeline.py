@@ -32,7 +32,7 @@ class Timeline(Panel):
         self._lines: tuple[Watermark, ...] = ()
         self._fired: Pressures | None = None
         self._trees: object = None
-        self._thread_id = ""
+        self._whose = ("", "")
         self._caption = label("PRESSURE", role="caption")
         self._here = label(role="quiet")
         head = QHBoxLayout()
@@ -91,8 +91,9 @@ class Timeline(Panel):
             self._lines, self._fired = lines, state.pressures
             moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
             self.plot.tiers.show_firings(firings(state), bool(moved))
-        if state.trees is not self._trees or state.thread_id != self._thread_id:
-            self._trees, self._thread_id = state.trees, state.thread_id
+        whose = (state.thread_id, state.choices.policy)
+        if state.trees is not self._trees or whose != self._whose:
+            self._trees, self._whose = state.trees, whose
             self.plot.tiers.show_ghosts(ghosts(state), len(state.thread.requests) if state.thread else 0)
 
     def restyle(self) -> None:

@@ -19,8 +19,9 @@ class Ghost:
 
 
 def ghosts(state: State) -> tuple[Ghost, ...]:
-    """Of every place of the chosen thread where we have taken steps, along the path to where each stands."""
-    places = [steps for (thread, _), steps in state.trees.items() if thread == state.thread_id]
+    """Of every place of the chosen thread where the chosen policy took steps, along the path to where each stands."""
+    wanted = (state.thread_id, state.choices.policy)
+    places = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == wanted]
     return tuple(ghost for steps in places for ghost in _path(steps))
 
 

@@ -40,10 +40,10 @@ def moment_of(state: State, tier: str = "") -> Moment:
 
 
 def start_of(state: State) -> Steps:
-    """The steps where we stand; new ones, from the recorded buffer, where none was taken by this policy."""
-    steps, by = state.steps, policy(state.choices.policy)
-    if steps is not None and (steps.policy == by.name or steps.taken):
-        return steps
+    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none."""
+    if state.steps is not None:
+        return state.steps
+    by = policy(state.choices.policy)
     thread = state.thread
     assert thread is not None
     running = running_at(by, settings_of(state), thread, state.place)

@@ -11,7 +11,7 @@ from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.preview import Preview
-from inspector.workbench.steps import Steps
+from inspector.workbench.steps import Origin, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class State:
     """Of the chosen thread, by the chosen estimator."""
     window: Window | None = None
     choices: Choices = field(default_factory=Choices)
-    trees: Mapping[tuple[str, int | None], Steps] = field(default_factory=lambda: MappingProxyType({}))
-    """Steps by where they start: (thread id, request index; None = after the last record)."""
+    trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
+    """Steps by where they start, and whose they are."""
     asking: Asking | None = None
     """Set while a tier waits for an answer."""
     outlook: Outlook | None = None
@@ -89,8 +89,8 @@ class State:
 
     @property
     def steps(self) -> Steps | None:
-        """The steps that start where we stand; None where none was taken."""
-        return self.trees.get((self.thread_id, self.at))
+        """The steps of the chosen policy that start where we stand; None where none was taken."""
+        return self.trees.get((self.thread_id, self.at, self.choices.policy))
 
     @property
     def stepped(self) -> bool:

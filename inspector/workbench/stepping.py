@@ -93,7 +93,7 @@ class Stepping:
             return
         if running.step is not None:
             self._drop()
-            tree = self._bench.state.trees.get((start.thread_id, start.request), start)
+            tree = self._bench.state.trees.get(start.start, start)
             self._put(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
         assert running.need is not None
@@ -202,7 +202,8 @@ class Stepping:
         """Drop all steps that start here."""
         state = self._bench.state
         self.give_up()
-        trees = {key: value for key, value in state.trees.items() if key != (state.thread_id, state.at)}
+        here = (state.thread_id, state.at, state.choices.policy)
+        trees = {key: value for key, value in state.trees.items() if key != here}
         self._bench.show(replace(self._bench.state, trees=MappingProxyType(trees)))
 
     def _walk(self, change: Callable[[Steps], Steps]) -> None:
@@ -213,12 +214,13 @@ class Stepping:
 
     def put(self, steps: Steps) -> None:
         """Show steps that were made elsewhere (loaded, replayed)."""
+        self.choose(policy=steps.policy)
         self.give_up()
         self._put(steps)
 
     def _put(self, steps: Steps, **more: Any) -> None:
         state = self._bench.state
-        trees = MappingProxyType({**state.trees, (steps.thread_id, steps.request): steps})
+        trees = MappingProxyType({**state.trees, steps.start: steps})
         self._bench.show(replace(state, trees=trees, **more))
 
     # -- looking ahead ----------------------------------------------------------------------------------------------
@@ -234,12 +236,13 @@ class Stepping:
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def choose(self, **choices: Any) -> None:
-        """Change some of the Choices. Another policy starts with its own settings and without steps here."""
-        state = self._bench.state
-        if "policy" in choices and choices["policy"] != state.choices.policy:
-            choices.setdefault("settings", ())
-            self.forget()
-        self._bench.show(replace(self._bench.state, choices=replace(state.choices, **choices)))
+        """Change some of the Choices. Another policy has settings and steps of its own."""
+        chosen = replace(self._bench.state.choices, **choices)
+        if chosen.policy != self._bench.state.choices.policy:
+            self.give_up()
+            if "settings" not in choices:
+                chosen = replace(chosen, settings=())
+        self._bench.show(replace(self._bench.state, choices=chosen))
 
     def set(self, name: str, value: str | None) -> None:
         """One setting by its name; None = the policy's own value. An impossible value is told, and not taken."""

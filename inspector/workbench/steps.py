@@ -6,7 +6,7 @@ recorded one; every step knows the answers it was given, so it can be replayed e
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.answering import Asked
 from inspector.core.buffer import Buffer
@@ -15,6 +15,8 @@ from inspector.core.outcome import Event, Fate, Outcome, fates
 from inspector.core.policies.policy import Moment
 from inspector.core.usage import Usage
 
+Origin: TypeAlias = tuple[str, int | None, str]
+"""Where steps start, and whose they are: thread id, request index (None = after the last record), policy."""
 ORIGIN = -1
 """Index of the recorded buffer, above all steps."""
 
@@ -89,6 +91,11 @@ class Steps:
     at: int = ORIGIN
     against: int | None = None
     """The step (or ORIGIN) that the user compares with; None = the one that the step we stand at started from."""
+
+    @property
+    def start(self) -> Origin:
+        """Where the tree starts, and whose it is."""
+        return self.thread_id, self.request, self.policy
 
     @property
     def step(self) -> Step | None:
