@@ -1,5 +1,7 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
+from dataclasses import fields
+
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
@@ -13,6 +15,8 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
+_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure"))
+"""What of a State is for panels: how far a reading is and what failed is told above them."""
 VERSION = 1
 """Of the remembered layout: a layout of another version is not restored."""
 
@@ -28,6 +32,7 @@ class Docks(QMainWindow):
         self.panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         self._set_up()
+        self._told: State | None = None
         self.fresh = QByteArray()
         """The layout as it is without a user's hand; empty until the last panel was placed."""
 
@@ -111,7 +116,10 @@ class Docks(QMainWindow):
         return next(self.panels[title] for place, title in self._places if place == "centre")
 
     def tell(self, state: State) -> None:
-        """Every panel is told; those that cannot be seen show it later."""
+        """Every panel is told what concerns it; those that cannot be seen show it later."""
+        told, self._told = self._told, state
+        if told is not None and all(getattr(told, name) is getattr(state, name) for name in _CONCERNS):
+            return
         for panel in self.panels.values():
             panel.receive(state)
 

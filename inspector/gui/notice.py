@@ -3,25 +3,25 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.gui.plain import label
+from inspector.gui.progress import Progress
+from inspector.gui.theme import Theme
 from inspector.workbench.state import Opening, State
 
 
 class Notice(QFrame):
     """Hidden while there is nothing to say."""
 
-    def __init__(self, cancel: Callable[[], None], dismiss: Callable[[], None]) -> None:
+    def __init__(self, theme: Theme, cancel: Callable[[], None], dismiss: Callable[[], None]) -> None:
         super().__init__()
         self.setObjectName("Notice")
         self._cancel, self._dismiss = cancel, dismiss
         self._said = ""
         self.words = label()
         self.words.setWordWrap(True)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setMaximumWidth(320)
+        self.bar = Progress(theme)
         self.button = QPushButton("Cancel")
         self.more = QPushButton()
         self._more: Callable[[], None] = dismiss
@@ -61,8 +61,7 @@ class Notice(QFrame):
     def _show_opening(self, opening: Opening) -> None:
         share = f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB" if opening.total > 2_000_000 else ""
         self.words.setText(f"Reading {Path(opening.path).name}{share}")
-        self.bar.setMaximum(1000 if opening.total else 0)
-        self.bar.setValue(int(1000 * opening.done / opening.total) if opening.total else 0)
+        self.bar.show_share(opening.done / opening.total if opening.total else None)
         self.bar.show()
         self.more.hide()
         self.button.setText("Cancel")

@@ -18,6 +18,9 @@ from inspector.workbench.workbench import Workbench
 FIRST = 1.0
 """Seconds that the reading rests at most for the first picture."""
 
+OFTEN = 0.1
+"""Seconds between two tellings of how far the reading is."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
@@ -55,7 +58,7 @@ class Opener:
         def job(task: Task) -> Session:
             return open_transcript(
                 Path(path),
-                progress=lambda done, total: task.report(_Progress(done, total)),
+                progress=_now_and_then(lambda done, total: task.report(_Progress(done, total))),
                 first=lambda session: self._show_first(task, replace(session, path=session.path or str(Path(path)))),
                 cancelled=task.cancelled,
             )
@@ -98,3 +101,17 @@ class Opener:
     def _failed(self, error: InspectorError) -> None:
         self._task = None
         self._workbench.failed(str(error))
+
+
+def _now_and_then(tell: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """`tell`, but not more often than anyone can see, and at the end."""
+    last = 0.0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        now = monotonic()
+        if now - last > OFTEN or done >= total:
+            last = now
+            tell(done, total)
+
+    return progress

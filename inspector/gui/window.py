@@ -69,7 +69,7 @@ class Window(QMainWindow):
         self.setAcceptDrops(True)
         self.setMinimumSize(960, 600)
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
-        self.notice = Notice(self.opener.cancel, self.workbench.dismiss)
+        self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()

@@ -61,7 +61,7 @@ def test_the_first_requests_come_before_the_rest(window: Window, slow: Slow, qtb
     assert bench.state.at == 3
     assert window.notice.isVisible()
     assert window.notice.words.text() == "Reading long.jsonl · 5 of 20 MB"
-    assert window.notice.bar.value() == 250
+    assert window.notice.bar.share == 0.25
     bench.move(1)
     bench.select("main-u")
     slow.on.set()
