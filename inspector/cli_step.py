@@ -1,20 +1,19 @@
 """`context-inspector step FILE`: run one tier by hand, or what is due, and see what it did."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from inspector.cli_buffer import message_document, validity_document
 from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
-from inspector.cli_save import save_json, save_payload
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.answering import Listening, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import NotJson, loads
+from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.catalogue import policy
@@ -23,6 +22,10 @@ from inspector.core.policies.start import moment_at, running_at
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
+from inspector.live.saving import NATIVE, SHAPES, buffer_text, save_text
+from inspector.workbench.steps import ORIGIN, Step, Steps, named
+from inspector.workbench.steps_file import Source, write_steps
+from inspector.workbench.steps_pytest import pytest_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="shape",
-        choices=("anthropic", "openai-chat", "openai-responses", "native"),
-        default="native",
+        choices=SHAPES,
+        default=NATIVE,
         help="as a payload, or as a transcript that the agent can resume (default)",
     )
-    parser.add_argument("--force", action="store_true", help="--output and --save-state may replace an existing file")
+    parser.add_argument("--save-steps", metavar="FILE", help="write the step, to be opened and replayed in the window")
+    parser.add_argument("--export-pytest", metavar="FILE", help="write a test that takes the step again")
+    parser.add_argument("--force", action="store_true", help="what is written may replace an existing file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class Stepped:
     settings: Any
     verdicts: Sequence[Verdict]
     forced: str | None
+    running: Any
+    moment: Moment
     before: Buffer
     before_tokens: tuple[int, int]
     outcomes: Sequence[Outcome[Any]]
@@ -74,15 +81,36 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = select(arguments)
     stepped = step(chosen, arguments)
     document = describe(stepped)
-    if arguments.output:
-        model = chosen.thread.model
-        save_payload(chosen, stepped.last.buffer, arguments.output, arguments.shape, model, arguments.force)
-    if arguments.save_state:
-        save_json(document["state"], arguments.save_state, arguments.force)
+    for path, text in _files(chosen, stepped, document, arguments):
+        save_text(text, path, arguments.force, source=chosen.session.path)
     if arguments.json:
         write_json(document)
     else:
         write_lines(_lines(document))
+
+
+def _files(
+    chosen: Selection, stepped: Stepped, document: dict[str, Any], arguments: argparse.Namespace
+) -> Iterator[tuple[str, str]]:
+    """(path, text) of everything that is to be written."""
+    source = Source(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
+    if arguments.output:
+        model = chosen.thread.model
+        yield arguments.output, buffer_text(stepped.last.buffer, arguments.shape, chosen.session.format, model)
+    if arguments.save_state:
+        yield arguments.save_state, f"{dumps(document['state'])}\n"
+    if arguments.save_steps:
+        yield arguments.save_steps, f"{dumps(write_steps(as_steps(chosen, stepped), source))}\n"
+    if arguments.export_pytest:
+        yield arguments.export_pytest, pytest_text(as_steps(chosen, stepped), source)
+
+
+def as_steps(chosen: Selection, stepped: Stepped) -> Steps:
+    """What was done as the workbench has it: a tree of one step."""
+    tier, outcomes, asked = stepped.forced or "", tuple(stepped.outcomes), tuple(stepped.heard.asked)
+    one = Step(named(tier, outcomes), tier, ORIGIN, stepped.settings, stepped.moment, outcomes, asked)
+    request = None if chosen.is_end else chosen.at
+    return Steps(chosen.thread.id, request, stepped.policy.name, stepped.before, stepped.running).add(one)
 
 
 def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
@@ -102,7 +130,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
         outcomes = (drive(by.tier(arguments.tier, before, settings, running, moment), heard),)
     else:
         outcomes = drive(by.run_due(before, settings, running, moment), heard)
-    return Stepped(by, settings, verdicts, arguments.tier, before, measured, outcomes, heard)
+    return Stepped(by, settings, verdicts, arguments.tier, running, moment, before, measured, outcomes, heard)
 
 
 def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
