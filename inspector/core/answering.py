@@ -17,7 +17,10 @@ from inspector.core.needs import (
     Failure,
     Need,
     ProviderFailure,
+    ReadFile,
     RemoteCompact,
+    SaveText,
+    SaveTranscript,
     Summarize,
     Timeout,
 )
@@ -27,6 +30,8 @@ from inspector.core.wire.anthropic import read_usage
 from inspector.core.wire.neutral import read_messages
 
 Answerer: TypeAlias = Callable[[Need], Answer]
+NOT_WRITTEN = "(not written)"
+"""The path of what a rehearsal did not save."""
 
 _OVERFLOW = re.compile(
     r"(?i)context[ _](?:window|length|limit)|(?:prompt|input) is too long|maximum (?:prompt|context)|too many tokens"
@@ -35,15 +40,31 @@ _OVERFLOW = re.compile(
 
 
 def offline(need: Need) -> Answer:
-    """The deterministic extractive summariser. What it cannot do (files, tools) fails as missing."""
+    """The deterministic extractive summariser; a file is what the recording holds of it.
+
+    What it cannot do (other files, the disk, tools) fails as missing.
+    """
     match need:
         case Summarize():
             return Answer(text=summarise(need), by="offline")
         case RemoteCompact(messages=messages):
             text = summarise(Summarize(need.instructions, "", source=messages))
             return Answer(messages=(Message("offline", "assistant", (Text(text),), summary=True),), by="offline")
+        case ReadFile(_, limit, str(text)):
+            return Answer(text=text[:limit], by="offline")
         case _:
             raise ProviderFailure("nobody is there to do this offline", kind="missing")
+
+
+def rehearsed(answer: Answerer) -> Answerer:
+    """For a preview or a replay: nothing is written, but saving counts as done. All else is answered by `answer`."""
+
+    def rehearse(need: Need) -> Answer:
+        if isinstance(need, SaveTranscript | SaveText):
+            return Answer(text=NOT_WRITTEN, by="offline")
+        return answer(need)
+
+    return rehearse
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +97,11 @@ class Scripted:
 
     def __init__(self, replies: Sequence[Answer | Failure]) -> None:
         self._replies = list(replies)
+
+    @property
+    def left(self) -> int:
+        """How many answers are left."""
+        return len(self._replies)
 
     def __call__(self, need: Need) -> Answer:
         if not self._replies:

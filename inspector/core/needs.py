@@ -45,6 +45,8 @@ class ReadFile:
 
     path: str
     max_chars: int | None = None
+    recorded: str | None = None
+    """What the buffer still holds of it, for those who cannot look at the file as it is now."""
 
 
 @dataclass(frozen=True, slots=True)

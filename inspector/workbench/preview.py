@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from inspector.core.answering import Asked, Listening, offline
+from inspector.core.answering import Asked, Listening, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
@@ -44,7 +44,7 @@ def preview(
     policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, running: Any, moment: Moment
 ) -> Preview:
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists."""
-    heard = Listening(offline)
+    heard = Listening(rehearsed(offline))
     try:
         outcome: Outcome[Any] = drive(policy.tier(tier, buffer, settings, running, moment), heard)
     except InspectorError as failure:
@@ -52,6 +52,7 @@ def preview(
     _, before = policy.measure(buffer, settings, running)
     _, after = policy.measure(outcome.buffer, settings, running)
     touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
+    calls = sum(isinstance(one.need, Summarize | RemoteCompact) for one in heard.asked)
     read, written = _call_tokens(heard.asked)
     break_at = first_change(buffer, outcome.buffer)
     rewritten = 0
@@ -61,10 +62,10 @@ def preview(
         tier,
         before - after,
         touched,
-        len(heard.asked),
+        calls,
         read,
         written,
-        cost(moment.model, Usage(input=read, output=written)) if heard.asked else None,
+        cost(moment.model, Usage(input=read, output=written)) if calls else None,
         break_at,
         rewritten,
         cost(moment.model, Usage(cache_write=rewritten)) if rewritten else None,

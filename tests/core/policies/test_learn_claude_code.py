@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.answering import NOT_WRITTEN, offline, rehearsed
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
@@ -512,7 +513,20 @@ def test_l_rs_4() -> None:
     world = World("SUM", files={"a": "y" * 24_000})
     text = run("auto", reads("a"), world).buffer.messages[0].text
     assert text.count("y") == 20_000
-    assert world.needs[1] == ReadFile("a", 20_000)
+    assert world.needs[1] == ReadFile("a", 20_000, "then")
+
+
+def test_who_cannot_look_at_files_answers_with_the_recording() -> None:
+    """Unless it was cleared, or was an error."""
+    start = reads("a", "b")
+    cleared = replace(start.messages[-1], mark="placeholder")
+    broken = buffer(*start.messages, assistant("", ("e", "read_file", {"path": "e"})), result("e", "no", error=True))
+    answer = rehearsed(offline)
+    for one, expected in ((start, ["b", "a"]), (buffer(*start.messages[:-1], cleared), ["a"]), (broken, ["b", "a"])):
+        outcome = drive(POLICY.tier("auto", one, DEFAULT, Running(), Moment()), answer)
+        text = outcome.buffer.messages[0].text
+        assert [line.split()[-1][0] for line in text.split("\n") if line.startswith("[Restored")] == expected
+        assert outcome.events[0].fields["transcript_path"] == NOT_WRITTEN
 
 
 def test_the_total_ends_the_walk() -> None:

@@ -6,7 +6,7 @@ count.
 
 from collections.abc import Iterator, Sequence
 
-from inspector.core.message import Message
+from inspector.core.message import Message, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, ReadFile
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import text_tokens
@@ -15,15 +15,15 @@ _PATH_KEYS = ("path", "file_path")
 """learn-claude-code's own argument, and the one of the client it learned from."""
 
 
-def recent_paths(messages: Sequence[Message], settings: Settings) -> Iterator[str]:
-    """Paths of the reading calls, newest first; the first sighting wins."""
+def recent_reads(messages: Sequence[Message], settings: Settings) -> Iterator[tuple[str, ToolCall]]:
+    """(path, call) of the reading calls, newest first; of each path the first sighting."""
     seen: set[str] = set()
     for message in reversed(messages):
         for call in reversed(message.calls):
             path = _path(call.arguments) if call.name in settings.restore_tools else ""
             if path and path not in seen:
                 seen.add(path)
-                yield path
+                yield path, call
 
 
 def _path(arguments: object) -> str:
@@ -35,13 +35,14 @@ def _path(arguments: object) -> str:
 def restored(messages: Sequence[Message], settings: Settings) -> Conversation[str]:
     """The text to append; empty where no file could be read. Asks for one file after the other, until it has enough."""
     limit = settings.max_restore_tokens_per_file * 4
+    recorded = _recorded(messages)
     found: list[str] = []
     total = 0
-    for path in recent_paths(messages, settings):
+    for path, call in recent_reads(messages, settings):
         if len(found) >= settings.max_restore_files:
             break
         try:
-            answer: Answer = yield ReadFile(path, limit)
+            answer: Answer = yield ReadFile(path, limit, recorded.get(call.id))
         except Failure:
             continue
         content = answer.text[:limit]
@@ -50,3 +51,9 @@ def restored(messages: Sequence[Message], settings: Settings) -> Conversation[st
             break
         found.append(f"[Restored after compact] {path}:\n{content}")
     return "\n\n".join(found)
+
+
+def _recorded(messages: Sequence[Message]) -> dict[str, str]:
+    """What calls brought back, by their ids; errors and what was cleared since are left out."""
+    results = ((message, message.result) for message in messages)
+    return {r.call_id: r.content for m, r in results if r is not None and not r.is_error and m.mark != "placeholder"}
