@@ -14,10 +14,12 @@ from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.repair import TIER, repair
-from inspector.workbench.steps import Called, Step, Steps, named
+from inspector.workbench.steps import Called, Step, named
 
 DUE = ""
 """The tier's name that means: whatever is due, in the policy's own order."""
+REPAIR = TIER
+"""A step of our own, no tier of the harness."""
 TURN = "turn"
 """What the harness does before a model call, the call as it was recorded, and what the harness does after it."""
 CALL = "call"
@@ -79,10 +81,12 @@ def begin(
     moment: Moment,
     called: Called | None = None,
 ) -> Running:
-    """Start a tier (or DUE, or with `called` a TURN) on a buffer. Raises InspectorError for an unknown tier."""
+    """Start a tier (or DUE, REPAIR, or with `called` a TURN) on a buffer. Raises InspectorError for an unknown tier."""
     talk: Conversation[Any]
     if tier == DUE:
         talk = policy.run_due(buffer, settings, running, moment)
+    elif tier == REPAIR:
+        talk = mend(buffer, running)
     elif tier == TURN:
         talk = turn(policy, buffer, settings, running, moment, called or Called())
     else:
@@ -107,9 +111,10 @@ def turn(
     return (*before, Outcome(CALL, grown, running), *after)
 
 
-def repair_step(steps: Steps, settings: Any, moment: Moment) -> Step:
-    """A step of our own: calls and results paired up where we stand (`core.repair`)."""
-    return Step(TIER, TIER, -1, settings, moment, (repair(steps.buffer, steps.state),))
+def mend(buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
+    """A step of our own, which asks nobody: calls and results paired up (`core.repair`)."""
+    yield from ()
+    return repair(buffer, running)
 
 
 def complete(running: Running, answerer: Answerer) -> Step:

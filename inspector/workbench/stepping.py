@@ -10,15 +10,14 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from inspector.core.answering import Answerer, offline
-from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
 from inspector.workbench.foresight import Foresight
 from inspector.workbench.standing import called_at, moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
-from inspector.workbench.stepper import DUE, TURN, Running, begin, repair_step
-from inspector.workbench.steps import ORIGIN, Steps
+from inspector.workbench.stepper import DUE, REPAIR, TURN, Running, begin
+from inspector.workbench.steps import Steps
 
 HAND = "hand"
 Answerers: TypeAlias = Callable[[str, State], Answerer]
@@ -266,27 +265,7 @@ class Stepping:
 
     def repair(self) -> None:
         """Ours, not the harness's: a step that mends what makes every provider refuse the buffer where we stand."""
-        state = self._bench.state
-        if state.thread is None:
-            return
-        self.give_up()
-
-        try:
-            settings = settings_of(state)
-        except InspectorError as failure:
-            self._bench.failed(str(failure))
-            return
-
-        def mended() -> Steps:
-            steps = start_of(state)
-            return steps.add(repair_step(steps, settings, moment_of(state)))
-
-        def put(steps: Steps) -> None:
-            now = self._bench.state
-            if now.thread is state.thread and now.at == state.at and now.steps is state.steps:
-                self._put(steps, pointed=None)
-
-        self._bench.work(mended, put)
+        self.step(REPAIR)
 
     def reset_breaker(self) -> None:
         """Ours, not the harness's: close the circuit breaker where we stand, without a step."""
@@ -297,13 +276,7 @@ class Stepping:
         data = by.dump(steps.state)
         data.pop("breaker", None)
         closed = by.load(settings_of(self._bench.state), data)
-        if steps.step is None:
-            self._put(replace(steps, running=closed))
-            return
-        taken = list(steps.taken)
-        outcomes = steps.step.outcomes
-        taken[steps.at] = replace(steps.step, outcomes=(*outcomes[:-1], replace(outcomes[-1], running=closed)))
-        self._put(replace(steps, taken=tuple(taken)))
+        self._put(steps.with_running(closed))
 
 
 def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
@@ -315,9 +288,3 @@ def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
         return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
     except InspectorError as failure:
         return failure
-
-
-def buffer_at(state: State, at: int = ORIGIN) -> Buffer:
-    """The buffer of a step where we stand, or the recorded one."""
-    steps = state.steps
-    return state.recorded() if steps is None or at == ORIGIN else steps.taken[at].buffer

@@ -160,6 +160,15 @@ class Steps:
             raise IndexError(at)
         return replace(self, against=at)
 
+    def with_running(self, running: Any) -> "Steps":
+        """With another running state where we stand."""
+        step = self.step
+        if step is None:
+            return replace(self, running=running)
+        outcomes = (*step.outcomes[:-1], replace(step.outcomes[-1], running=running))
+        changed = replace(step, outcomes=outcomes)
+        return replace(self, taken=(*self.taken[: self.at], changed, *self.taken[self.at + 1 :]))
+
     def children(self, at: int) -> tuple[int, ...]:
         """The steps that start from there, oldest first."""
         return tuple(n for n, step in enumerate(self.taken) if step.parent == at)

@@ -16,11 +16,10 @@ from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.recording import read_reply, write_reply
-from inspector.core.repair import TIER as REPAIR
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
 from inspector.core.wire.neutral import read_messages, write_message
-from inspector.workbench.stepper import begin, complete, repair_step
+from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, Called, Step, Steps
 
 KIND, VERSION = "context-inspector steps", 1
@@ -170,12 +169,9 @@ def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Ste
     """One saved step, run where `steps` stands. Raises InspectorError."""
     settings = by.settings(tuple((str(key), str(value)) for key, value in _object(told, "settings").items()))
     moment, tier = from_json(Moment, _object(told, "moment")), str(told.get("tier") or "")
-    if tier == REPAIR:
-        step = repair_step(steps, settings, moment)
-    else:
-        replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
-        called = _read_call(told["called"]) if told.get("called") is not None else None
-        step = complete(begin(by, tier, steps.buffer, settings, steps.state, moment, called), replies)
+    replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
+    called = _read_call(told["called"]) if told.get("called") is not None else None
+    step = complete(begin(by, tier, steps.buffer, settings, steps.state, moment, called), replies)
     step = replace(step, name=str(told.get("name") or step.name))
     saved = told.get("state")
     if saved is None or saved == by.dump(step.running):
