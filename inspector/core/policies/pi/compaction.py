@@ -68,7 +68,7 @@ def compact(task: Task, settings: Settings, running: Running, moment: Moment) ->
     if isinstance(ruling, Cancelled):
         return _ended(task, running, events, "", True)
     if isinstance(ruling, Supplied):
-        return _appended(task, prepared, ruling.summary, ruling.files, settings, running, events)
+        return _appended(task, prepared, ruling.summary, ruling.files, settings, running, events, supplied=True)
     if not moment.router:
         return _ended(task, replace(running, failures=running.failures + 1), events, NO_MODEL, False)
     try:
@@ -124,25 +124,30 @@ def _appended(
     settings: Settings,
     running: Running,
     events: Sequence[Event],
+    supplied: bool = False,
 ) -> Outcome[Running]:
     messages = task.buffer.messages
     lead, kept = messages[: leading_system(messages)], {message.id for message in prepared.kept}
     removed = [message for message in messages[len(lead) :] if message.id not in kept]
     pinned = _pinned(removed, prepared) if settings.pin_last_user else ()
-    after = (*lead, summary_message(summary, removed), *pinned, *prepared.kept)
+    inserted = summary_message(summary, removed)
+    after = (*lead, inserted, *pinned, *prepared.kept)
     stays = {message.id for message in (*pinned, *prepared.lost)}
     changed: dict[str, FateName] = {one.id: "summarised" for one in removed if one.id not in stays}
     details = {"readFiles": list(files.read), "modifiedFiles": list(files.modified)}
-    result = {
+    result: dict[str, Json] = {
         "summary": summary,
         "firstKeptEntryId": prepared.first_kept,
         "tokensBefore": prepared.tokens_before,
         "details": details,
     }
-    ended = {"result": result, "aborted": False, "willRetry": task.retry}
-    told = (Event("session_compact", {"compactionEntry": result}), Event("auto_compaction_end", ended))
-    running = replace(running, border=after[-1].id, seen=after[-1].id, failures=0, compactions=running.compactions + 1)
+    told = (
+        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": supplied}),
+        Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": task.retry}),
+    )
     buffer = task.buffer.with_messages((*after, *task.rest))
+    seen, count = buffer.messages[-1].id, running.compactions + 1
+    running = replace(running, border=after[-1].id, seen=seen, failures=0, compactions=count)
     return Outcome(TIER, buffer, running, (*events, *told), changed=changed)
 
 

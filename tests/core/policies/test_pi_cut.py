@@ -1,0 +1,139 @@
+"""Pi's conformance cases P-CUT and P-PRE by ID, and what the cut point promises beyond them."""
+
+import pytest
+
+from inspector.core.message import Message
+from inspector.core.policies.pi.cut import Cut, find_cut_point
+from inspector.core.policies.pi.entries import Entry, entries_of
+from inspector.core.policies.pi.placement import summary_message, summary_of
+from inspector.core.policies.pi.preparation import Preparation, prepare
+from tests.core.policies.build import assistant, result, user
+from tests.core.policies.pi_entries import entries
+
+
+@pytest.mark.parametrize(
+    ("name", "signs", "start", "keep", "expected"),
+    [
+        ("P-CUT-1", "U A U A", 0, 150, Cut(2)),
+        ("P-CUT-2", "U A U A", 0, 100, Cut(3, 2, True)),
+        ("P-CUT-3", "U A U A", 0, 101, Cut(2)),
+        ("P-CUT-4", "U A T T A", 0, 250, Cut(4, 0, True)),
+        ("P-CUT-5 never reached", "U A U A", 0, 500, Cut(0)),
+        ("P-CUT-6", "U A mc tl U A", 0, 150, Cut(2, 0, True)),
+        ("P-CUT-7", "U A C mc U A", 3, 150, Cut(3)),
+        ("P-CUT-8 empty", "", 0, 100, Cut(0)),
+        ("P-CUT-8 metadata", "mc", 0, 100, Cut(0)),
+        ("P-CUT-9", "U A B", 0, 100, Cut(2, 2, True)),
+        ("P-CUT-10 only results", "T T", 0, 100, Cut(0)),
+        ("P-CUT-11", "U A U A", 0, 0, Cut(3, 2, True)),
+        ("P-CUT-12", "U A T A T A T A T", 0, 250, Cut(7, 0, True)),
+        ("results at the end keep all", "U A T", 0, 100, Cut(0)),
+        ("a custom message counts nothing", "U A CM U A", 0, 250, Cut(1, 0, True)),
+        ("a custom message opens a turn", "U A CM A A", 0, 200, Cut(2, 2, True)),
+        ("a branch summary opens a turn", "U A BS A A", 0, 100, Cut(4, 2, True)),
+        ("bash counts command and output", "U A B U A", 0, 300, Cut(2, 2, True)),
+    ],
+)
+def test_p_cut(name: str, signs: str, start: int, keep: int, expected: Cut) -> None:
+    found = entries(signs)
+    assert find_cut_point(found, start, len(found), keep) == expected
+
+
+def as_entries(*messages: Message) -> list[Entry]:
+    return entries_of(messages, "")
+
+
+def test_no_cut_between_a_call_and_its_result() -> None:
+    """In Pi's sessions an answer is one message; where another harness wrote two, both stay with the results."""
+    calls = [assistant("", (f"c{n}", "read", {})) for n in range(2)]
+    found = as_entries(user("x"), assistant("x" * 400), *calls, result("c0", "x" * 400), result("c1", "y" * 400))
+    cuts = [find_cut_point(found, 0, len(found), keep).first_kept for keep in (250, 204, 203, 202)]
+    assert cuts == [1, 2, 2, 0]  # 202 is reached with the second call: nothing may open there or behind it
+    more = [*found, *as_entries(assistant("z" * 400))]
+    assert find_cut_point(more, 0, len(more), 150) == Cut(6, 0, True)
+    assert find_cut_point(more, 0, len(more), 10_000).first_kept == 0
+
+
+def test_an_open_call_of_the_newest_answer_is_not_summarised() -> None:
+    parts = [assistant("", ("c0", "read", {"path": "x" * 400})), assistant("", ("c1", "read", {"path": "y" * 400}))]
+    found = as_entries(user("x"), *parts)
+    assert find_cut_point(found, 0, 3, 10).first_kept == 0
+    assert find_cut_point(as_entries(user("x"), *parts, user("on")), 0, 4, 60).first_kept == 2  # it was given up
+
+
+def test_a_call_whose_result_is_still_to_come_is_not_summarised() -> None:
+    found = as_entries(user("x"), assistant("", ("c0", "wait", {})), user("y" * 400), assistant("z" * 400))
+    assert find_cut_point(found, 0, 4, 100).first_kept == 3
+    assert find_cut_point(found, 0, 4, 100, {"c0"}).first_kept == 0
+
+
+# --- prepareCompaction
+
+
+def prepared(signs: str, keep: int = 150, legacy: bool = False) -> Preparation | None:
+    return prepare(entries(signs), keep, legacy_start=legacy)
+
+
+def sizes(found: Preparation | None) -> tuple[str, int, int, int, bool]:
+    assert found is not None
+    return (found.first_kept, len(found.to_summarise), len(found.turn_prefix), len(found.kept), found.split)
+
+
+def test_p_pre_1() -> None:
+    assert sizes(prepared("U A U A")) == ("e2", 2, 0, 2, False)
+
+
+@pytest.mark.parametrize("signs", ["U A C0", ""])
+def test_p_pre_2_nothing(signs: str) -> None:
+    assert prepared(signs) is None
+
+
+def test_p_pre_3_a_result_larger_than_keep() -> None:
+    assert sizes(prepared("U10 A10 T1000", 500, legacy=True)) == ("e0", 0, 0, 3, False)
+    assert prepared("U10 A10 T1000", 500) is None
+
+
+def test_p_pre_4_after_a_compaction() -> None:
+    signs = "U A U A C2 U A U A"
+    now, legacy = prepared(signs), prepared(signs, legacy=True)
+    assert sizes(now) == ("e7", 4, 0, 2, False)
+    assert sizes(legacy) == ("e7", 2, 0, 2, False)
+    assert now is not None
+    assert legacy is not None
+    assert now.previous_summary == legacy.previous_summary == "OLD"
+    assert len(legacy.lost) == 4
+
+
+def test_a_first_kept_entry_without_id_is_nothing() -> None:
+    found = [Entry(one.kind, "", one.message) for one in entries("U A U A")]
+    assert prepare(found, 150) is None
+
+
+def test_the_bash_quirk_leaves_the_prefix_empty() -> None:
+    assert sizes(prepared("U A B", 100)) == ("e2", 2, 0, 1, True)
+
+
+# --- a buffer as entries
+
+
+def test_the_compaction_stands_behind_what_it_kept() -> None:
+    summary = summary_message("S", ())
+    kept, new = [user("a"), assistant("b")], [user("c")]
+    found = entries_of([summary, *kept, *new], kept[-1].id)
+    assert [one.kind for one in found] == ["message", "message", "compaction", "message"]
+    assert found[2].first_kept == kept[0].id
+    assert [one.kind for one in entries_of([summary, *kept], "")] == ["compaction", "message", "message"]
+
+
+def test_kinds_of_a_buffer() -> None:
+    branch = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\nS</summary>"
+    said = [user("a"), user("note"), user(branch), assistant("b"), result("c", "d")]
+    marked = [Message(m.id, m.role, m.parts, mark="meta") if n in (1, 2) else m for n, m in enumerate(said)]
+    kinds = ["message", "custom_message", "branch_summary", "message", "message"]
+    assert [one.kind for one in entries_of(marked, "")] == kinds
+
+
+def test_the_summary_comes_back_out_of_its_message() -> None:
+    message = summary_message("text\n\n</summary>", [user("x")])
+    assert summary_of(message) == "text\n\n</summary>"
+    assert summary_of(user("another harness's summary")) == "another harness's summary"

@@ -1,0 +1,95 @@
+"""Spec 2.3, golden values on a real session: the file has 1,018 entries, numbered from the line behind the header."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.core.buffer import Buffer
+from inspector.core.needs import drive
+from inspector.core.policies.pi import POLICY
+from inspector.core.policies.pi.cut import Cut, find_cut_point
+from inspector.core.policies.pi.preparation import Preparation, prepare
+from inspector.core.policies.pi.running import Running
+from inspector.core.policies.pi.serialise import serialise
+from inspector.core.policies.pi.usage import estimates, tokens_before
+from inspector.core.policies.start import moment_at
+from inspector.core.tokens.characters import u16
+from inspector.live.files import open_transcript
+from tests.core.policies.build import Script
+from tests.core.policies.pi_entries import RealSession, read_session
+from tests.shared import transcripts
+
+FILES = list(transcripts("pi/**/large-session.jsonl"))
+pytestmark = pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+
+
+@pytest.fixture(scope="module")
+def path() -> Path:
+    return FILES[0]
+
+
+@pytest.fixture(scope="module")
+def real(path: Path) -> RealSession:
+    return read_session(path)
+
+
+@pytest.fixture(scope="module")
+def prepared(real: RealSession) -> Preparation:
+    found = prepare(real.entries, 20_000, tokens_before(Buffer(real.messages), real.reports))
+    assert found is not None
+    return found
+
+
+def test_sizes(real: RealSession) -> None:
+    assert (real.lines, len(real.entries), len(real.messages)) == (1019, 1018, 914)
+    assert estimates(real.messages) == 124_661
+
+
+@pytest.mark.parametrize(
+    ("keep", "expected"),
+    [
+        (1_000, Cut(1011, 986, True)),
+        (5_000, Cut(983, 978, True)),
+        (20_000, Cut(837, 834, True)),
+        (100_000, Cut(27, 24, True)),
+        (10**9, Cut(0)),
+    ],
+)
+def test_cuts(real: RealSession, keep: int, expected: Cut) -> None:
+    assert find_cut_point(real.entries, 0, len(real.entries), keep) == expected
+
+
+def test_preparation(prepared: Preparation) -> None:
+    assert prepared.tokens_before == 177_657
+    assert (len(prepared.to_summarise), estimates(prepared.to_summarise)) == (730, 103_575)
+    assert (len(prepared.turn_prefix), estimates(prepared.turn_prefix)) == (3, 756)
+    assert (len(prepared.kept), estimates(prepared.kept)) == (181, 20_330)
+    assert (prepared.previous_summary, prepared.first_kept) == (None, "e837")
+    assert (len(prepared.files.read), len(prepared.files.modified)) == (7, 20)
+    assert (u16(serialise(prepared.to_summarise)), u16(serialise(prepared.turn_prefix))) == (337_644, 3_081)
+
+
+def test_no_result_in_the_kept_part_has_lost_its_call(prepared: Preparation) -> None:
+    called = {call.id for message in prepared.kept for call in message.calls}
+    assert all(message.result.call_id in called for message in prepared.kept if message.result)
+
+
+def test_the_same_by_way_of_the_reader(path: Path) -> None:
+    """The buffer lacks the 14 answers that were aborted before they said anything: nothing else differs."""
+    thread = open_transcript(path).main
+    start = Buffer(thread.end.messages(), thread.prompt)
+    moment = moment_at(thread, len(thread.requests))
+    script = Script("SUM1", "SUM2")
+    settings = POLICY.settings(window=200_000)
+    outcome = drive(POLICY.tier("compact", start, settings, Running(), moment), script)
+    fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
+    assert fields["preparation"] == {
+        "firstKeptEntryId": "L839", "messagesToSummarize": 717, "turnPrefixMessages": 3, "isSplitTurn": True,
+        "tokensBefore": 177_657, "previousSummary": False,
+    }  # fmt: skip
+    assert estimates(outcome.buffer.messages[1:]) == 20_330
+    (found,) = POLICY.due(start, settings, Running(), moment)
+    assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
+    upstream = POLICY.settings([("profile", "upstream")], 194_000)
+    (found,) = POLICY.due(start, upstream, Running(), moment)
+    assert (found.due, found.tokens, found.limit) == (True, 177_657, 177_616)

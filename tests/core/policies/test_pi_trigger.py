@@ -1,0 +1,270 @@
+"""Pi's conformance cases P-USE, P-TRG, P-EST by ID, and the trigger around them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.errors import InspectorError
+from inspector.core.message import Image, Message, Text, ToolResult
+from inspector.core.needs import drive
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.pi import POLICY
+from inspector.core.policies.pi.judgement import judge
+from inspector.core.policies.pi.running import Running
+from inspector.core.policies.pi.settings import ADVICE, Settings, model_config, optimal_config
+from inspector.core.policies.pi.trigger import (
+    dynamic_reserve,
+    messages_per_compaction,
+    messages_until_compaction,
+    should_compact,
+    should_compact_by_cost,
+)
+from inspector.core.policies.pi.usage import calculate_tokens, context_tokens, estimate, estimates
+from inspector.core.policies.policy import Moment, Report
+from inspector.core.usage import Usage
+from tests.core.policies.build import Script, assistant, buffer, plain, result, user
+
+SEED, UPSTREAM = Settings(), Settings(profile="upstream")
+
+
+def said(message: Message, prompt: int, output: int = 0, finish: str = "stop") -> Report:
+    return Report(message.id, Usage(input=prompt, output=output), finish)
+
+
+def filled(messages: Sequence[Message], *reports: Report, settings: Settings = SEED) -> int:
+    return context_tokens(buffer(*messages), reports, settings).tokens
+
+
+# --- usage
+
+
+def test_p_use_1_the_last_answer_with_usage() -> None:
+    messages = [user("Hello"), assistant("Hi there!"), user("How are you?"), assistant("I am fine")]
+    reports = said(messages[1], 1000, 50), said(messages[3], 1100, 30)
+    assert filled(messages, *reports) == 1100
+
+
+def test_p_use_2_what_follows_is_not_counted() -> None:
+    messages = [user("go"), assistant("", ("c", "read", {})), result("c", "x" * 40_000)]
+    assert filled(messages, said(messages[1], 1000, 50)) == 1000
+    assert filled(messages, said(messages[1], 1000, 50), settings=UPSTREAM) == 1050 + 10_000
+
+
+def test_p_use_3_without_usage() -> None:
+    assert filled([user("Hello")]) == 12
+
+
+def test_p_use_4_no_messages_and_the_system_prompt() -> None:
+    assert filled([]) == 0
+    prompt = Prompt("x" * 8, (Tool("read", {"a": 1}),))
+    assert context_tokens(Buffer((), prompt), (), SEED).tokens == 2 + 3  # ceil(len('[{"a":1}]') / 4)
+
+
+def test_p_use_5_content_and_overhead() -> None:
+    messages = [user("x" * 400), assistant("y" * 401)]
+    assert filled(messages) == 110 + 111
+
+
+def test_p_use_6_an_aborted_answer() -> None:
+    messages = [user("a"), assistant("b"), user("c"), assistant("d")]
+    reports = said(messages[1], 1000), said(messages[3], 5, finish="aborted")
+    assert filled(messages, *reports) == 5
+    assert filled(messages, *reports, settings=UPSTREAM) == 1002
+    assert filled(messages, reports[1], settings=UPSTREAM) == 4
+
+
+def test_cached_tokens_are_part_of_the_prompt() -> None:
+    messages = [user("a"), assistant("b")]
+    report = Report(messages[1].id, Usage(input=5, cache_read=900, cache_write=95, output=50))
+    assert filled(messages, report) == 1000
+    assert filled(messages, report, settings=UPSTREAM) == 1050
+
+
+def test_content_is_the_text_of_the_parts() -> None:
+    """A call's arguments are not content; a result's text is; images are not."""
+    answer = assistant("x" * 4, ("c", "read", {"path": "p" * 400}))
+    image = Message("i", "tool", (ToolResult("c", "x" * 8), Image("image/png", "data")))
+    assert filled([answer, image]) == 11 + 12
+
+
+def test_a_tokenizer_counts_without_overhead() -> None:
+    assert filled([user("hello world")], settings=Settings(estimator="tiktoken")) == 2
+
+
+def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
+    messages = (user("a"), assistant("b"), user("c"))
+    moment = Moment(usage=Usage(input=150, output=10), finish="stop")
+    found = judge(Buffer(messages), Settings(context_window=1000), Running(), moment)
+    assert (found.fill.tokens, found.fill.behind) == (150, 1)
+
+
+# --- the trigger
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "reserve", "enabled", "expected"),
+    [
+        ("P-TRG-1", 183_616, 16_384, True, False),
+        ("P-TRG-2", 183_617, 16_384, True, True),
+        ("P-TRG-4", 180_001, 20_000, True, True),
+        ("P-TRG-4 not above", 180_000, 20_000, True, False),
+        ("disabled", 200_000, 16_384, False, False),
+    ],
+)
+def test_the_formula(name: str, tokens: int, reserve: int, enabled: bool, expected: bool) -> None:
+    assert should_compact(tokens, 200_000, reserve, enabled) is expected
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("faithful", True), ("safe", False)])
+def test_p_trg_3_no_window(mode: str, expected: bool) -> None:
+    settings = POLICY.settings([("contextWindow", "0"), ("mode", mode)])
+    messages = (user("a"), assistant("b"))
+    moment = Moment(reports=(said(messages[1], 10),))
+    assert judge(Buffer(messages), settings, Running(), moment).due is expected
+    assert POLICY.watermarks(settings) == ()
+
+
+def test_p_trg_5_zero_is_the_default() -> None:
+    values = [("reserveTokens", "0"), ("keepRecentTokens", "0")]
+    settings = POLICY.settings(values)
+    assert (settings.reserve_tokens, settings.keep_recent_tokens) == (16_384, 20_000)
+    assert POLICY.settings([*values[1:], ("mode", "safe")]).keep_recent_tokens == 0
+    with pytest.raises(InspectorError, match="reserve_tokens"):
+        POLICY.settings([*values, ("mode", "safe")])
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"), [(200_000, (16_000, 20_000)), (1_000_000, (80_000, 100_000)), (128_000, (10_240, 12_800))]
+)
+def test_p_trg_6_optimal_config(window: int, expected: tuple[int, int]) -> None:
+    assert optimal_config(window) == expected
+    settings = POLICY.settings([("optimal_config", "yes")], window)
+    assert (settings.reserve_tokens, settings.keep_recent_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("claude-opus-4", (200_000, 16_384, 20_000)),
+        ("anthropic/claude-sonnet-4-20250514", (200_000, 16_384, 20_000)),
+        ("gpt-4-turbo-2024-04-09", (128_000, 10_000, 15_000)),
+        ("Gemini Pro", (1_000_000, 50_000, 100_000)),
+    ],
+)
+def test_the_table_of_models(model: str, expected: tuple[int, int, int]) -> None:
+    found = model_config(model)
+    assert found is not None
+    assert (found.window, found.reserve, found.keep) == expected
+    assert model_config("another") is None
+    assert sorted(ADVICE.values()) == [8_192, 16_384, 32_768]
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "expected"),
+    [
+        ("mean exactly 2000", [2000] * 10, 16_384),
+        ("mean 2000.1", [2000] * 9 + [2001], 32_768),
+        ("mean 1000", [1000] * 10, 8_192),
+        ("mean 1000.1", [1000] * 9 + [1001], 16_384),
+        ("empty", [], 8_192),
+        ("only the last ten", [100_000, *[1000] * 10], 8_192),
+    ],
+)
+def test_p_trg_7_dynamic_reserve(name: str, tokens: list[int], expected: int) -> None:
+    assert dynamic_reserve(["x" * (4 * one) for one in tokens]) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "compaction", "going_on", "expected"), [(100, 4, 5, False), (101, 5, 5, False), (101, 4, 5, True)]
+)
+def test_p_trg_8_cost_aware(tokens: int, compaction: float, going_on: float, expected: bool) -> None:
+    assert should_compact_by_cost(tokens, 100, lambda _: compaction, lambda _: going_on) is expected
+
+
+@pytest.mark.parametrize(("calls", "due"), [(0, False), (1, False), (2, True)])
+def test_cost_aware_asks_how_long_it_goes_on(calls: int, due: bool) -> None:
+    """185,000 tokens: compacting costs 195,000 input tokens, each further call 163,000 too many."""
+    settings = POLICY.settings([("cost_aware", "yes"), ("expected_calls", str(calls))])
+    messages = (user("a"), assistant("b"))
+    found = judge(Buffer(messages), settings, Running(), Moment(reports=(said(messages[1], 185_000),)))
+    assert (found.over, found.due) == (True, due)
+
+
+def test_p_trg_9_the_event() -> None:
+    start = plain(4)
+    moment = Moment(reports=(said(start.messages[3], 185_000),))
+    settings = POLICY.settings([("keepRecentTokens", "150")])
+    (outcome,) = drive(POLICY.run_due(start, settings, Running(), moment), Script("S"))
+    fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
+    assert (fields["contextTokens"], fields["contextWindow"], fields["reserveTokens"]) == (185_000, 200_000, 16_384)
+    (found,) = POLICY.due(start, settings, Running(), moment)
+    assert found.due
+    assert found.why.startswith("185,000 > 183,616 (200,000 - 16,384): 1,384 over")
+
+
+def test_dynamic_reserve_moves_the_limit() -> None:
+    long = buffer(*(user("x" * 12_000) for _ in range(10)))
+    assert judge(long, Settings(dynamic_reserve=True), Running(), Moment()).limit == 200_000 - 32_768
+    assert judge(plain(10), Settings(dynamic_reserve=True), Running(), Moment()).limit == 200_000 - 8_192
+
+
+def test_safe_mode_clamps_a_reserve_that_does_not_fit() -> None:
+    values = [("reserveTokens", "5000")]
+    faithful, safe = POLICY.settings(values, 4_000), POLICY.settings([*values, ("mode", "safe")], 4_000)
+    assert judge(plain(1), faithful, Running(), Moment()).due
+    found = judge(plain(1), safe, Running(), Moment())
+    assert (found.due, found.limit) == (False, 3_000)
+    assert "quarter of the window" in POLICY.due(plain(1), safe, Running(), Moment())[0].why
+    assert [line.tokens for line in POLICY.watermarks(safe)] == [3_000]
+
+
+def test_the_watermark_is_window_minus_reserve() -> None:
+    (line,) = POLICY.watermarks(POLICY.settings((), 200_000))
+    assert (line.tokens, line.setting, line.label) == (183_616, "reserve_tokens", "91.8% compact")
+
+
+def test_frequency() -> None:
+    assert messages_per_compaction(1000, 5) == 200
+    assert messages_per_compaction(1000, 0) is None
+    assert [messages_until_compaction(183_616, size) for size in (100, 1000, 0)] == [1836, 183, 0]
+
+
+def test_the_policy_is_in_the_catalogue() -> None:
+    assert policy("pi") is POLICY
+
+
+# --- upstream estimate
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "expected"),
+    [
+        ("P-EST-1 ascii", user("abcde"), 2),
+        ("P-EST-1 cjk", user("中文中文中"), 2),
+        ("P-EST-2 user", Message("m", "user", (Text("abcd"), Image("image/png", "data"))), 1),
+        ("P-EST-2 result", Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))), 1200),
+        ("P-EST-3 call", assistant("abcd", ("c", "read", {"path": "a"})), 5),
+        ("astral", user("😀😀😀"), 2),
+    ],
+)
+def test_p_est(name: str, message: Message, expected: int) -> None:
+    assert estimate(message) == expected
+
+
+def test_p_est_6_sum() -> None:
+    assert estimates([user("x" * 400)]) == 100
+    assert filled([user("x" * 400)], settings=UPSTREAM) == 100
+    assert filled([], settings=UPSTREAM) == 0
+
+
+def test_p_est_7_usage_and_tail() -> None:
+    messages = [assistant("a"), user("x" * 40), assistant("")]
+    reports = said(messages[0], 1000), said(messages[2], 7, finish="aborted")
+    assert filled(messages, *reports, settings=UPSTREAM) == 1010
+
+
+def test_p_est_8_calc() -> None:
+    usage = Usage(input=1000, output=500, cache_read=200, cache_write=100)
+    assert calculate_tokens(usage) == calculate_tokens(usage, 0) == 1800
+    assert calculate_tokens(Usage(1, 1, 1, 1), 5) == 5
