@@ -9,12 +9,12 @@ from typing import Any
 from inspector.cli_buffer import message_document, validity_document
 from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
 from inspector.cli_select import Selection, add_selection, select
-from inspector.core.answering import Listening, need_document, read_script
+from inspector.core.answering import Answerer, Listening, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.core.needs import drive
+from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy, Verdict
@@ -23,6 +23,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
 from inspector.live.saving import NATIVE, SHAPES, buffer_text, save_text
+from inspector.live.workspace import in_workspace
 from inspector.workbench.steps import ORIGIN, Step, Steps, named
 from inspector.workbench.steps_file import Source, write_steps
 from inspector.workbench.steps_pytest import pytest_text
@@ -169,10 +170,23 @@ def _moment(chosen: Selection, arguments: argparse.Namespace) -> Moment:
     )
 
 
-def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Any:
+def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
+    """The script or the one who was named; what takes hands is done in the current folder."""
     if arguments.answers:
-        return read_script(_json_file(arguments.answers))
-    return answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+        return _in_order(read_script(_json_file(arguments.answers)))
+    by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+    return in_workspace(by, Path.cwd())
+
+
+def _in_order(script: Scripted) -> Answerer:
+    """The script answers in order. The last answer it has is the model's: what takes hands is then really done."""
+    hands = in_workspace(script, Path.cwd())
+
+    def answer(need: Need) -> Answer:
+        by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)
+        return hands(need) if by_hand and script.left < 2 else script(need)
+
+    return answer
 
 
 def _json_file(path: str) -> Any:
