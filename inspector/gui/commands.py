@@ -67,7 +67,7 @@ class Keys(QObject):
 def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()) -> list[Command]:
     """The commands whose words hold the typed letters in order, best first.
 
-    `offers` stand behind those of which a word begins with what was typed, before all others.
+    `offers` stand behind those of which a word begins with what was typed, before all others; a number is an offer first.
     """
     wanted = typed.strip().lower()
     if not wanted:
@@ -75,7 +75,7 @@ def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] =
     ranked = [
         (rank, n) for n, command in enumerate(commands) if (rank := _rank(command.words.lower(), wanted)) is not None
     ]
-    close = sum(rank <= 1 for rank, _ in ranked)
+    close = 0 if wanted.isdigit() else sum(rank <= 1 for rank, _ in ranked)
     found = [commands[n] for _, n in sorted(ranked)]
     return [*found[:close], *offers, *found[close:]]
 
