@@ -113,12 +113,14 @@ class PlotTiers(QWidget):
             painter.setBrush(ink(c.window))
             painter.drawEllipse(after, 3.5, 3.5)
             if n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at:
-                self._paint_name(painter, metrics, area, after, ghost)
+                self._paint_name(painter, metrics, area, after, ghost, APART * (place + 1))
 
-    def _paint_name(self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: Ghost) -> None:
+    def _paint_name(
+        self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: Ghost, clear: float
+    ) -> None:
         words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
         width = metrics.horizontalAdvance(words)
-        left = at.x() + 8 if at.x() + width + 10 < area.right() else at.x() - width - 8
+        left = at.x() + 8 if at.x() + width + 10 < area.right() else at.x() - width - 8 - clear
         middle = min(at.y(), area.bottom() - 26 - metrics.height() / 2)  # clear of the number of the playhead
         ground = QColor(ink(self._theme.colours.window))
         ground.setAlphaF(0.82)
