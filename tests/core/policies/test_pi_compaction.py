@@ -83,7 +83,7 @@ def test_p_cmp_3_no_prior_history() -> None:
     assert len(outcome.buffer.messages) == 2
 
 
-def test_p_cmp_4_the_previous_summary_is_brought_up_to_date() -> None:
+def test_the_previous_summary_is_brought_up_to_date() -> None:
     first = run(plain(4), Script("OLD"))
     script = Script("NEW")
     longer = first.buffer.with_messages((*first.buffer.messages, *plain(4).messages))
@@ -133,7 +133,7 @@ def test_p_cmp_6_the_summary_is_a_user_message_in_front() -> None:
     assert [fate.name for fate in fates(start, outcome)] == ["summarised", "summarised", "inserted", "kept", "kept"]
 
 
-def test_p_cmp_7_file_lists() -> None:
+def test_file_lists() -> None:
     calls = [("1", "read", "b"), ("2", "read", "a"), ("3", "edit", "b"), ("4", "write", "c"), ("5", "bash", "z")]
     answer = assistant("", *((call, name, {"path": path}) for call, name, path in calls))
     results = [result(call, "x") for call, _, _ in calls]

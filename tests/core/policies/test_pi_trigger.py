@@ -105,8 +105,8 @@ def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
 @pytest.mark.parametrize(
     ("name", "tokens", "reserve", "enabled", "expected"),
     [
-        ("P-TRG-1", 183_616, 16_384, True, False),
-        ("P-TRG-2", 183_617, 16_384, True, True),
+        ("at the threshold", 183_616, 16_384, True, False),
+        ("one above", 183_617, 16_384, True, True),
         ("P-TRG-4", 180_001, 20_000, True, True),
         ("P-TRG-4 not above", 180_000, 20_000, True, False),
         ("disabled", 200_000, 16_384, False, False),
@@ -244,7 +244,7 @@ def test_the_policy_is_in_the_catalogue() -> None:
         ("P-EST-1 cjk", user("中文中文中"), 2),
         ("P-EST-2 user", Message("m", "user", (Text("abcd"), Image("image/png", "data"))), 1),
         ("P-EST-2 result", Message("m", "tool", (ToolResult("c", ""), Image("image/png", "data"))), 1200),
-        ("P-EST-3 call", assistant("abcd", ("c", "read", {"path": "a"})), 5),
+        ("a call", assistant("abcd", ("c", "read", {"path": "a"})), 5),
         ("astral", user("😀😀😀"), 2),
     ],
 )

@@ -247,7 +247,7 @@ def test_p_ovf_1_recovery() -> None:
     assert done.running.overflowed is False
 
 
-def test_p_ovf_2_a_second_overflow_is_the_end() -> None:
+def test_a_second_overflow_is_the_end() -> None:
     world = World([ContextWindowExceeded("too long"), OVERFLOW], "S")
     done = play(plain(4), world)
     assert world.kinds == ["AskModel", "Summarize", "AskModel"]
@@ -255,7 +255,7 @@ def test_p_ovf_2_a_second_overflow_is_the_end() -> None:
     assert done.events[-1].fields["errorMessage"] == done.error
 
 
-def test_p_ovf_3_a_success_allows_the_next_recovery() -> None:
+def test_a_success_allows_the_next_recovery() -> None:
     first = play(plain(4), World([OVERFLOW, answer()], "S"))
     more = Buffer((*first.buffer.messages, user("x" * 400), assistant("x" * 400), user("x" * 400)))
     second = play(more, World([OVERFLOW, answer()], "S", "P"), running=first.running)

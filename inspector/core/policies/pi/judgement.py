@@ -75,7 +75,7 @@ def _guard(fill: Fill, limit: int, settings: Settings, running: Running, stale: 
         return "the window is unknown"
     if settings.safe and running.open:
         return f"{running.failures} compactions failed in a row"
-    if settings.cost_aware and not _is_worth_it(fill.tokens, limit, settings):
+    if settings.cost_aware and fill.tokens > limit and not _is_worth_it(fill.tokens, limit, settings):
         return "going on costs less than compacting"
     return ""
 
@@ -96,7 +96,7 @@ def verdict(buffer: Buffer, settings: Settings, running: Running, moment: Moment
         why = f"{tokens:,} > {limit:,} {sum_of}: {tokens - limit:,} over"
     else:
         why = f"{tokens:,} <= {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
-    notes = [why, _source(found.fill), found.guard if found.over else ""]
+    notes = [why, _source(found.fill), found.guard]
     if is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
     if found.due and _is_empty(buffer, settings, running):
@@ -107,7 +107,7 @@ def verdict(buffer: Buffer, settings: Settings, running: Running, moment: Moment
 
 def _source(fill: Fill) -> str:
     if fill.reported is None:
-        return "estimated, nothing was reported"
+        return "estimated"
     if not fill.behind:
         return "as reported for the newest answer"
     behind = f"{fill.behind:,} message{'s' * (fill.behind != 1)} behind it"
