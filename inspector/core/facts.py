@@ -61,7 +61,7 @@ class LostFact:
 def facts(message: Message) -> dict[Fact, None]:
     """The facts of one message, each once, in the order of reading. O(text)."""
     found: dict[Fact, None] = {}
-    for text in _texts(message):
+    for text in texts(message):
         found.update(dict.fromkeys(_in_text(text)))
     if message.role == "user" and not message.summary and not message.mark:
         found.update(dict.fromkeys(_instructions(message.text)))
@@ -93,7 +93,7 @@ class _Standing:
     def __init__(self, messages: Iterable[Message]) -> None:
         listed = tuple(messages)
         self._facts = {fact for message in listed for fact in facts(message)}
-        self._text = "\n".join(text for message in listed for text in _texts(message))
+        self._text = "\n".join(text for message in listed for text in texts(message))
 
     def __call__(self, fact: Fact) -> bool:
         return fact in self._facts or fact.text in self._text
@@ -107,7 +107,8 @@ def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:
     return counts
 
 
-def _texts(message: Message) -> Iterator[str]:
+def texts(message: Message) -> Iterator[str]:
+    """What facts are looked for in: text, thinking, calls and results, the beginning of each."""
     for part in message.parts:
         match part:
             case Text(text=text) | Thinking(text=text) | ToolResult(content=text):

@@ -70,9 +70,8 @@ def _short(text: str) -> str:
 def _collect(messages: Iterable[Message]) -> _Found:
     found, names = _Found(), dict[str, str]()
     for message in messages:
-        for fact in facts(message):
-            if fact.kind == "instruction":
-                found.goals[fact.text] = None
+        if message.role == "user":  # nobody else gives instructions
+            found.goals.update((fact.text, None) for fact in facts(message) if fact.kind == "instruction")
         for part in message.parts:
             if isinstance(part, ToolCall):
                 names[part.id] = _action(part)

@@ -1,13 +1,16 @@
 """A policy driven over a whole recorded session: what its buffer would have been at every request.
 
-The recorded session gives the messages: before each request those that are new since the one before come in, by id.
-Summaries that the recorded harness wrote stay out: the policy writes its own. Where the transcript reports usage, the
-policy's calibration learns from it as long as its own buffer is still the recorded one; after its first change it
-learns no more, because what the provider would have reported then is not known.
+The recording gives the messages (`replay_arrivals`): what the user typed, what the model answered, what the tools said.
+The policy gives what is done with them. Everything it would be told in life it is told here: after each call what the
+provider would have reported, which is what it did report where the buffer is the recorded one, else the size as
+`replay_sizes` works it out. Where the recording reports nothing, nothing is reported to the policy.
+
+A buffer larger than the window is refused: the policy takes its step after an overflow, once, and then it is sent.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from inspector.core.answering import Answerer, Asked, Listening
@@ -15,23 +18,39 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment, Policy
+from inspector.core.policies.policy import Moment, Policy, Report
+from inspector.core.replay_arrivals import Arrival, additions, arrivals
+from inspector.core.replay_sizes import SizeKind, Sizes
+from inspector.core.replay_world import World
 from inspector.core.session import Request, Thread
+from inspector.core.usage import Usage
+
+__all__ = ["Known", "Replayed", "additions", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One request of the replay: the buffer that would have been sent, and what ran before and after it."""
+    """One request of the replay. `start` -> `before` -> `buffer`, which is sent -> `answered` -> `after`."""
 
     index: int
+    arrival: Arrival
+    start: Buffer
+    """What stood before the call, the arrived messages included."""
     buffer: Buffer
-    raw: int
+    """What would have been sent."""
     tokens: int
-    """The policy's own calibrated estimate of `buffer`."""
+    kind: SizeKind
+    refused: int
+    """Tokens of the buffer that the model refused before this one; 0 where it refused none."""
     before: tuple[Outcome[Any], ...]
+    answered: Buffer
+    """With the recorded answer and its results."""
     after: tuple[Outcome[Any], ...]
     asked: tuple[Asked, ...]
     running: Any
+    usage: Usage | None
+    """What the policy was told of this call."""
+    answer: tuple[Message, ...]
 
     @property
     def outcomes(self) -> tuple[Outcome[Any], ...]:
@@ -44,44 +63,153 @@ class Replayed:
         return tuple(one.tier for one in self.outcomes if one.events or one.changed)
 
 
+class Known:
+    """What a thread's replays have in common, worked out once."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+        self.arrivals = arrivals(thread)
+        self.sizes = Sizes(thread)
+
+
 def replay(
-    thread: Thread, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool = False
+    thread: Thread,
+    policy: Policy[Any, Any],
+    settings: Any,
+    answer: Answerer,
+    *,
+    window: int | None = None,
+    remote: bool = False,
+    known: Known | None = None,
 ) -> Iterator[Replayed]:
-    """Drive `policy` over the thread, request by request. O(messages in the policy's buffer) a request."""
-    running = policy.fresh(settings)
-    messages: tuple[Message, ...] = ()
-    recorded, usage, finish = True, None, ""
-    for request, new in zip(thread.requests, additions(thread.requests), strict=True):
-        start = Buffer((*messages, *new), request.prompt)
-        moment = Moment(request.index, request.model, usage, finish, remote=remote)
-        heard = Listening(answer)
-        before: Sequence[Outcome[Any]] = drive(policy.before_call(start, settings, running, moment), heard)
+    """Drive `policy` over the thread, request by request. `window` in tokens: where a buffer is refused; None = never.
+
+    O(messages in the policy's buffer) a request.
+    """
+    driver = _Driver(known or Known(thread), policy, settings, answer, window, remote)
+    for request in thread.requests:
+        yield driver.next(request)
+
+
+class _Driver:
+    def __init__(
+        self,
+        known: Known,
+        policy: Policy[Any, Any],
+        settings: Any,
+        answer: Answerer,
+        window: int | None,
+        remote: bool,
+    ) -> None:
+        self._known, self._policy, self._settings = known, policy, settings
+        self._world, self._window, self._remote = World(answer), window, remote
+        self._running = policy.fresh(settings)
+        self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
+        self._messages: tuple[Message, ...] = ()
+        self._recorded = True
+        """The buffer is the recorded one so far."""
+        self._weighed: tuple[tuple[Message, ...], int] = ((), 0)
+        self._usage: Usage | None = None
+        self._finish = self._model = ""
+        self._reports: tuple[Report, ...] = ()
+        self._time = ""
+
+    def next(self, request: Request) -> Replayed:
+        """One request, from what comes before it to what is done behind its answer."""
+        arrival, following = self._known.arrivals[request.index : request.index + 2]
+        start = self._start(request, arrival)
+        heard = Listening(self._world)
+        moment = self._moment(request)
+        before = list(self._run(self._policy.before_call, start, moment, heard))
         sent = before[-1].buffer if before else start
-        running = before[-1].running if before else running
-        raw, tokens = policy.measure(sent, settings, running)
-        recorded = recorded and sent is start
-        usage, finish = request.usage, request.finish
-        if recorded and usage is not None:
-            running = policy.learn(running, settings, raw, usage.prompt)
-        after: Sequence[Outcome[Any]] = drive(policy.after_turn(sent, settings, running, moment), heard)
-        messages = after[-1].buffer.messages if after else sent.messages
-        running = after[-1].running if after else running
-        recorded = recorded and messages is sent.messages
-        yield Replayed(request.index, sent, raw, tokens, tuple(before), tuple(after), tuple(heard.asked), running)
+        tokens, kind = self._size(request, sent)
+        refused = 0
+        if self._window is not None and tokens > self._window:
+            refused = tokens
+            over = replace(moment, overflow=f"prompt is too long: {tokens} tokens > {self._window} maximum")
+            before += self._run(self._policy.before_call, sent, over, heard)
+            sent = before[-1].buffer if before else start
+            tokens, kind = self._size(request, sent)
+        usage = self._report(request, sent, tokens, kind, following)
+        self._world.see(following.answer)
+        answered = Buffer((*sent.messages, *following.answer), request.prompt) if following.answer else sent
+        after = self._run(self._policy.after_turn, answered, self._moment(request), heard)
+        self._messages = after[-1].buffer.messages if after else answered.messages
+        self._time = request.time or self._time
+        return Replayed(
+            request.index, arrival, start, sent, tokens, kind, refused, tuple(before), answered, tuple(after),
+            tuple(heard.asked), self._running, usage, following.answer,
+        )  # fmt: skip
 
+    def _start(self, request: Request, arrival: Arrival) -> Buffer:
+        """The policy's buffer with what arrived. The recorded one itself as long as nobody compacted anything."""
+        self._world.see(arrival.new)
+        self._recorded = self._recorded and not arrival.compacted
+        edited = arrival.swapped or arrival.gone
+        if self._recorded and edited:
+            return request.buffer()
+        standing = self._messages
+        if edited:
+            kept = (message for message in standing if message.id not in arrival.gone or message.summary)
+            standing = tuple(_swapped(message, arrival) for message in kept)
+        return Buffer((*standing, *arrival.new), request.prompt)
 
-def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
-    """The messages that each request brings, each message once, recorded summaries left out. O(messages) in all,
-    but for a walk over the buffer where a stretch begins."""
-    seen: set[str] = set()
-    last = None
-    for request in requests:
-        view = request.view
-        if last is not None and view.stretch is last.stretch and view.length >= last.length:
-            new = view.tail(last.length)
+    def _run(self, call: Any, buffer: Buffer, moment: Moment, heard: Listening) -> Sequence[Outcome[Any]]:
+        done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
+        if done:
+            self._running = done[-1].running
+            if done[-1].buffer.messages is not buffer.messages:
+                self._recorded = False
+            if len(done[-1].buffer.messages) < len(buffer.messages):
+                self._reports = ()
+        return done
+
+    def _moment(self, request: Request) -> Moment:
+        return Moment(
+            request.index,
+            request.model or self._model or self._known.thread.model,
+            self._usage,
+            self._finish,
+            self._reports,
+            remote=self._remote,
+            agent="" if self._known.thread.id == "main" else self._known.thread.id,
+            idle_s=_seconds(self._time, request.time),
+        )
+
+    def _size(self, request: Request, buffer: Buffer) -> tuple[int, SizeKind]:
+        sizes = self._known.sizes
+        messages, weight = self._weighed
+        if buffer.messages[: len(messages)] == messages and messages:
+            weight += sizes.weigh(buffer.messages[len(messages) :])
         else:
-            new = view.messages()
-        last = view
-        fresh = tuple(message for message in new if message.id not in seen and not message.summary)
-        seen.update(message.id for message in fresh)
-        yield fresh
+            weight = sizes.weigh(buffer.messages)
+        self._weighed = (buffer.messages, weight)
+        return sizes.size(request.index, weight + sizes.weigh_prompt(request.prompt), self._recorded)
+
+    def _report(self, request: Request, sent: Buffer, tokens: int, kind: SizeKind, following: Arrival) -> Usage | None:
+        """Tell the policy what the provider reported, or would have."""
+        usage = request.usage
+        if usage is not None and kind != "reported":
+            usage = Usage(input=tokens, output=usage.output, reasoning=usage.reasoning)
+        self._usage, self._finish, self._model = usage, request.finish, request.model or self._model
+        if usage is not None and self._learns:
+            raw, _ = self._policy.measure(sent, self._settings, self._running)
+            self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
+        said = [message.id for message in following.answer if message.role == "assistant"]
+        upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
+        self._reports = (Report(upto, usage, request.finish, request.model),) if upto else ()
+        return usage
+
+
+def _swapped(message: Message, arrival: Arrival) -> Message:
+    """As the recording has it now, unless the policy has changed it or it is one of the policy's own."""
+    new = arrival.swapped.get(message.id)
+    return message if new is None or message.summary or message.mark == "placeholder" else new
+
+
+def _seconds(before: str, now: str) -> float | None:
+    """Seconds between two recorded times; None where one is missing or they do not compare."""
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
+    except (ValueError, TypeError):
+        return None
