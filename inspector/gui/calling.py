@@ -25,23 +25,26 @@ class Calling:
         self._lock = threading.Lock()
         self._key: tuple[str, str, str] = ("", "", "")
         self._open: Closable | None = None
+        self._answerer: Answerer | None = None
 
     def __call__(self, who: str, state: State) -> Answerer:
         """The answerer of that name. Raises InspectorError."""
         model = model_of(state)
         key = (who, model, state.session.path if state.session else "")
         with self._lock:
-            if self._open is None or key != self._key:
+            if self._answerer is None or key != self._key:
                 former, self._open = self._open, None
                 if former is not None:
                     former.close()
                 self._open, self._key = _opened(who, model), key
-            return self._open
+                self._answerer = _with_hands(self._open)
+            return self._answerer
 
     def close(self) -> None:
         """Let go of what was opened."""
         with self._lock:
             former, self._open = self._open, None
+            self._answerer = None
         if former is not None:
             former.close()
 
@@ -60,3 +63,10 @@ def _opened(who: str, model: str) -> Closable:
         return answerer(who, model)
     except InspectorError as failure:
         raise InspectorError(str(failure).replace("with --model", "under Tiers")) from None
+
+
+def _with_hands(answer: Closable) -> Answerer:
+    """Transcripts and outputs are kept on disk. A recording tells no workspace: files are what it holds of them."""
+    from inspector.live.workspace import in_workspace
+
+    return in_workspace(answer, None)

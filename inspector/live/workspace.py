@@ -11,6 +11,7 @@ import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 from uuid import uuid4
 
 from inspector.core.answering import Answerer, offline
@@ -31,23 +32,36 @@ def saved_path() -> Path:
     return (Path(home) if home else Path.home() / ".local" / "share") / "context-inspector" / "saved"
 
 
-def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> Answerer:
+def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "Hands":
     """An answerer with hands: what it cannot do with them is for `answer`.
 
     `root` is the workspace; None = there is none, a file is then what the recording holds of it. `folder` is where
     things are kept, default `saved_path()`. Raises ProviderFailure where a file cannot be read or kept.
     """
-    return _Hands(answer, root, folder).answer
+    return Hands(answer, root, folder)
 
 
-class _Hands:
+@runtime_checkable
+class _Stoppable(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Hands:
+    """An answerer: what it can do by itself it does, the rest is asked on."""
+
     def __init__(self, answer: Answerer, root: Path | None, folder: Path | None) -> None:
         self._answer = answer
         self._root = root
         self._folder = folder
         self._transcripts: dict[str, Path] = {}
 
-    def answer(self, need: Need) -> Answer:
+    def cancel(self) -> None:
+        """End the calls that are under way, where the answerer can."""
+        by: object = self._answer
+        if isinstance(by, _Stoppable):
+            by.cancel()
+
+    def __call__(self, need: Need) -> Answer:
         match need:
             case ReadFile(path, limit):
                 return offline(need) if self._root is None else Answer(text=read_inside(self._root, path, limit))

@@ -113,3 +113,18 @@ def test_the_folder_follows_the_xdg_rules(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert saved_path() == tmp_path / ".local" / "share" / "context-inspector" / "saved"
+
+
+def test_stopping_reaches_the_one_who_answers() -> None:
+    stopped = []
+
+    class Slow:
+        def __call__(self, need: Need) -> Answer:
+            return Answer()
+
+        def cancel(self) -> None:
+            stopped.append(True)
+
+    for answer in (in_workspace(Slow(), None), in_workspace(nobody, None)):
+        answer.cancel()
+    assert stopped == [True]
