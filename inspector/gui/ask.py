@@ -24,3 +24,19 @@ def ask_window(parent: QWidget, window: Window | None) -> int | None:
     now = window.tokens if window and window.tokens else 200_000
     tokens, chosen = QInputDialog.getInt(parent, "Window", "Tokens of the model's window", now, 1_000, LARGEST, 1_000)
     return tokens if chosen else None
+
+
+def ask_new_file(parent: QWidget, settings: Settings, title: str, name: str, kinds: str) -> str:
+    """Path to write to, an existing one confirmed by the user; empty if they changed their mind."""
+    folder = settings.text("saved", str(Path.home()))
+    path, _ = QFileDialog.getSaveFileName(parent, title, str(Path(folder) / name), kinds)
+    if path:
+        settings.keep_text("saved", str(Path(path).parent))
+    return path
+
+
+def ask_steps_file(parent: QWidget, settings: Settings) -> str:
+    """Path of saved steps; empty if the user changed their mind."""
+    folder = settings.text("saved", str(Path.home()))
+    path, _ = QFileDialog.getOpenFileName(parent, "Replay saved steps", folder, "Steps (*.json);;All files (*)")
+    return path

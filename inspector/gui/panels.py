@@ -14,6 +14,7 @@ from inspector.gui.problems_panel import ProblemsPanel
 from inspector.gui.search_panel import SearchPanel
 from inspector.gui.sessions_panel import SessionsPanel
 from inspector.gui.settings_form import SettingsForm
+from inspector.gui.steps_panel import StepsPanel
 from inspector.gui.tier_panel import TierPanel
 from inspector.gui.timeline import Timeline
 from inspector.gui.validity_panel import ValidityPanel
@@ -24,6 +25,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("centre", BufferPanel),
     ("right", TierPanel),
     ("right", MessageView),
+    ("right", StepsPanel),
     ("right", SettingsForm),
     ("bottom", DiffPanel),
     ("bottom", NeedPanel),

@@ -1,0 +1,79 @@
+"""The tree of steps as rows: what each did, in the order of a drawn tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.core.answering import Asked
+from inspector.core.needs import Failure, ProviderFailure
+from inspector.core.policies.catalogue import policy
+from inspector.workbench.steps import ORIGIN, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens by the policy's own estimator, calibrated."""
+
+    at: int
+    depth: int
+    """How often the way here parted: a chain of steps without branches stays at one depth."""
+    name: str
+    tokens: int
+    before: int | None = None
+    fired: tuple[str, ...] = ()
+    succeeded: bool = True
+    error: str = ""
+    answered: tuple[str, ...] = ()
+    """Who answered, or how it failed, each once, in order."""
+
+
+def step_rows(steps: Steps) -> Sequence[StepRow]:
+    """The recorded buffer, then every step, parents first. O(messages x steps); weights are cached on the messages."""
+    by = policy(steps.policy)
+    first = steps.taken[0].settings if steps.taken else by.settings()
+    _, tokens = by.measure(steps.origin, first, steps.running)
+    place = "the end" if steps.request is None else f"request {steps.request}"
+    found = [StepRow(ORIGIN, 0, f"{place} as recorded", tokens)]
+    known = {ORIGIN: tokens}
+    for depth, at in _tree(steps):
+        step = steps.taken[at]
+        _, known[at] = by.measure(step.buffer, step.settings, step.running)
+        found.append(
+            StepRow(
+                at,
+                depth,
+                step.name,
+                known[at],
+                known[step.parent],
+                step.fired,
+                step.succeeded,
+                step.error,
+                tuple(dict.fromkeys(map(_answered, step.asked))),
+            )
+        )
+    return found
+
+
+def _tree(steps: Steps) -> Sequence[tuple[int, int]]:
+    """(depth, index) in the order of a drawn tree; deeper only where the way parts."""
+    children: dict[int, list[int]] = {}
+    for at, step in enumerate(steps.taken):
+        children.setdefault(step.parent, []).append(at)
+    found: list[tuple[int, int]] = []
+    waiting = [(0, ORIGIN)]
+    while waiting:
+        depth, at = waiting.pop()
+        if at != ORIGIN:
+            found.append((depth, at))
+        below = children.get(at, [])
+        waiting += [(depth + (len(below) > 1), one) for one in reversed(below)]
+    return found
+
+
+def _answered(asked: Asked) -> str:
+    match asked.reply:
+        case ProviderFailure(status=int(status)):
+            return f"failed ({status})"
+        case Failure() as failure:
+            return f"failed ({str(failure)[:40] or type(failure).__name__})"
+        case reply:
+            return reply.by or "someone"
