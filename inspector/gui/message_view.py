@@ -1,5 +1,6 @@
 """The selected message in full: every part as plain text, its images below, nothing interpreted."""
 
+from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
@@ -7,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from inspector.core.buffer import Buffer, View
-from inspector.core.message import Message
+from inspector.core.message import Message, Opaque
 from inspector.core.session import Thread
 from inspector.gui.find_bar import FindBar
 from inspector.gui.image_strip import HEIGHT, ImageStrip
@@ -16,6 +17,8 @@ from inspector.gui.message_parts import message_images, message_sections, origin
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.gui.plain_text import PlainText
+from inspector.gui.sections import Section
+from inspector.workbench.shadow import NAME, shadow
 from inspector.workbench.state import State
 
 
@@ -66,7 +69,14 @@ class MessageView(Panel):
             self._message = message
             self.text.show_sections(message_sections(message))
             self._show_images(message)
+            if any(isinstance(part, Opaque) for part in message.parts):
+                self.desk.bridge.run(lambda task: shadow(state, message), partial(self._show_shadow, message))
         self._stack.setCurrentIndex(1)
+
+    def _show_shadow(self, message: Message, text: str) -> None:
+        """Beside an opaque compaction, what a readable one would have kept."""
+        if text and message is self._message:
+            self.text.show_sections((*message_sections(message), Section(NAME, text)))
 
     def restyle(self) -> None:
         """Colours of text are in the text: it is laid in anew."""
