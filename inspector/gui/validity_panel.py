@@ -1,16 +1,20 @@
-"""Would a provider refuse the buffer at the playhead, and why."""
+"""Would a provider refuse the buffer where we stand, recorded or stepped, and why. What does not pair up can be mended.
+
+A check costs as much as the buffer is long, so it is made off the GUI thread.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
+from inspector.gui.bridge import Task
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
-from inspector.gui.plain import label
+from inspector.gui.plain import label, tip
 from inspector.gui.rows import Column, Rows
 from inspector.workbench.state import State
 
@@ -19,6 +23,12 @@ COLUMNS: Sequence[Column[Invalid]] = (
     Column("why", lambda invalid: invalid.why),
     Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
     Column("message", lambda invalid: invalid.message, 10),
+)
+
+MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
+MENDS = (
+    "A step of its own: results without a call are dropped, calls without a result are given one "
+    "that says that it was removed. It can be undone."
 )
 
 
@@ -33,13 +43,22 @@ class ValidityPanel(Panel):
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.says.setContentsMargins(13, 6, 13, 4)
+        self._task: Task | None = None
+        self.mend = QToolButton()
+        self.mend.setText("Repair (safe)")
+        self.mend.setToolTip(tip(MENDS))
+        self.mend.clicked.connect(desk.workbench.stepping.repair)
+        self.mend.hide()
         self.table: Rows[Invalid] = Rows("Why a provider would refuse this buffer", COLUMNS)
         self.table.chosen.connect(lambda row, column: desk.workbench.select(self.table.rows[row].message))
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 6, 8, 4)
+        head.addWidget(self.says, 1)
+        head.addWidget(self.mend, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.says)
+        column.addLayout(head)
         column.addWidget(self.table, 1)
         self.table.hide()
         self._latest = State()
@@ -56,7 +75,7 @@ class ValidityPanel(Panel):
             self._soon.start()
 
     def show_state(self, state: State) -> None:
-        """Check the buffer at the playhead, if it is another one."""
+        """Check the buffer where we stand, if it is another one."""
         thread = state.thread
         if thread is None:
             self.says.setText("Open a transcript to see whether a provider would take its buffers.")
@@ -66,9 +85,14 @@ class ValidityPanel(Panel):
         if view is self._view or (stepped is None and view == self._view):
             return
         self._view = view
-        found = check(state.buffer())
+        if self._task is not None:
+            self._task.cancel()
+        self._task = self.desk.bridge.run(lambda task: check(state.buffer()), self._show)
+
+    def _show(self, found: Sequence[Invalid]) -> None:
         self.table.show_rows(found)
         self.table.setVisible(bool(found))
+        self.mend.setVisible(any(invalid.rule in MENDED for invalid in found))
         self.says.setText(_says(found))
         self.setWindowTitle(f"{self.TITLE} ✗ ({len(found):,})" if found else f"{self.TITLE} ✓")
 

@@ -107,15 +107,25 @@ def test_a_file_without_problems_says_so(place: Place, desk: Desk) -> None:
     assert panel.windowTitle() == "Problems"
 
 
-def test_validity_of_the_buffer_at_the_playhead(place: Place, desk: Desk) -> None:
+def test_validity_of_the_buffer_where_we_stand(place: Place, desk: Desk, qtbot: QtBot) -> None:
     panel = place(ValidityPanel)
     assert isinstance(panel, ValidityPanel)
-    assert panel.says.text() == "Any provider would take this buffer."
+    qtbot.waitUntil(lambda: panel.says.text() == "Any provider would take this buffer.")
+    assert not panel.mend.isVisible()
     desk.workbench.choose_thread("agent")
-    assert "1 reason to refuse this buffer: anthropic" in panel.says.text()
+    desk.workbench.move(None)
+    qtbot.waitUntil(lambda: "1 reason to refuse this buffer: anthropic" in panel.says.text())
     assert cells(panel.table)[0][0] == "result-without-call"
     click_cell(panel.table, 0)
     assert desk.workbench.state.selected == "y"
+    click(panel.mend)
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Valid ✓")
+    steps = desk.workbench.state.steps
+    assert steps is not None
+    assert [fate.name for fate in steps.fates()] == ["kept", "dropped"]
+    assert not panel.mend.isVisible()
+    desk.workbench.stepping.undo()
+    qtbot.waitUntil(lambda: panel.windowTitle() == "Valid ✗ (1)")
 
 
 def test_the_verdict_reaches_the_title_of_a_hidden_panel(desk: Desk, qtbot: QtBot) -> None:
