@@ -10,7 +10,7 @@ from inspector.live.keys import ENVIRONMENT, NoKeyring, forget_key, key_place, s
 class KeyDialog(QDialog):
     """Says where the key of `provider` lies; stores another, or takes it away."""
 
-    def __init__(self, parent: QWidget, provider: str) -> None:
+    def __init__(self, parent: QWidget | None, provider: str) -> None:
         super().__init__(parent)
         self._provider = provider
         self.setWindowTitle(f"Key for {provider}")

@@ -7,6 +7,7 @@ import pytest
 from inspector.core.needs import Summarize
 from inspector.core.outcome import Outcome
 from inspector.workbench.ghosts import ghosts
+from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
 from inspector.workbench.preview import Preview
 from inspector.workbench.reading import reading
@@ -70,11 +71,15 @@ def test_another_setting_is_another_outlook(bench: Workbench) -> None:
     bench.stepping.set("microcompact_retain_recent", "1")
     assert bench.state.outlook is None
     bench.stepping.look()
-    assert bench.state.outlook is not None
-    assert first is not None
-    assert bench.state.outlook.previews["L0"].touched > first.previews["L0"].touched
+    second = bench.state.outlook
+    assert touched(second) > touched(first)
     bench.stepping.set("microcompact_retain_recent", None)
     assert bench.state.outlook is first
+
+
+def touched(outlook: Outlook | None) -> int:
+    assert outlook is not None
+    return outlook.previews["L0"].touched
 
 
 def test_after_a_step_its_own_diff_counts(bench: Workbench) -> None:

@@ -1,0 +1,312 @@
+"""The stepper as a user meets it: rows with verdicts and previews, steps by button and by key, breaker, policy."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from inspector.core.policies.catalogue import POLICIES, policy
+from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.gauge import Gauge
+from inspector.gui.need_failures import WAYS
+from inspector.gui.tier_answers import BY_HAND, PROVIDER
+from inspector.gui.tier_memory import GENERATED, NONE, RECORDED, TYPED
+from inspector.gui.tier_panel import TierPanel
+from inspector.gui.window import Window
+from inspector.workbench.steps import Step
+from tests.gui.hands import click, press, write
+from tests.gui.stepping import open_it
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def stepper(window: Window, qtbot: QtBot) -> TierPanel:
+    """The tier panel, in front, on a session with much to compact and every preview there."""
+    open_it(window.workbench)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    panel = window.docks.panels["Tiers"]
+    assert isinstance(panel, TierPanel)
+    assert panel.seen
+    foreseen(window, qtbot)
+    return panel
+
+
+def foreseen(window: Window, qtbot: QtBot) -> None:
+    """Wait until every tier has its preview."""
+
+    def ready() -> bool:
+        outlook = window.workbench.state.outlook
+        return outlook is not None and not outlook.missing and not window.bridge.busy
+
+    qtbot.waitUntil(ready, timeout=20_000)
+
+
+def stepped(window: Window, qtbot: QtBot, act: Callable[[], object]) -> Step:
+    """Do it, and wait for the step it makes."""
+    before = window.workbench.state.steps
+    count = len(before.taken) if before else 0
+    act()
+    qtbot.waitUntil(lambda: len(taken(window)) == count + 1, timeout=20_000)
+    return taken(window)[-1]
+
+
+def waits(window: Window) -> str:
+    asking = window.workbench.state.asking
+    return "" if asking is None else "for an answer" if asking.busy else "for the person"
+
+
+def taken(window: Window) -> tuple[Step, ...]:
+    steps = window.workbench.state.steps
+    return steps.taken if steps else ()
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------
+
+
+def test_a_row_a_tier_in_order_with_verdict_and_preview(window: Window, stepper: TierPanel) -> None:
+    outlook = window.workbench.state.outlook
+    assert outlook is not None
+    assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
+    for verdict in outlook.verdicts:
+        row = stepper.rows[verdict.tier]
+        assert row.why.text() == verdict.why
+        assert row.button.text() == ("Step" if verdict.due else "Force")
+        assert bool(row.name.property("due")) is verdict.due
+        assert f"frees {outlook.previews[verdict.tier].freed:,}" in row.preview.text()
+    assert stepper.rows["L0"].badge.isVisible()
+    assert [row.tier.name for row in stepper.rows.values() if row.badge.isVisible()] == ["L0"]
+    assert "1 call" in stepper.rows["L3b"].preview.text()
+    assert "no call" in stepper.rows["L1"].preview.text()
+
+
+def test_showing_changes_nothing(window: Window, stepper: TierPanel) -> None:
+    assert window.workbench.state.steps is None
+    assert not window.workbench.state.stepped
+    assert window.workbench.state.buffer() == window.workbench.state.recorded()
+
+
+def test_the_cost_of_what_is_looked_at(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    shown = stepper.cost.texts()
+    assert shown["model call"] == "none"
+    assert shown["cached prefix broken at"].startswith("message ")
+    assert shown["pays for itself after"].endswith(("request", "requests"))
+    click(stepper.rows["L3b"].why)
+    assert window.workbench.state.preview is not None
+    assert window.workbench.state.preview.tier == "L3b"
+    assert stepper.cost.caption.text() == "WHAT L3b WOULD COST"
+    assert " in, up to " in stepper.cost.texts()["model call"]
+    click(stepper.rows["L3b"].why)  # a second click lets go
+    assert window.workbench.state.preview is None
+
+
+def test_the_mouse_on_a_row_shows_its_preview(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    row = stepper.rows["L1"]
+    enter(row)
+    qtbot.waitUntil(lambda: window.workbench.state.pointed == "L1", timeout=5_000)
+    assert window.workbench.state.preview is not None
+    assert window.workbench.state.preview.tier == "L1"
+    assert row.property("picked")
+    row.pointed.emit("")
+    qtbot.waitUntil(lambda: window.workbench.state.pointed is None, timeout=5_000)
+
+
+def enter(widget: QWidget) -> None:
+    here = QPointF(5, 5)
+    QApplication.sendEvent(widget, QEnterEvent(here, here, QPointF(widget.mapToGlobal(here.toPoint()))))
+
+
+def test_walking_on_the_verdicts_follow(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    before = stepper.rows["L1"].why.text()
+    press(window.docks.centre.focusProxy() or window, Qt.Key.Key_Left)
+    assert stepper.rows["L1"].property("stale")
+    foreseen(window, qtbot)
+    assert stepper.rows["L1"].why.text() != before
+    assert not stepper.rows["L1"].property("stale")
+
+
+# -- steps ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", ["L0", "L1", "L2", "L3a", "L3b", "L4"])
+def test_each_tier_by_its_button(window: Window, stepper: TierPanel, qtbot: QtBot, tier: str) -> None:
+    foretold = window.workbench.state.outlook
+    assert foretold is not None
+    step = stepped(window, qtbot, lambda: click(stepper.rows[tier].button))
+    assert step.tier == tier
+    outcome = foretold.previews[tier].outcome
+    assert outcome is not None
+    assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
+    foreseen(window, qtbot)
+    assert "last: " in stepper.rows[step.outcomes[-1].tier].last.text()
+
+
+@pytest.mark.parametrize(
+    ("key", "tier"), [("0", "L0"), ("1", "L1"), ("2", "L2"), ("3", "L3b"), ("4", "L4"), ("D", ""), ("E", "turn")]
+)
+def test_each_tier_by_its_key(window: Window, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
+    list_ = window.docks.centre.focusProxy()
+    assert list_ is not None
+    list_.setFocus()
+    assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier
+
+
+def test_the_number_of_two_is_the_one_for_this_provider(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    click(stepper.answers.remote)
+    assert window.workbench.state.choices.remote
+    foreseen(window, qtbot)
+    assert stepped(window, qtbot, lambda: press(window, Qt.Key.Key_3)).tier == "L3a"
+
+
+def test_letters_typed_in_a_field_are_no_steps(window: Window, stepper: TierPanel) -> None:
+    panel = window.docks.centre
+    assert isinstance(panel, BufferPanel)
+    panel.text.setFocus()
+    write(panel.text, "d03")
+    assert panel.text.text() == "d03"
+    assert not taken(window)
+
+
+def test_what_is_due_undo_redo(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    step = stepped(window, qtbot, lambda: click(stepper.due))
+    assert step.fired[0] == "L0"
+    gauge, panel = window.docks.panels["Pressure"], window.docks.centre
+    assert isinstance(gauge, Gauge)
+    assert isinstance(panel, BufferPanel)
+    assert [line.text() for line in gauge.findChildren(type(stepper.here)) if line.text() == "estimated"]
+    assert panel.model.messages == step.buffer.messages
+    assert "after 1 step" in panel.count.text()
+    assert {panel.model.line(n).fate for n in range(panel.model.rowCount())} != {"kept"}
+    press(window, Qt.Key.Key_Z, CONTROL)
+    assert not window.workbench.state.stepped
+    assert panel.model.messages == window.workbench.state.recorded().messages
+    assert {panel.model.line(n).fate for n in range(panel.model.rowCount())} == {"kept"}
+    press(window, Qt.Key.Key_Z, CONTROL | SHIFT)
+    assert window.workbench.state.stepped
+
+
+def test_a_branch_is_two_steps_from_one_buffer(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
+    press(window, Qt.Key.Key_Z, CONTROL)
+    stepped(window, qtbot, lambda: press(window, Qt.Key.Key_1))
+    steps = window.workbench.state.steps
+    assert steps is not None
+    assert steps.children(-1) == (0, 1)
+
+
+# -- breaker -------------------------------------------------------------------------------------------------------
+
+
+def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
+    window: Window, stepper: TierPanel, qtbot: QtBot
+) -> None:
+    click(stepper.answers.chips.buttons[BY_HAND])
+    stepping = window.workbench.stepping
+    assert stepper.breaker.words.text() == "closed · 0 of 3 failures"
+    assert not stepper.breaker.button.isVisible()
+    failure = next(way for way in WAYS if way.words.startswith("500"))
+    for n in (1, 2, 3):
+        click(stepper.rows["L3b"].button)
+        qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
+        asking = window.workbench.state.asking
+        assert asking is not None
+        stepping.answer(failure.reply(asking.need))
+        qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
+        foreseen(window, qtbot)
+        assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")
+    assert stepper.breaker.words.text().startswith("open")
+    assert "mechanical" in stepper.rows["L3b"].why.text()
+    assert "Roku's" in stepper.breaker.button.text()
+    click(stepper.breaker.button)
+    foreseen(window, qtbot)
+    assert stepper.breaker.words.text() == "closed · 0 of 3 failures"
+
+
+# -- choices -------------------------------------------------------------------------------------------------------
+
+
+def test_who_answers_is_chosen(window: Window, stepper: TierPanel) -> None:
+    answers = stepper.answers
+    assert not answers.provider.isVisible()
+    click(answers.chips.buttons[PROVIDER])
+    assert window.workbench.state.choices.answer_by == "anthropic"
+    assert answers.provider.isVisible()
+    editor = answers.provider.lineEdit()
+    assert editor is not None
+    editor.selectAll()
+    write(editor, "http://127.0.0.1:9/v1")
+    press(editor, Qt.Key.Key_Return)
+    assert window.workbench.state.choices.answer_by == "http://127.0.0.1:9/v1"
+    assert not answers.key.isEnabled()
+    write(answers.model, "my-model")
+    press(answers.model, Qt.Key.Key_Return)
+    assert window.workbench.state.choices.model == "my-model"
+
+
+def test_nobody_who_answers_is_told_calmly(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    window.workbench.stepping.choose(answer_by="nobody")
+    click(stepper.rows["L3b"].button)
+    qtbot.waitUntil(lambda: bool(window.workbench.state.failure), timeout=20_000)
+    assert window.notice.isVisible()
+    assert waits(window) == "for the person"
+    assert not stepper.due.isEnabled()
+    press(window, Qt.Key.Key_Period, CONTROL)
+    assert waits(window) == ""
+    assert [stepper.due.isEnabled(), stepper.turn.isEnabled()] == [True, True]
+
+
+def test_session_memory_typed_makes_another_tier_due(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    memory = stepper.memory
+    assert memory.chips.buttons[NONE].isChecked()
+    assert not memory.text.isVisible()
+    assert stepper.rows["L2"].button.text() == "Force"
+    click(memory.chips.buttons[TYPED])
+    write(memory.text, "We mend the reader.")
+    foreseen(window, qtbot)
+    assert window.workbench.state.choices.summary == "We mend the reader."
+    assert stepper.rows["L2"].button.text() == "Step"
+    step = stepped(window, qtbot, lambda: click(stepper.rows["L2"].button))
+    assert any("We mend the reader." in message.text for message in step.buffer.messages)
+    click(memory.chips.buttons[NONE])
+    assert window.workbench.state.choices.summary == ""
+
+
+def test_session_memory_recorded_and_generated(window: Window, stepper: TierPanel) -> None:
+    memory = stepper.memory
+    click(memory.chips.buttons[RECORDED])
+    assert [memory.chips.buttons[RECORDED].isChecked(), window.workbench.state.choices.recorded] == [True, True]
+    assert memory.note.text() == "this session recorded none before here"
+    click(memory.chips.buttons[GENERATED])
+    assert not window.workbench.state.choices.recorded
+    assert ("session_memory", "generate") in window.workbench.state.choices.settings
+    click(memory.chips.buttons[NONE])
+    assert "session_memory" not in dict(window.workbench.state.choices.settings)
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_any_policy_can_be_stepped(window: Window, stepper: TierPanel, qtbot: QtBot, name: str) -> None:
+    stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
+    kept = window.workbench.state.steps
+    menu = stepper.caption.menu()
+    next(action for action in menu.actions() if action.text() == policy(name).title).trigger()
+    foreseen(window, qtbot)
+    assert list(stepper.rows) == [tier.name for tier in policy(name).tiers]
+    if policy(name).tiers and name != "roku":
+        assert window.workbench.state.steps is None
+        stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
+    window.workbench.stepping.choose(policy="roku")
+    assert window.workbench.state.steps is kept or name == "roku"
+
+
+def test_a_message_of_a_step_is_read_in_full(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+    step = stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
+    cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
+    window.workbench.select(cleared.id)
+    window.docks.bring("Message")
+    qtbot.waitUntil(lambda: cleared.text in window.docks.panels["Message"].text.toPlainText(), timeout=5_000)  # type: ignore[attr-defined]
+    assert replace(window.workbench.state, selected="").stepped

@@ -1,0 +1,241 @@
+"""A tier that waits, met by hand: the need in full, edited and sent, pasted, failed in every way, given up."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.core.answering import Answerer, offline
+from inspector.core.needs import Answer, Failure, Need, Summarize
+from inspector.gui.need_failures import WAYS
+from inspector.gui.need_panel import NeedPanel
+from inspector.gui.need_text import LARGEST, NeedText, editable
+from inspector.gui.settings import Settings
+from inspector.gui.theme import Theme
+from inspector.gui.window import Window
+from inspector.workbench.state import State
+from inspector.workbench.steps import Step
+from tests.gui.hands import click, press, write
+from tests.gui.stepping import open_it
+
+FOUR = "Goal:\nmend the reader\nAccomplished:\nnothing\nKey Decisions:\nnone\nRelevant Files:\nsrc/reader.py"
+"""An answer as L3b wants it."""
+
+
+class Slow:
+    """Answers when it is let; can be stopped, as a provider can."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.asked: list[Need] = []
+        self.cancelled = False
+
+    def __call__(self, need: Need) -> Answer:
+        self.asked.append(need)
+        self.go.wait(20)
+        return offline(need)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.go.set()
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    """Somebody who answers when let."""
+    made = Slow()
+    yield made
+    made.go.set()
+
+
+@pytest.fixture
+def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow) -> Iterator[Window]:
+    """The window, where L3b waits for the person; `slow` can be asked, as can `offline`."""
+
+    def answerers(who: str, state: State) -> Answerer:
+        return slow if who == "slow" else offline
+
+    settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
+    made = Window(Theme(application, settings), settings, answerers)
+    made.resize(1280, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    open_it(made.workbench)
+    qtbot.waitUntil(lambda: made.workbench.state.session is not None and not made.bridge.busy, timeout=20_000)
+    made.workbench.stepping.choose(answer_by="hand")
+    ask(made, qtbot)
+    yield made
+    slow.go.set()
+    made.close()
+    made.deleteLater()
+
+
+def ask(window: Window, qtbot: QtBot) -> None:
+    window.workbench.stepping.step("L3b")
+    qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
+
+
+def panel_of(window: Window) -> NeedPanel:
+    panel = window.docks.panels["Need"]
+    assert isinstance(panel, NeedPanel)
+    return panel
+
+
+def need_of(window: Window) -> Summarize:
+    asking = window.workbench.state.asking
+    assert asking is not None
+    assert isinstance(asking.need, Summarize)
+    return asking.need
+
+
+def ended(window: Window, qtbot: QtBot) -> Step:
+    qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
+    steps = window.workbench.state.steps
+    assert steps is not None
+    assert steps.step is not None
+    return steps.step
+
+
+def test_the_need_comes_to_the_front_in_full(waiting: Window) -> None:
+    panel, need = panel_of(waiting), need_of(waiting)
+    assert panel.seen
+    assert panel.windowTitle() == "Need ●"
+    assert panel.says.text().startswith("L3b asks for a model's summary · call 1 of this step · within 300 s")
+    assert panel.text.editor.toPlainText() == need.text
+    assert panel.instructions.editor.toPlainText() == need.instructions
+    assert "<b>it</b>" in panel.text.editor.toPlainText()
+    assert not panel.use.isEnabled()
+
+
+def test_an_answer_is_pasted(waiting: Window, qtbot: QtBot) -> None:
+    panel = panel_of(waiting)
+    QApplication.clipboard().setText(FOUR)
+    panel.answer.setFocus()
+    press(panel.answer, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    click(panel.use)
+    step = ended(waiting, qtbot)
+    assert any("mend the reader" in message.text for message in step.buffer.messages)
+    assert [one.reply.by for one in step.asked if isinstance(one.reply, Answer)] == ["person"]
+    assert panel.windowTitle() == "Need"
+    assert waiting.docks.panels["Diff"].seen
+
+
+def test_control_enter_uses_the_answer(waiting: Window, qtbot: QtBot) -> None:
+    panel = panel_of(waiting)
+    panel.answer.setPlainText(FOUR)
+    press(panel.answer, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
+
+
+def test_the_need_is_edited_and_sent(waiting: Window, qtbot: QtBot) -> None:
+    panel, text = panel_of(waiting), need_of(waiting).text
+    panel.text.editor.setFocus()
+    press(panel.text.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    write(panel.text.editor, "Be brief. ")
+    assert panel.text.edited
+    panel.who.setCurrentText("offline")
+    click(panel.send)
+    step = ended(waiting, qtbot)
+    sent = step.asked[0].need
+    assert isinstance(sent, Summarize)
+    assert sent.text == f"Be brief. {text}"
+    assert [one.reply.by for one in step.asked if isinstance(one.reply, Answer)] == ["offline"]
+
+
+def test_what_was_not_edited_is_sent_to_the_letter(waiting: Window, qtbot: QtBot) -> None:
+    need = need_of(waiting)
+    click(panel_of(waiting).send)
+    assert ended(waiting, qtbot).asked[0].need == need
+
+
+@pytest.mark.parametrize("words", [way.words for way in WAYS])
+def test_each_failure(waiting: Window, qtbot: QtBot, words: str) -> None:
+    panel = panel_of(waiting)
+    while waiting.workbench.state.asking is not None:  # an overflow is tried again with less
+        next(action for action in panel.fail.menu().actions() if action.text() == words).trigger()
+    step = ended(waiting, qtbot)
+    assert not step.succeeded
+    if words == "Empty output":
+        assert all(isinstance(one.reply, Answer) for one in step.asked)
+    else:
+        assert all(isinstance(one.reply, Failure) for one in step.asked)
+    if words == "Context window exceeded":
+        assert len(step.asked) > 1
+
+
+def test_giving_up_leaves_no_trace(waiting: Window) -> None:
+    panel = panel_of(waiting)
+    click(panel.give_up)
+    state = waiting.workbench.state
+    assert state.asking is None
+    assert not state.stepped
+    assert not panel.send.isVisible()
+
+
+def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+    panel = panel_of(waiting)
+    panel.who.setCurrentText("slow")
+    click(panel.send)
+    qtbot.waitUntil(lambda: bool(slow.asked), timeout=20_000)
+    assert panel.bar.isVisible()
+    assert panel.note.text() == "slow is answering…"
+    assert not panel.send.isEnabled()
+    click(panel.stop)
+    assert slow.cancelled
+    asking = waiting.workbench.state.asking
+    assert asking is not None
+    assert not asking.busy
+    assert panel.send.isEnabled()
+    qtbot.waitUntil(lambda: not waiting.bridge.busy, timeout=20_000)
+    assert waiting.workbench.state.asking is asking  # what the stopped call brought is not heard
+    panel.answer.setPlainText(FOUR)
+    click(panel.use)
+    assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
+
+
+def test_giving_up_ends_the_call(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+    panel = panel_of(waiting)
+    panel.who.setCurrentText("slow")
+    click(panel.send)
+    qtbot.waitUntil(lambda: bool(slow.asked), timeout=20_000)
+    click(panel.give_up)
+    assert slow.cancelled
+    qtbot.waitUntil(lambda: not waiting.bridge.busy, timeout=20_000)
+    assert waiting.workbench.state.asking is None
+    assert not waiting.workbench.state.stepped
+
+
+def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+    stepping = waiting.workbench.stepping
+    stepping.give_up()
+    waiting.docks.bring("Calibration")
+    stepping.choose(answer_by="offline")
+    stepping.step("L3b")
+    qtbot.waitUntil(lambda: waiting.workbench.state.stepped, timeout=20_000)
+    assert waiting.docks.panels["Calibration"].seen
+    stepping.undo()
+    stepping.choose(answer_by="slow")
+    stepping.step("L3b")
+    qtbot.waitUntil(lambda: panel_of(waiting).seen, timeout=20_000)
+    slow.go.set()
+    ended(waiting, qtbot)
+    assert waiting.docks.panels["Diff"].seen
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("plain\ntext", True), ("nul\x00inside", False), ("x" * 20_000, False), ("line\n" * (LARGEST // 4), False)],
+)
+def test_what_an_editor_would_harm_is_shown_as_it_is(
+    application: QApplication, waiting: Window, text: str, fits: bool
+) -> None:
+    shown = NeedText(waiting.theme, "text")
+    shown.show_text(text)
+    assert editable(text) is fits
+    assert (shown.currentWidget() is shown.editor) is fits
+    assert shown.text() == text
+    assert not shown.edited

@@ -1,0 +1,242 @@
+"""What if: the form of settings, and the watermarks dragged with the mouse on gauge and timeline."""
+
+from dataclasses import fields
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from inspector.core.policies.catalogue import policy
+from inspector.gui.gauge import Gauge
+from inspector.gui.settings_form import SettingsForm
+from inspector.gui.timeline import Timeline
+from inspector.gui.window import Window
+from inspector.workbench.watermarks import firings, watermarks
+from tests.gui import stepping
+from tests.gui.hands import click, press, write
+from tests.gui.made import session
+
+MID = "mid_water_trigger_ratio"
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def opened(window: Window, qtbot: QtBot) -> Window:
+    """The window with a made session, everything loaded."""
+    window.workbench.open(session())
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    return window
+
+
+@pytest.fixture
+def form(opened: Window) -> SettingsForm:
+    """The form, in front."""
+    opened.docks.bring("What if")
+    panel = opened.docks.panels["What if"]
+    assert isinstance(panel, SettingsForm)
+    return panel
+
+
+def chosen(window: Window) -> dict[str, str]:
+    return dict(window.workbench.state.choices.settings)
+
+
+def line(window: Window, setting: str = MID) -> int:
+    return next(line.tokens for line in watermarks(window.workbench.state) if line.setting == setting)
+
+
+def retype(editor: QWidget, text: str) -> None:
+    assert isinstance(editor, QLineEdit)
+    editor.setFocus()
+    editor.selectAll()
+    write(editor, text)
+    press(editor, Qt.Key.Key_Return)
+
+
+# -- the form ------------------------------------------------------------------------------------------------------
+
+
+def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -> None:
+    own = policy("roku").settings((), 200_000)
+    assert set(form.rows) == {one.name for one in fields(own)}
+    assert list(form.rows)[:4] == [
+        "context_window_tokens",
+        "mid_water_trigger_ratio",
+        "compact_threshold_ratio",
+        "microcompact_retain_recent",
+    ]
+    kinds = {name: type(row.editor) for name, row in form.rows.items()}
+    assert kinds["pin_last_user"] is QCheckBox
+    assert kinds["mode"] is QComboBox
+    assert kinds["compact_llm_timeout"] is QLineEdit
+    assert not form.all_back.isVisible()
+
+
+def test_a_value_is_typed_marked_and_reset(opened: Window, form: SettingsForm) -> None:
+    row = form.rows[MID]
+    assert not row.back.isVisible()
+    retype(row.editor, "0.5")
+    assert chosen(opened) == {MID: "0.5"}
+    assert line(opened) == 100_000
+    assert row.back.isVisible()
+    assert row.name.property("role") == "changed"
+    assert form.says.text() == "1 setting changed"
+    click(row.back)
+    assert chosen(opened) == {}
+    assert isinstance(row.editor, QLineEdit)
+    assert row.editor.text() == "0.6"
+    assert not row.back.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (MID, "1.5", "between 0 and 1"),
+        (MID, "1", "strictly between 0 and 1"),
+        (MID, "much", "a number"),
+        ("microcompact_retain_recent", "-1", "at least 0"),
+        ("context_window_tokens", "3,000,000", "2,000,000"),
+    ],
+)
+def test_what_cannot_be_is_told_and_not_taken(
+    opened: Window, form: SettingsForm, name: str, text: str, told: str
+) -> None:
+    row = form.rows[name]
+    retype(row.editor, text)
+    assert chosen(opened) == {}
+    assert row.trouble.isVisible()
+    assert told in row.trouble.text()
+    assert isinstance(row.editor, QLineEdit)
+    assert row.editor.text() == text
+    assert not opened.workbench.state.failure
+    retype(row.editor, {MID: "0.4"}.get(name, "5"))
+    assert not row.trouble.isVisible()
+
+
+def test_choices_and_boxes(opened: Window, form: SettingsForm) -> None:
+    box, choice = form.rows["pin_last_user"].editor, form.rows["mode"].editor
+    assert isinstance(box, QCheckBox)
+    assert isinstance(choice, QComboBox)
+    box.click()
+    choice.setCurrentText("safe")
+    choice.textActivated.emit("safe")
+    assert chosen(opened) == {"pin_last_user": "yes", "mode": "safe"}
+    click(form.all_back)
+    assert chosen(opened) == {}
+    assert not box.isChecked()
+    assert choice.currentText() == "faithful"
+
+
+def test_the_policys_own_value_is_no_change(opened: Window, form: SettingsForm) -> None:
+    retype(form.rows[MID].editor, "0.5")
+    retype(form.rows[MID].editor, "0.60")
+    assert chosen(opened) == {}
+
+
+# -- dragging ------------------------------------------------------------------------------------------------------
+
+
+def hold(widget: QWidget, at: QPoint) -> None:
+    QTest.mousePress(widget, LEFT, Qt.KeyboardModifier.NoModifier, at)
+
+
+def pull(widget: QWidget, to: QPoint) -> None:
+    QTest.mouseMove(widget, to)
+    QApplication.processEvents()
+
+
+def let_go(widget: QWidget, at: QPoint) -> None:
+    QTest.mouseRelease(widget, LEFT, Qt.KeyboardModifier.NoModifier, at)
+
+
+def on_tank(tank: QWidget, tokens: int) -> QPoint:
+    return QPoint(40, round(tank.height() - 1 - (tank.height() - 2) * tokens / 200_000))
+
+
+def test_a_line_is_dragged_on_the_gauge(opened: Window) -> None:
+    gauge = opened.docks.panels["Pressure"]
+    assert isinstance(gauge, Gauge)
+    tank = gauge.tank
+    hold(tank, on_tank(tank, line(opened)))
+    pull(tank, on_tank(tank, 80_000))
+    assert abs(line(opened) - 80_000) < 1_500
+    pull(tank, on_tank(tank, 40_000))
+    assert abs(line(opened) - 40_000) < 1_500
+    let_go(tank, on_tank(tank, 40_000))
+    assert set(chosen(opened)) == {MID}
+    pull(tank, on_tank(tank, 150_000))
+    assert abs(line(opened) - 40_000) < 1_500
+    QTest.mouseDClick(tank, LEFT, Qt.KeyboardModifier.NoModifier, on_tank(tank, line(opened)))
+    assert line(opened) == 120_000
+
+
+def test_escape_brings_it_back(opened: Window) -> None:
+    gauge = opened.docks.panels["Pressure"]
+    assert isinstance(gauge, Gauge)
+    tank = gauge.tank
+    opened.workbench.stepping.set(MID, "0.55")
+    hold(tank, on_tank(tank, line(opened)))
+    pull(tank, on_tank(tank, 30_000))
+    assert chosen(opened) != {MID: "0.55"}
+    press(opened, Qt.Key.Key_Escape)
+    assert chosen(opened) == {MID: "0.55"}
+    pull(tank, on_tank(tank, 60_000))
+    let_go(tank, on_tank(tank, 60_000))
+    assert chosen(opened) == {MID: "0.55"}
+
+
+def test_a_press_beside_a_line_drags_nothing(opened: Window) -> None:
+    gauge = opened.docks.panels["Pressure"]
+    assert isinstance(gauge, Gauge)
+    tank = gauge.tank
+    hold(tank, on_tank(tank, 60_000))
+    pull(tank, on_tank(tank, 30_000))
+    let_go(tank, on_tank(tank, 30_000))
+    assert chosen(opened) == {}
+
+
+def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fired(opened: Window, qtbot: QtBot) -> None:
+    opened.workbench.open(stepping.session())
+    qtbot.waitUntil(lambda: opened.workbench.state.place == 1 and not opened.bridge.busy, timeout=20_000)
+    opened.workbench.set_window(3_000)
+    qtbot.waitUntil(lambda: line(opened) == 1_800, timeout=20_000)
+    timeline = opened.docks.panels["Timeline"]
+    assert isinstance(timeline, Timeline)
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
+    QApplication.processEvents()
+    box, viewport = timeline.plot.above.getViewBox(), timeline.plot.marks.parentWidget()
+
+    def spot(tokens: float) -> QPoint:
+        place = box.mapViewToScene(QPointF(0, tokens))
+        return QPoint(round(place.x()), round(place.y()))
+
+    at = opened.workbench.state.at
+    hold(viewport, spot(1_800))
+    for tokens in (1_750, 1_500, 1_000, 500):
+        pull(viewport, spot(tokens))
+    let_go(viewport, spot(500))
+    assert abs(line(opened) - 500) < 60
+    assert opened.workbench.state.at == at  # the playhead stood still
+    low, _ = firings(opened.workbench.state)
+    assert low.runs == ((0, 1),)
+    assert timeline.plot.tiers.firings[0] == low
+    hold(viewport, spot(1_200))  # no line there: the playhead it is
+    for tokens in (1_150, 1_000, 1_400):
+        pull(viewport, spot(tokens))
+    let_go(viewport, spot(1_400))
+    assert opened.workbench.state.at == 0
+
+
+def test_the_ghost_of_a_step_stays_on_the_timeline(opened: Window, qtbot: QtBot) -> None:
+    timeline = opened.docks.panels["Timeline"]
+    assert isinstance(timeline, Timeline)
+    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    opened.workbench.move(9)
+    opened.workbench.stepping.step("L0")
+    qtbot.waitUntil(lambda: opened.workbench.state.stepped, timeout=20_000)
+    opened.workbench.move(3)
+    (ghost,) = timeline.plot.tiers.ghosts
+    assert (ghost.at, ghost.name) == (9, "L0")
+    assert ghost.after < ghost.before
