@@ -10,8 +10,6 @@ from inspector.core.session import Session, Thread
 from inspector.live.files import open_transcript
 from inspector.live.plugins import all_formats
 
-POLICIES = ("roku", "pulse", "pi", "learn-claude-code")
-
 
 class WrongSelection(InspectorError):
     """The transcript does not hold the thread or request that was asked for."""
@@ -44,7 +42,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
     parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
     parser.add_argument("--format", metavar="NAME", type=_format, help="read it as this format, whatever it looks like")
-    parser.add_argument("--policy", metavar="NAME", action="append", choices=POLICIES, help="the policy")
+    parser.add_argument("--policy", metavar="NAME", action="append", type=_policy, help="the policy, or your own: x.py")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", type=_setting, help="a setting of the policy")
     parser.add_argument("--window", metavar="N", type=_tokens, help="the model's window in tokens (200000, 200k, 1m)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -63,6 +61,14 @@ def _format(text: str) -> str:
     known = [found.name for found in all_formats()[0]]
     if text not in known:
         raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(known)}")
+    return text
+
+
+def _policy(text: str) -> str:
+    from inspector.live.user_policies import all_policies, is_file  # most commands need none
+
+    if not is_file(text) and text.lower() not in all_policies()[0]:
+        raise argparse.ArgumentTypeError(f"there is no policy {text!r}; there are {', '.join(all_policies()[0])}")
     return text
 
 

@@ -16,13 +16,13 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome, fates
-from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy, Verdict
 from inspector.core.policies.start import moment_at, running_at
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
 from inspector.live.saving import NATIVE, SHAPES, buffer_text, save_text
+from inspector.live.user_policies import find_policy
 from inspector.live.workspace import in_workspace
 from inspector.workbench.steps import ORIGIN, Step, Steps, named
 from inspector.workbench.steps_file import Source, write_steps
@@ -118,7 +118,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     """Run the tier that was asked for, or what is due."""
     if arguments.policy and len(arguments.policy) > 1:
         raise InspectorError("step runs one policy; replay compares several.")
-    by = policy(arguments.policy[0] if arguments.policy else "roku")
+    by = find_policy(arguments.policy[0] if arguments.policy else "roku")
     settings = by.settings([*(arguments.set or ()), ("mode", arguments.mode)], _window(chosen, arguments))
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments)

@@ -208,7 +208,7 @@ WRONG = [
     ["info"],
     ["info", SAMPLE, "--at", "first"],
     ["info", SAMPLE, "--format", "word"],
-    ["info", SAMPLE, "--policy", "none"],
+    ["info", SAMPLE, "--policy", "no-such-policy"],
     ["info", SAMPLE, "--set", "novalue"],
     ["info", SAMPLE, "--window", "0"],
     ["info", SAMPLE, "--window", "many"],

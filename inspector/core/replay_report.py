@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.answering import Answerer
+from inspector.core.errors import Cancelled
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Policy
 from inspector.core.regret import At, Ledger, Losses
@@ -19,10 +20,6 @@ from inspector.core.replay_sizes import SizeKind
 from inspector.core.session import Thread
 
 CompactedKind: TypeAlias = Literal["summary", "micro"]
-
-
-class Cancelled(Exception):
-    """Somebody asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,7 @@ def report(
         if progress is not None:
             progress(done.index + 1, count)
         if cancelled is not None and cancelled():
-            raise Cancelled
+            raise Cancelled("The replay was stopped.")
     return Report(
         policy.name,
         policy.title,

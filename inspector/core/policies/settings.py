@@ -9,6 +9,11 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from inspector.core.errors import InspectorError
 
+
+class UnknownSetting(InspectorError):
+    """The policy has no setting of that name. The sentence names those that it has."""
+
+
 S = TypeVar("S")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -29,7 +34,7 @@ def apply(settings: S, values: Iterable[tuple[str, str]]) -> S:
         name = by_name.get(_plain(key))
         if name is None:
             known = ", ".join(one.name for one in fields(settings))  # type: ignore[arg-type]
-            raise InspectorError(f"There is no setting {key!r}. Known: {known}.")
+            raise UnknownSetting(f"There is no setting {key!r}. Known: {known}.")
         settings = replace(settings, **{name: _value(key, text, hints[name])})  # type: ignore[type-var]
     return check(settings)
 

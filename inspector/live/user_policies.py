@@ -1,0 +1,99 @@
+"""Policies by name: those of the house, those that others add (entry points `inspector.policies`), and a file of one's
+own: `./mine.py` with an object `POLICY`. Whoever names a file asks for it to be run.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.policy import Policy
+
+GROUP = "inspector.policies"
+OBJECT = "POLICY"
+_NEEDED = (
+    "name", "title", "tiers", "settings", "fresh", "load", "dump", "learn", "measure", "breaker", "watermarks", "due",
+    "tier", "before_call", "after_turn", "run_due",
+)  # fmt: skip
+
+
+def find_policy(name: str) -> Policy[Any, Any]:
+    """The policy of that name, or of that Python file. Raises InspectorError with one sentence."""
+    wanted = name.strip()
+    if is_file(wanted):
+        return load_file(Path(wanted))
+    known = all_policies()[0]
+    if wanted.lower() not in known:
+        raise InspectorError(f"There is no policy {name!r}. Known: {', '.join(known)}, or a Python file of your own.")
+    return known[wanted.lower()]
+
+
+def is_file(name: str) -> bool:
+    """Does it name a file and not a policy? Ends in `.py`."""
+    return name.lower().endswith(".py")
+
+
+@cache
+def all_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
+    """Every policy there is by name, and a sentence for each plug-in that could not be loaded. A plug-in that has the
+    name of one of the house is left out."""
+    found, notes = dict(POLICIES), []
+    for point in entry_points(group=GROUP):
+        try:
+            policy = _load_point(point)
+        except InspectorError as why:
+            notes.append(str(why))
+            continue
+        if policy.name in found:
+            notes.append(f"The policy plug-in {point.name!r} calls itself {policy.name!r}, which is taken.")
+        else:
+            found[policy.name] = policy
+    return found, tuple(notes)
+
+
+def _load_point(point: EntryPoint) -> Policy[Any, Any]:
+    try:
+        found = point.load()
+    except Exception as error:  # noqa: BLE001 - anybody's code runs here
+        raise InspectorError(
+            f"The policy plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
+        ) from None
+    return _checked(found, f"The policy plug-in {point.name!r}")
+
+
+def load_file(path: Path) -> Policy[Any, Any]:
+    """`POLICY` of a Python file, which is run for it. Raises InspectorError."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise InspectorError(f"{path}: {error.strerror or error}.") from None
+    module_name = f"user_policy_{sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
+    module = sys.modules.get(module_name)
+    if module is None:
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module  # dataclasses look their module up
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # noqa: BLE001 - anybody's code runs here
+            del sys.modules[module_name]
+            raise InspectorError(f"{path} could not be run: {type(error).__name__}: {error}") from None
+    if not hasattr(module, OBJECT):
+        raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
+    return _checked(getattr(module, OBJECT), str(path))
+
+
+def _checked(found: Any, whose: str) -> Policy[Any, Any]:
+    missing = [name for name in _NEEDED if not hasattr(found, name)]
+    if missing:
+        raise InspectorError(f"{whose} holds no policy: it lacks {', '.join(missing)}.")
+    policy: Policy[Any, Any] = found
+    return policy
