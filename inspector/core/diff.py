@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from rapidfuzz.distance import Indel
@@ -71,7 +72,10 @@ def _part(part: object) -> str:
 
 
 def line_diff(before: str, after: str) -> tuple[LineRun, ...]:
-    """Lines kept, out and in. Common ends are trimmed first; linear memory, no recursion."""
+    """Lines kept, out and in; between two that were kept, those that went out come first.
+
+    Common ends are trimmed before anything is compared; linear memory, no recursion.
+    """
     old, new = before.split("\n"), after.split("\n")
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
@@ -100,11 +104,12 @@ def _middle(old: list[str], new: list[str]) -> list[LineRun]:
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
     runs: list[LineRun] = []
-    for step in Indel.opcodes(a, b):
-        if step.tag == "equal":
-            runs.append(LineRun(" ", tuple(old[step.src_start : step.src_end])))
-        elif step.tag == "delete":
-            runs.append(LineRun("-", tuple(old[step.src_start : step.src_end])))
-        else:
-            runs.append(LineRun("+", tuple(new[step.dest_start : step.dest_end])))
+    for is_equal, steps in groupby(Indel.opcodes(a, b), lambda step: step.tag == "equal"):
+        listed = list(steps)
+        if is_equal:
+            runs += [LineRun(" ", tuple(old[step.src_start : step.src_end])) for step in listed]
+            continue
+        out = [line for step in listed for line in old[step.src_start : step.src_end]]
+        into = [line for step in listed for line in new[step.dest_start : step.dest_end]]
+        runs += [LineRun("-", tuple(out)), LineRun("+", tuple(into))]
     return runs

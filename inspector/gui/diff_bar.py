@@ -112,7 +112,9 @@ def headline(comparison: Comparison) -> str:
     told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if not told:
         return f"{name}: nothing changes" if comparison.sides.preview else f"{name}: nothing changed"
-    return f"{name}: {signed(comparison.delta)} tokens, {', '.join(told)}"
+    measured = comparison.calibrated
+    calibrated = "" if measured in (None, comparison.delta) else f" · {signed(measured or 0)} calibrated"
+    return f"{name}: {signed(comparison.delta)} tokens, {', '.join(told)}{calibrated}"
 
 
 class Headline(QWidget):

@@ -34,9 +34,9 @@ class Sent:
 
 COLUMNS: Sequence[Column[Sent]] = (
     Column("step", lambda sent: f"({sent.at + 1})" if sent.ahead else f"{sent.at + 1}", 5, figures=True),
-    Column("of", lambda sent: sent.step, 14),
-    Column("tier", lambda sent: sent.tier, 7),
-    Column("event", lambda sent: sent.event.name, 32),
+    Column("of", lambda sent: sent.step, 10),
+    Column("tier", lambda sent: sent.tier, 5),
+    Column("event", lambda sent: sent.event.name, 27),
     Column("fields", lambda sent: dumps(dict(sent.event.fields))),
 )
 

@@ -44,7 +44,9 @@ class StepsPanel(Panel):
         self.compared = _button("Compare", "Compare where we stand with the chosen step, in the diff", self._compare)
         self.files = StepsFiles(desk, self, self._say)
         self.more = QToolButton()
-        self.more.setText("Save, replay, export ▾")
+        self.more.setText("Files ▾")
+        self.more.setAccessibleName("Save, replay and export steps")
+        self.more.setToolTip(tip("Save, replay and export steps"))
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.actions_of: dict[str, QAction] = {}
         self.more.setMenu(self._menu())

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import get_args
 
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
 from inspector.core.outcome import Fate, FateName, Outcome, fates
+from inspector.core.policies.catalogue import policy
 from inspector.core.tokens.estimators import estimator
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, Steps
@@ -39,6 +40,8 @@ class Sides:
     after: Buffer
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
+    measured: int | None = None
+    """Tokens gained as a preview told them: by the policy's own estimator, calibrated."""
 
     @property
     def preview(self) -> bool:
@@ -61,12 +64,23 @@ class Sides:
         assert self.outcome is not None
         return fates(self.before, self.outcome)
 
+    def calibrated(self) -> int | None:
+        """Tokens gained by the policy's own estimator, each side calibrated as its step left it. O(messages)."""
+        steps = self.steps
+        return self.measured if steps is None else _measured(steps, steps.at) - _measured(steps, steps.compared)
+
+
+def _measured(steps: Steps, at: int) -> int:
+    by, step = policy(steps.policy), steps.taken[at if at != ORIGIN else 0]
+    state = steps.running if at == ORIGIN else step.running
+    return by.measure(steps.buffer_of(at), step.settings, state)[1]
+
 
 def sides(state: State) -> Sides | None:
     """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
     seen, steps = state.preview, state.steps
     if seen is not None and seen.outcome is not None and state.outlook is not None:
-        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, outcome=seen.outcome)
+        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, None, seen.outcome, -seen.freed)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = steps.step.name if steps.step is not None else "recorded"
@@ -83,23 +97,28 @@ class Comparison:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     delta: int
-    """Tokens gained in sum (negative: freed), by the estimator of the rows."""
+    """Tokens gained in sum (negative: freed), by the estimator of the rows ..."""
+    calibrated: int | None = None
+    """... and by the policy's own, calibrated; None where nobody measured."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
 
 
 def compared(sides: Sides, estimator_name: str) -> Comparison:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
-    found = rows(sides.fates(), estimator(estimator_name))
-    before, after = _numbers(row.fate.before for row in found), _numbers(row.fate.after for row in found)
+    told = rows(sides.fates(), estimator(estimator_name))
+    before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
+    order = _order(told)
+    found = tuple(told[n] for n in order)
     counts = Counter(row.fate.name for row in found)
     return Comparison(
         sides,
         found,
-        before,
-        after,
+        [before[n] for n in order],
+        [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
         sum(row.delta for row in found),
+        sides.calibrated(),
         {row.fate.id: n for n, row in enumerate(found)},
     )
 
@@ -110,6 +129,15 @@ def _numbers(standing: Iterable[object]) -> list[int]:
         numbers.append(-1 if one is None else at)
         at += one is not None
     return numbers
+
+
+def _order(told: Sequence[DiffRow]) -> list[int]:
+    """What stands in for messages that are gone comes before them: a summary is what one wants to read first."""
+    found: list[int] = []
+    for together, run in groupby(range(len(told)), lambda n: None in (told[n].fate.before, told[n].fate.after)):
+        listed = list(run)
+        found += sorted(listed, key=lambda n: told[n].fate.before is not None) if together else listed
+    return found
 
 
 def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:

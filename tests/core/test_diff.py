@@ -1,5 +1,7 @@
 """Alignment by id, and the diff of lines inside a message."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +19,12 @@ def test_line_diff_tells_both_texts(old: list[str], new: list[str]) -> None:
     runs = line_diff("\n".join(old), "\n".join(new))
     assert "\n".join(old) == "\n".join(line for run in runs if run.mark != "+" for line in run.lines)
     assert "\n".join(new) == "\n".join(line for run in runs if run.mark != "-" for line in run.lines)
+
+
+@given(LINES, LINES)
+def test_what_went_out_is_told_before_what_came_in(old: list[str], new: list[str]) -> None:
+    marks = [run.mark for run in line_diff("\n".join(old), "\n".join(new))]
+    assert not any(pair in ("+-", "++", "--") for pair in map("".join, pairwise(marks)))
 
 
 def message(id: str, text: str) -> Message:  # noqa: A002

@@ -41,6 +41,16 @@ def test_numbers_of_both_sides() -> None:
     assert found.counts == {"kept": 2, "cleared": 1, "summarised": 1}
 
 
+def test_what_stands_in_for_others_comes_before_them() -> None:
+    old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
+    new = [old[0], Message("s", "user", (Text("sum"),), summary=True), old[3]]
+    outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed={"1": "summarised", "2": "summarised"})
+    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, outcome=outcome), "roku")
+    assert [row.fate.id for row in found.rows] == ["0", "s", "1", "2", "3"]
+    assert (found.before, found.after) == ([0, -1, 1, 2, 3], [0, 1, -1, -1, 2])
+    assert found.places == {"0": 0, "s": 1, "1": 2, "2": 3, "3": 4}
+
+
 def test_neighbours_of_one_fate_are_one_change() -> None:
     found = comparison("kccsskkc")
     assert changes(found, shown(found, FATES)) == [1, 3, 7]
