@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
     parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
     parser.add_argument("--remote", action="store_true", help="the provider can compact remotely")
-    parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers the needs in order")
+    parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers in order, the model last")
     parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
     parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
     parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")

@@ -1,4 +1,4 @@
-"""Pulse Coder's conformance cases C-TRG, C-SUM, C-FB, C-LP, by ID; and what its seed asks for beyond."""
+"""Pulse Coder's conformance cases C-TRG, C-SUM, C-FB, C-LP, by ID; and what its authors wish for beyond."""
 
 from typing import Any
 
@@ -404,7 +404,7 @@ def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None
     assert drive(POLICY.after_turn(outcome.buffer, ALWAYS, outcome.running, Moment()), Script()) == ()
 
 
-# --- what the seed asks for beyond
+# --- what its authors wish for beyond
 
 
 def test_the_event_holds_the_figures() -> None:

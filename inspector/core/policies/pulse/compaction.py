@@ -89,7 +89,7 @@ def _without_summary(parts: Cut, reason: str, settings: Settings) -> tuple[Messa
 
 
 def _event(reason: str, trigger: Trigger, before: int, after: int, parts: Cut, why: str) -> Event:
-    """onCompacted, with the figures that the seed asks for. `ratio` = after / before; no `reason` on the main path.
+    """onCompacted, with the figures its authors wished for. `ratio` = after / before; no `reason` on the main path.
 
     `summaries` = how many earlier summaries were summarised again.
     """

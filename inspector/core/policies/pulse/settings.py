@@ -35,7 +35,7 @@ class Settings:
         1_200, "longest summary that is asked for", names=["COMPACT_SUMMARY_MAX_TOKENS"], low=1
     )
     prune_on_oversize: bool = setting(
-        False, "a summary that is too large: prune before the newest turns are taken (the seed's prose)"
+        False, "a summary that is too large: prune before the newest turns are taken, too"
     )
     estimator: Literal["chars4", "roku", "tiktoken", "tiktoken-cl100k"] = setting(
         "chars4", "what counts tokens: characters / 4, or a tokenizer", names=["tokenizer"]
