@@ -460,7 +460,10 @@ def test_trigger_and_target_follow_the_window() -> None:
 
 @pytest.mark.parametrize("value", ["abc", "-1", "0", "", "1e3"])
 def test_unusable_overrides_are_ignored(value: str) -> None:
-    names = ("CONTEXT_WINDOW_TOKENS", "COMPACT_TARGET", "KEEP_LAST_TURNS", "MAX_COMPACTION_ATTEMPTS")
+    names = (
+        "CONTEXT_WINDOW_TOKENS", "COMPACT_TARGET", "KEEP_LAST_TURNS", "MAX_COMPACTION_ATTEMPTS",
+        "COMPACT_SUMMARY_MAX_TOKENS",
+    )  # fmt: skip
     assert POLICY.settings([(name, value) for name in names]) == Settings()
     trigger = POLICY.settings([("COMPACT_TRIGGER", value)]).compact_trigger
     assert trigger == (0 if value == "0" else 48_000)

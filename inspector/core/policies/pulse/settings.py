@@ -5,7 +5,7 @@ As upstream reads its environment: what is no number, or not above 0, is ignored
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,18 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import apply, check, setting
 
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
-NUMBERS = ("contextwindowtokens", "compacttrigger", "compacttarget", "keeplastturns", "maxcompactionattempts", "window")
+NUMBERS = frozenset(
+    {
+        "window",
+        "contextwindowtokens",
+        "compacttrigger",
+        "compacttarget",
+        "keeplastturns",
+        "maxcompactionattempts",
+        "compactsummarymaxtokens",
+    }
+)
+"""Names of what upstream reads from its environment, spelt plainly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,7 @@ def read(values: Sequence[tuple[str, str]], window: int | None) -> Settings:
 
 
 def _usable(key: str, text: str) -> bool:
-    name = "".join(_letters(key.lower()))
+    name = "".join(char for char in key.lower() if char.isalnum())
     if name not in NUMBERS:
         return True
     try:
@@ -77,10 +88,6 @@ def _usable(key: str, text: str) -> bool:
     except ValueError:
         return False
     return number > 0 or (number == 0 and name == "compacttrigger")
-
-
-def _letters(text: str) -> Iterable[str]:
-    return (char for char in text if char.isalnum())
 
 
 def _checked(settings: Settings) -> Settings:
