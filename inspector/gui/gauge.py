@@ -33,11 +33,12 @@ class Gauge(Panel):
         self._kind = label(role="badge")
         self._tokens = label(role="quiet")
         self._window = label(role="quiet")
+        self._next = label(role="quiet")
         self._warning = label(role="bad")
         self._estimate = label(role="quiet")
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
         self.legend = Legend(desk.theme)
-        for text in (self._tokens, self._window, self._warning, self._estimate):
+        for text in (self._tokens, self._next, self._window, self._warning, self._estimate):
             text.setWordWrap(True)
         self.setMinimumWidth(226)
         self._lay_out()
@@ -52,7 +53,7 @@ class Gauge(Panel):
         column.setContentsMargins(13, 4, 13, 10)
         column.setSpacing(4)
         column.addLayout(head)
-        for widget in (self._tokens, self._window, self._warning):
+        for widget in (self._tokens, self._next, self._window, self._warning):
             column.addWidget(widget)
         column.addSpacing(6)
         column.addWidget(self.tank, 1)
@@ -69,12 +70,14 @@ class Gauge(Panel):
         self._ratio.setText(percent(now.ratio) if now and now.ratio is not None else "–")
         self._show_kind(now)
         self._tokens.setText(_tokens(now))
+        if now is None or state.outlook is not None:  # until it is known again the last word stays: nothing jumps
+            self._next.setText(_next(state))
         self._window.setText(_window(now))
         self._estimate.setText(_estimate(now, state.estimator))
         warnings = now.window.warnings if now else ()
         self._warning.setText("\n".join(warnings))
         self._warning.setVisible(bool(warnings))
-        _hide_if_empty(self._window, self._tokens, self._estimate)
+        _hide_if_empty(self._window, self._tokens, self._estimate, self._next)
 
     def _show_kind(self, now: Reading | None) -> None:
         kind = now.pressure.kind if now else ""
@@ -104,6 +107,14 @@ def _tokens(now: Reading | None) -> str:
     whole = f" of {grouped(now.window.tokens)}" if now.window.tokens else ""
     was = f"\n{signed(now.pressure.tokens - now.before)} from {grouped(now.before)}" if now.before is not None else ""
     return f"{grouped(now.pressure.tokens)}{whole} tokens{was}"
+
+
+def _next(state: State) -> str:
+    """Which tier would fire first; empty while nobody has worked it out."""
+    outlook = state.outlook
+    if outlook is None or not outlook.verdicts:
+        return ""
+    return f"{outlook.next} would fire next" if outlook.next else "no tier is due"
 
 
 _SOURCES = {

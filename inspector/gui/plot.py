@@ -174,9 +174,8 @@ class Plot(QWidget):
         kind = f"{grouped(reported)} reported" if reported is not None else f"{grouped(other or 0)} not reported"
         time = self._thread.requests[at].time[11:16]
         cache = self._series.cache_read[at]
-        return (
-            f"request {at} · {kind}" + (f" · cache {grouped(cache)}" if cache else "") + (f" · {time}" if time else "")
-        )
+        words = (f"request {at}", kind, f"cache {grouped(cache)}" if cache else "", time, self.tiers.told_at(at))
+        return " · ".join(word for word in words if word)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""

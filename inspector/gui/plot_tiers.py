@@ -53,6 +53,12 @@ class PlotTiers(QWidget):
             self.ghosts, self._count = ghosts, count
             self.update()
 
+    def told_at(self, at: int) -> str:
+        """`L1 / L2 would have fired`: what the strips say about a request; empty where they say nothing."""
+        above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
+        names = [" / ".join(line.tiers) for line in above]
+        return f"{', '.join(names)} would have fired" if names else ""
+
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:

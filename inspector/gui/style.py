@@ -84,7 +84,7 @@ QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line};
 QTabWidget::pane {{ border: 0; border-top: 1px solid {c.line}; }}
 QTabBar {{ background: {c.window}; qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }}
 QTabBar::tab {{
-  background: transparent; color: {c.quiet}; padding: 7px 2px 6px 2px; margin: 0 9px;
+  background: transparent; color: {c.quiet}; padding: 7px 2px 6px 2px; margin: 0 7px;
   border: 0; border-bottom: 2px solid transparent;
 }}
 QTabBar::tab:hover {{ color: {c.text}; }}

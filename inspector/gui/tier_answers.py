@@ -9,6 +9,7 @@ from inspector.gui.calling import model_of
 from inspector.gui.chips import Chips
 from inspector.gui.panel import Desk
 from inspector.gui.plain import label, tip
+from inspector.live.keys import key_place
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
 
@@ -29,6 +30,7 @@ class AnswerBlock(QWidget):
     def __init__(self, desk: Desk, ask_key: Callable[[str], None]) -> None:
         super().__init__()
         self._desk, self._ask_key = desk, ask_key
+        self._asked_for = self._key_words = ""
         self.chips = Chips("Answer model calls with", CHOICES)
         self.chips.chosen.connect(self._chosen)
         self.provider = QComboBox()
@@ -47,7 +49,7 @@ class AnswerBlock(QWidget):
         assert editor is not None
         editor.editingFinished.connect(self._name_provider)
         self.key = QPushButton("Key…")
-        self.key.clicked.connect(lambda: self._ask_key(self.provider.currentText().strip()))
+        self.key.clicked.connect(self._ask)
         self.model = QLineEdit()
         self.model.setAccessibleName("Model that answers")
         self.model.setToolTip(tip("The model that answers; empty: the session's own where you stand"))
@@ -84,8 +86,30 @@ class AnswerBlock(QWidget):
         if not self.model.hasFocus():
             self.model.setText(state.choices.model)
         self.model.setPlaceholderText(f"model: {model_of(state) or 'name one'}")
-        self.note.setText(dict(CHOICES)[kind])
+        self._show_note(kind, who)
         self.remote.setChecked(state.choices.remote)
+
+    def _show_note(self, kind: str, who: str) -> None:
+        self.note.setText(dict(CHOICES)[kind])
+        if kind != PROVIDER or who not in PROVIDERS:
+            self._asked_for = ""
+        elif who != self._asked_for:  # the keyring may take its time
+            self._asked_for = who
+            self._desk.bridge.run(lambda task: key_place(who), lambda place: self._show_key(who, place))
+        else:
+            self.note.setText(self._key_words or dict(CHOICES)[kind])
+
+    def _show_key(self, who: str, place: str) -> None:
+        if who == self._asked_for:
+            found = {"environment": "key from the environment", "keyring": "key in this machine's keyring"}
+            self._key_words = f"A real model: your money. {found.get(place, 'No key yet: add one').capitalize()}."
+            self.note.setText(self._key_words)
+
+    def _ask(self) -> None:
+        who = self.provider.currentText().strip()
+        self._ask_key(who)
+        self._asked_for = ""
+        self._show_note(PROVIDER, who)
 
     def _chosen(self, word: str) -> None:
         who = {BY_HAND: HAND, PROVIDER: self.provider.currentText().strip() or PROVIDERS[0]}.get(word, word)

@@ -41,7 +41,7 @@ class TierRow(QFrame):
         head = QHBoxLayout()
         head.setSpacing(7)
         head.addWidget(self.title)
-        head.addWidget(self.badge)
+        head.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignVCenter)
         head.addStretch()
         grid = QGridLayout(self)
         grid.setContentsMargins(13, 7, 10, 7)
@@ -66,6 +66,7 @@ class TierRow(QFrame):
         self.preview.setText(preview_words(outlook.previews.get(self.tier.name)))
         self.last.setText(last_outcome(state, self.tier.name))
         self.last.setVisible(bool(self.last.text()))
+        self.updateGeometry()  # texts that wrap are as high as they are wide: the row must be asked again
 
     def _show_verdict(self, verdict: Verdict | None, first: bool) -> None:
         due = verdict is not None and verdict.due
