@@ -1,7 +1,7 @@
 """The rows of the diff: both sides of a message in one row, what is left out in one row a stretch."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,10 +9,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
-from inspector.core.outcome import FateName
 from inspector.gui.numbers import grouped, plural, signed
-from inspector.workbench.comparison import FATES, Comparison, changes, shown
-from inspector.workbench.rows import Row, row, tool_names
+from inspector.workbench.comparison import FATES, Comparison, Listing
+from inspector.workbench.rows import Row, row
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 TOP = QModelIndex()
@@ -47,35 +46,33 @@ class DiffModel(QAbstractTableModel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.comparison: Comparison | None = None
-        self.listed: Sequence[tuple[int, int]] = ()
-        self._changes: Sequence[int] = ()
-        self._tools: Mapping[str, str] = {}
+        self.listing: Listing | None = None
         self._lines: dict[tuple[int, int], DiffLine] = {}
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What is shown."""
+        return self.listing.comparison if self.listing else None
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
-    def show(self, comparison: Comparison | None, wanted: frozenset[FateName]) -> None:
-        """These rows, as far as their fates are wanted."""
+    def show(self, listing: Listing | None) -> None:
+        """These rows."""
         self.beginResetModel()
-        if comparison is not self.comparison:
+        if listing is None or listing.comparison is not self.comparison:
             self._lines.clear()
-            messages = comparison.sides.before.messages if comparison else ()
-            self._tools = tool_names(messages)
-        self.comparison = comparison
-        self._list(shown(comparison, wanted) if comparison else ())
+        self.listing = listing
         self.endResetModel()
 
     def open(self, place: int) -> None:
         """Show the rows of the stretch that is left out at `place`."""
-        start, end = self.listed[place]
-        self.beginResetModel()
-        self._list([*self.listed[:place], *((at, at + 1) for at in range(start, end)), *self.listed[place + 1 :]])
-        self.endResetModel()
+        if self.listing is not None:
+            self.show(self.listing.opened(place))
 
-    def _list(self, listed: Sequence[tuple[int, int]]) -> None:
-        self.listed = listed
-        self._changes = changes(self.comparison, listed) if self.comparison else ()
+    @property
+    def listed(self) -> Sequence[tuple[int, int]]:
+        """(start, end) of each row."""
+        return self.listing.rows if self.listing else ()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -104,9 +101,10 @@ class DiffModel(QAbstractTableModel):
 
     def change_after(self, place: int, steps: int) -> int:
         """Where the next change begins (or with -1 the one before), -1 for none."""
+        beginnings = self.listing.changes if self.listing else ()
         if steps > 0:
-            return next((at for at in self._changes if at > place), -1)
-        return next((at for at in reversed(self._changes) if at < place), -1)
+            return next((at for at in beginnings if at > place), -1)
+        return next((at for at in reversed(beginnings) if at < place), -1)
 
     def _made(self, start: int, end: int) -> DiffLine:
         comparison = self.comparison
@@ -119,7 +117,11 @@ class DiffModel(QAbstractTableModel):
         return DiffLine(start, end, of, before, after)
 
     def _side(self, message: Message | None, number: int, tokens: int) -> Side | None:
-        return None if message is None else Side(number, row(message, self._tools), tokens)
+        return (
+            None
+            if message is None
+            else Side(number, row(message, self.comparison.tools if self.comparison else {}), tokens)
+        )
 
     # -- Qt ----------------------------------------------------------------------------------------------------------
 

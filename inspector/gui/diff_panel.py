@@ -15,7 +15,7 @@ from inspector.gui.diff_text import diff_sections
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.gui.plain_text import PlainText
-from inspector.workbench.comparison import Comparison, Sides, compared, sides
+from inspector.workbench.comparison import Listing, Sides, compared, listing, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
@@ -87,13 +87,13 @@ class DiffPanel(Panel):
             return
         self._sides, self._estimator = chosen, state.estimator
         self._stop()
-        name = state.estimator
-        self._task = self.desk.bridge.run(lambda task: compared(chosen, name), self._arrived)
+        name, wanted = state.estimator, self.bar.wanted
+        self._task = self.desk.bridge.run(lambda task: listing(compared(chosen, name), wanted), self._arrived)
 
     def _show_nothing(self, state: State) -> None:
         self._stop()
         self._sides, self._steps = None, None
-        self.model.show(None, self.bar.wanted)
+        self.model.show(None)
         if state.session is None:
             told = "Open a transcript, take a step, and see here what it did to every message."
         elif state.preview is not None and state.preview.failure:
@@ -103,10 +103,18 @@ class DiffPanel(Panel):
         self._empty.setText(told)
         self._stack.setCurrentIndex(0)
 
-    def _arrived(self, comparison: Comparison) -> None:
+    def _arrived(self, found: Listing) -> None:
+        self._task = None
         self._stack.setCurrentIndex(1)
-        self.bar.show_comparison(comparison)
-        self._show_rows(comparison)
+        self.bar.show_comparison(found.comparison)
+        with QSignalBlocker(self.view.selectionModel()):
+            self.model.show(found)
+        place = self.model.place_of(self.desk.workbench.state.selected)
+        if place < 0:
+            place = self.model.change_after(-1, 1)
+        self._stand_at(max(0, place))
+        if self.bar.wanted != found.wanted:  # another chip was clicked meanwhile
+            self._filter()
 
     def _stop(self) -> None:
         if self._task is not None:
@@ -116,16 +124,9 @@ class DiffPanel(Panel):
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def _filter(self) -> None:
-        if self.model.comparison is not None:
-            self._show_rows(self.model.comparison)
-
-    def _show_rows(self, comparison: Comparison) -> None:
-        with QSignalBlocker(self.view.selectionModel()):
-            self.model.show(comparison, self.bar.wanted)
-        place = self.model.place_of(self.desk.workbench.state.selected)
-        if place < 0:
-            place = self.model.change_after(-1, 1)
-        self._stand_at(max(0, place))
+        comparison, wanted = self.model.comparison, self.bar.wanted
+        if comparison is not None and self._task is None:
+            self._task = self.desk.bridge.run(lambda task: listing(comparison, wanted), self._arrived)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1

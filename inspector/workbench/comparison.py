@@ -12,6 +12,7 @@ from inspector.core.diff import DiffRow, rows
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.tokens.estimators import estimator
+from inspector.workbench.rows import tool_names
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, Steps
 
@@ -102,6 +103,8 @@ class Comparison:
     """... and by the policy's own, calibrated; None where nobody measured."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Name of the tool by call id."""
 
 
 def compared(sides: Sides, estimator_name: str) -> Comparison:
@@ -120,6 +123,7 @@ def compared(sides: Sides, estimator_name: str) -> Comparison:
         sum(row.delta for row in found),
         sides.calibrated(),
         {row.fate.id: n for n, row in enumerate(found)},
+        tool_names((*sides.before.messages, *sides.after.messages)),
     )
 
 
@@ -138,6 +142,29 @@ def _order(told: Sequence[DiffRow]) -> list[int]:
         listed = list(run)
         found += sorted(listed, key=lambda n: told[n].fate.before is not None) if together else listed
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """Which rows of a comparison are listed, and where its changes begin in the list."""
+
+    comparison: Comparison
+    wanted: frozenset[FateName]
+    rows: Sequence[tuple[int, int]]
+    """(start, end) of the comparison's rows: one that is shown, or a stretch that is left out."""
+    changes: Sequence[int]
+
+    def opened(self, place: int) -> "Listing":
+        """With the rows of the stretch at `place` shown."""
+        start, end = self.rows[place]
+        rows = [*self.rows[:place], *((at, at + 1) for at in range(start, end)), *self.rows[place + 1 :]]
+        return Listing(self.comparison, self.wanted, rows, changes(self.comparison, rows))
+
+
+def listing(comparison: Comparison, wanted: frozenset[FateName]) -> Listing:
+    """The rows whose fates are wanted, with a little around. O(rows)."""
+    rows = shown(comparison, wanted)
+    return Listing(comparison, wanted, rows, changes(comparison, rows))
 
 
 def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
