@@ -14,7 +14,8 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.catalogue import POLICIES, policy
+from inspector.workbench.regression import run
 from inspector.workbench.steps import ORIGIN, Steps
 from inspector.workbench.steps_file import Source, fingerprint, place_of, replay_steps, source_of, write_steps
 from inspector.workbench.steps_pytest import pytest_text
@@ -169,3 +170,32 @@ def test_nothing_of_a_transcript_is_code(tmp_path: Path) -> None:
 def test_without_a_step_there_is_nothing_to_export() -> None:
     with pytest.raises(InspectorError):
         pytest_text(taken().go(ORIGIN), SOURCE)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_replays_exactly_and_exports(name: str) -> None:
+    """Each tier once, one after the other, then what is due and a whole turn."""
+    desk = Workbench()
+    open_it(desk)
+    desk.stepping.choose(policy=name, settings=(), summary="What happened so far: much.", instructions="the paths")
+    desk.set_window(3_000)
+    desk.move(0)
+    for tier in (*(tier.name for tier in policy(name).tiers), "", "turn"):
+        desk.stepping.step(tier)
+        assert not desk.state.failure
+    steps = desk.state.steps
+    assert steps is not None
+    replay = replay_steps(through_json(write_steps(steps, SOURCE)), steps.origin)
+    assert not replay.elsewhere
+    by = policy(name)
+    for one, other in zip(replay.steps.taken, steps.taken, strict=True):
+        assert one.settings == other.settings
+        assert one.moment == other.moment
+        assert one.buffer == other.buffer
+        assert one.events == other.events
+        assert by.dump(one.running) == by.dump(other.running)
+    names: dict[str, Any] = {}
+    exec(compile(pytest_text(steps, SOURCE), "test_made.py", "exec"), names)
+    taken = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])
+    for n in range(len(steps.taken)):
+        names["test_step"](taken, n)
