@@ -1,10 +1,13 @@
 """The part of the style sheet that belongs to the stepper: rows of tiers, chips, the settings form, the need."""
 
 from inspector.gui.colours import Colours
+from inspector.resources import resource
 
 
 def tiers_sheet(c: Colours, small: float) -> str:
     """For one palette; `small`: points of small print."""
+    mode = "dark" if c.dark else "light"
+    check, down = (resource(f"icons/{name}-{mode}.svg").as_posix() for name in ("check", "down"))
     return f"""
 #TierRow {{ border-bottom: 1px solid {c.line}; background: {c.window}; }}
 #TierRow:hover {{ background: {c.faint}; }}
@@ -26,6 +29,13 @@ QPushButton[role="chip"] {{ padding: 3px 10px; background: {c.raised}; border: 1
 QPushButton[role="chip"]:hover {{ background: {c.hover}; }}
 QPushButton[role="chip"]:checked {{ border-color: {c.accent}; color: {c.text}; background: {c.selected}; }}
 QPushButton[role="chip"]:focus {{ border-color: {c.text}; }}
+QCheckBox {{ spacing: 7px; }}
+QCheckBox::indicator {{
+  width: 13px; height: 13px; border: 1px solid {c.missing}; border-radius: 4px; background: {c.raised};
+}}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
+QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{check}"); }}
+QComboBox::down-arrow {{ image: url("{down}"); width: 12px; height: 12px; }}
 QLineEdit[bad="true"] {{ border-color: {c.high}; }}
 QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
 #TierPanel QScrollArea, #SettingsForm QScrollArea {{ border: 0; }}
