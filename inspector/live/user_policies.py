@@ -83,7 +83,7 @@ def load_file(path: Path) -> Policy[Any, Any]:
         sys.modules[module_name] = module  # dataclasses look their module up
         try:
             spec.loader.exec_module(module)
-        except Exception as error:  # noqa: BLE001 - anybody's code runs here
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anybody's code runs here
             del sys.modules[module_name]
             raise InspectorError(f"{path} could not be run: {type(error).__name__}: {error}") from None
     if not hasattr(module, OBJECT):

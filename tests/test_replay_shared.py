@@ -1,0 +1,50 @@
+"""Every real transcript with usage, every policy: driven to its end, figures that add up, nothing but data."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.core.answering import offline
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.replay_report import Ground, Report, report
+from inspector.core.session import Thread
+from inspector.core.tokens.windows import find_window
+from inspector.live.files import open_transcript
+from tests.shared import TRANSCRIPTS, transcripts
+
+FILES = [path for path in transcripts("**/*") if path.is_file()]
+SMALL = 20_000
+"""A window in which every policy has to act."""
+
+
+def threads(path: Path) -> list[tuple[Thread, int | None]]:
+    """The main thread and two of its sub-agents, where calls reported their usage."""
+    try:
+        session = open_transcript(path)
+    except InspectorError:
+        return []
+    found = [thread for thread in session.threads[:3] if any(one.usage for one in thread.requests)]
+    return [(thread, find_window(session, thread).tokens) for thread in found]
+
+
+def check(found: Report, thread: Thread) -> None:
+    assert len(found.rows) == len(thread.requests)
+    assert all(row.tokens == row.spent.prompt >= 0 for row in found.rows)
+    assert found.spent.cache_read == sum(row.spent.cache_read for row in found.rows)
+    assert found.losses.lost <= found.losses.facts
+    assert found.losses.needed_later <= found.losses.lost
+    if not found.compactions and not thread.compactions:
+        for row, request in zip(found.rows, thread.requests, strict=True):
+            assert row.messages == len(request.view)
+            assert row.kind != "reported" or (request.usage and row.tokens == request.usage.prompt)
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
+def test_every_policy_replays_it(path: Path) -> None:
+    for thread, window in threads(path):
+        for size in (window, SMALL) if path.stat().st_size < 5_000_000 else (window,):
+            ground = Ground(thread, size)
+            for policy in POLICIES.values():
+                check(report(ground, policy, policy.settings((), size), offline), thread)
