@@ -7,7 +7,6 @@ older one. Memory is therefore O(messages), never O(requests x messages).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from inspector.core.message import Json, Message
 from inspector.core.quick import quick
@@ -78,7 +77,7 @@ class Stretch:
         start = len(sums)
         if count >= start:
             total, more = sums[-1], []
-            for message in islice(self.own, start - 1, count):
+            for message in self.own[start - 1 : count]:
                 total += weigh(message)
                 more.append(total)
             if len(sums) == start:  # another thread may have been faster; the values are the same

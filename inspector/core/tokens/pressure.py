@@ -171,7 +171,7 @@ def is_prefix(shorter: View, longer: View) -> bool:
     """Does `longer` begin with the very messages of `shorter`? By the stretches alone: O(stretches between them)."""
     stretch, length = longer.stretch, longer.length
     while stretch is not shorter.stretch:
-        if stretch.base is None:
+        if stretch.base is None or length < shorter.length:  # what lies below is shorter still
             return False
         length = min(length, stretch.base.length)
         stretch = stretch.base.stretch

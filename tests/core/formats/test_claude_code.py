@@ -1,5 +1,7 @@
 """Claude Code sessions, rule by rule, on small samples: what each request was sent, and what it reported."""
 
+from typing import Any
+
 import pytest
 
 from inspector.core.buffer import NOT_IN_FILE
@@ -325,3 +327,31 @@ def test_images_in_prompts_and_results_are_kept() -> None:
     }
     messages = read_values([(1, said), (2, attached)]).main.messages
     assert [message.parts[-1] for message in messages] == [Image("image/png", "AAAA"), Image("image/png", "BBBB")]
+
+
+def _turn(number: int, parent: str | None) -> list[Any]:
+    time = "2026-01-01T00:00:00.000Z"
+    said = {"role": "user", "content": "continue"}
+    answer = {"id": f"m{number}", "role": "assistant", "model": "m", "content": [{"type": "text", "text": f"{number}"}]}
+    return [
+        {"type": "user", "uuid": f"u{number}", "parentUuid": parent, "timestamp": time, "message": said},
+        {"type": "assistant", "uuid": f"a{number}", "parentUuid": f"u{number}", "timestamp": time, "message": answer},
+    ]
+
+
+def test_the_same_words_at_the_same_time_are_no_copy_where_they_hang_elsewhere() -> None:
+    """Times may be cut off or made up; a copy hangs where the first one hangs."""
+    lines = [*_turn(0, None), *_turn(1, "a0"), *_turn(2, "a1")]
+    main = read_values(enumerate(lines, 1)).main
+    assert buffers(main) == [["u0"], ["u0", "m0", "u1"], ["u0", "m0", "u1", "m1", "u2"]]
+
+
+def test_a_history_copied_under_new_uuids_is_read_once() -> None:
+    lines = [*_turn(0, None), *_turn(1, "a0")]
+    copied = [{**line, "uuid": line["uuid"] + "x"} for line in lines]
+    for line in copied:
+        line["parentUuid"] = line["parentUuid"] and line["parentUuid"] + "x"
+    lines += [*copied, *_turn(2, "a1x")]
+    main = read_values(enumerate(lines, 1)).main
+    assert buffers(main)[-1] == ["u0", "m0", "u1", "m1", "u2"]
+    assert len(main.requests) == 3

@@ -1,6 +1,8 @@
 """Pressure: which number is shown, of which kind, and that growing sessions are followed cheaply."""
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -179,6 +181,50 @@ def test_prefix_is_that_of_the_messages(one: Thread) -> None:
 def test_compaction_sizes(compaction: Compaction, sizes: tuple[int | None, int | None]) -> None:
     one = stretch(10)
     assert compaction_sizes(thread((one.view(), 1000), (one.view(), 300)), compaction) == sizes
+
+
+class Watched(list[Message]):
+    """A list that tells how many of its items were looked at."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[Message]:
+        for message in super().__iter__():
+            self.seen += 1
+            yield message
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        self.seen += len(found) if isinstance(index, slice) else 1
+        return found
+
+
+def test_each_message_is_weighed_by_looking_at_it_alone() -> None:
+    one = stretch(*[10] * 200)
+    one.own = watched = Watched(one.own)
+    thread_pressures(thread(*[(one.view(n), 20) for n in range(1, 201)], prompt=WHOLE), ROKU)
+    assert watched.seen <= 3 * 200  # once a kind of weight
+
+
+class Rung(Stretch):
+    """A stretch that tells how often it was asked what it stands on."""
+
+    asked = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        Rung.asked += name == "base"
+        return super().__getattribute__(name)
+
+
+def test_what_is_no_prefix_is_known_without_going_to_the_root() -> None:
+    top: Stretch = Rung()
+    for _ in range(1000):
+        top.append(user(10))
+        top = Rung(top.view())
+    rewound = stretch(10, 10, base=top.view(990))
+    Rung.asked = 0
+    assert not is_prefix(rewound.view(), top.view())
+    assert Rung.asked < 100
 
 
 def test_thousands_of_requests_compare_print_and_go() -> None:

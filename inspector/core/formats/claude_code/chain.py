@@ -32,6 +32,10 @@ def before(row: Row, record: Record) -> Unit:
     return unit
 
 
+def _root_or_before(row: Row, record: Record) -> Unit:
+    return row.start if record.parent is None and row.linked else before(row, record)
+
+
 def pass_by(row: Row, record: Record) -> None:
     """A record that is not sent: it stands for what it hangs on."""
     row.nodes[record.uuid] = before(row, record)
@@ -78,9 +82,9 @@ def take_user(row: Row, record: Record, findings: Findings) -> None:
     if not content or (value.get("isVisibleInTranscriptOnly") is True and not summary):
         return pass_by(row, record)
     if isinstance(content, str) and record.time:
-        first = row.said.setdefault((record.time, content), record.uuid)
-        if first in row.nodes:  # a copy under a new uuid
-            row.nodes[record.uuid] = row.nodes[first]
+        first = row.nodes.get(row.said.setdefault((record.time, content), record.uuid))
+        if first is not None and first.prev is _root_or_before(row, record):  # a copy under a new uuid
+            row.nodes[record.uuid] = first
             return None
     meta = value.get("isMeta") is True
     messages = read_messages(
