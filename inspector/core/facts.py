@@ -2,7 +2,7 @@
 
 A fact is a file path, a URL, an identifier, a number, an error text or a sentence the user typed. They are found by
 patterns, so the list is neither complete nor free of chance finds; it is the same for every policy, which is what makes
-policies comparable. A fact is lost where its text stands nowhere in the buffer after.
+policies comparable. A fact is lost where its text stands nowhere in the buffer after, as whole words.
 """
 
 import re
@@ -39,6 +39,7 @@ _ERROR = re.compile(
     re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
+_WORD = re.compile(r"\w+")
 _MACHINE = re.compile(r"^\s*[<\[{]")
 
 
@@ -88,15 +89,28 @@ def stands(messages: Iterable[Message]) -> "_Standing":
 
 
 class _Standing:
-    """Text search, with the cheap answer first: a fact found by the same patterns."""
+    """Text search. Which messages are worth a look is told by their words: a fact's first and last word may be part of
+    a longer one only where the fact itself was cut."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
-        listed = tuple(messages)
-        self._facts = {fact for message in listed for fact in facts(message)}
-        self._text = "\n".join(text for message in listed for text in texts(message))
+        self._facts: set[Fact] = set()
+        self._texts: list[str] = []
+        self._places: dict[str, list[int]] = {}
+        for message in messages:
+            self._facts.update(facts(message))
+            text = "\n".join(texts(message))
+            for word in set(_WORD.findall(text)):
+                self._places.setdefault(word, []).append(len(self._texts))
+            self._texts.append(text)
 
     def __call__(self, fact: Fact) -> bool:
-        return fact in self._facts or fact.text in self._text
+        if fact in self._facts:
+            return True
+        words = _WORD.findall(fact.text)
+        if len(fact.text) in (LONGEST_ERROR, LONGEST_INSTRUCTION) and len(words) > 1:
+            words.pop()
+        places = min((self._places.get(word, []) for word in words), key=len, default=range(len(self._texts)))
+        return any(fact.text in self._texts[at] for at in places)
 
 
 def by_kind(found: Iterable[Fact]) -> Mapping[FactKind, int]:

@@ -64,3 +64,19 @@ def test_lost_is_what_stands_nowhere() -> None:
 )
 def test_no_text_makes_it_slow(text: str) -> None:
     facts(said(text, "user"))
+
+
+def test_a_fact_that_was_cut_still_stands_where_its_text_stands() -> None:
+    sentence = "Keep " + "every single word of it " * 30
+    before = (said(sentence, "user"), said("other"))
+    kept = next(fact for fact in facts(before[0]) if fact.kind == "instruction")
+    assert len(kept.text) == 400
+    assert not lost(before, (said(f"The user said: {sentence}"),))
+    assert [one.fact for one in lost(before, (said("The user said: keep every word"),))] == [kept]
+
+
+def test_the_words_of_a_fact_in_different_places_are_not_the_fact() -> None:
+    before = (said("see src/reader.py and 84,102"),)
+    after = (said("src has a reader, in py; 84 and 102"),)
+    assert {one.fact.text for one in lost(before, after)} == {"src/reader.py", "84,102"}
+    assert not lost(before, (said("it was (src/reader.py): 84,102 tokens"),))
