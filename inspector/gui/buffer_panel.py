@@ -80,6 +80,7 @@ class BufferPanel(Panel):
         column.addWidget(self.view, 1)
         _set_up(self.view, self.model, self.delegate)
         self.view.selectionModel().currentChanged.connect(self._picked)
+        self.view.activated.connect(lambda _: self.desk.show_panel("Message"))
 
     # -- State -------------------------------------------------------------------------------------------------------
 

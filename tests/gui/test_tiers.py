@@ -303,6 +303,15 @@ def test_any_policy_can_be_stepped(window: Window, stepper: TierPanel, qtbot: Qt
     assert window.workbench.state.steps is kept or name == "roku"
 
 
+def test_enter_on_a_row_of_the_buffer_shows_the_message(window: Window, stepper: TierPanel) -> None:
+    panel = window.docks.centre
+    assert isinstance(panel, BufferPanel)
+    panel.view.setFocus()
+    press(panel.view, Qt.Key.Key_Return)
+    assert window.docks.panels["Message"].seen
+    assert not taken(window)
+
+
 def test_a_message_of_a_step_is_read_in_full(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
     step = stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
