@@ -17,7 +17,7 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
 }
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure"))
 """What of a State is for panels: how far a reading is and what failed is told above them."""
-VERSION = 1
+VERSION = 2
 """Of the remembered layout: a layout of another version is not restored."""
 
 
