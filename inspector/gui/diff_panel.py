@@ -10,11 +10,10 @@ from inspector.core.diff import DiffRow
 from inspector.gui.bridge import Task
 from inspector.gui.diff_bar import DiffBar
 from inspector.gui.diff_model import DiffModel
+from inspector.gui.diff_reading import DiffReading
 from inspector.gui.diff_rows import DiffRows
-from inspector.gui.diff_text import diff_sections
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
-from inspector.gui.plain_text import PlainText
 from inspector.workbench.comparison import Listing, Sides, compared, listing, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
@@ -34,12 +33,10 @@ class DiffPanel(Panel):
         self._estimator = ""
         self._steps: Steps | None = None
         self._task: Task | None = None
-        self._reading: Task | None = None
         self._asked_for_text: bool | None = None
         self.model = DiffModel()
         self.view = DiffRows(desk.theme, self.model)
-        self.text = PlainText(desk.theme)
-        self.text.setAccessibleName("Text of the message, before and after")
+        self.reading = DiffReading(desk)
         self.bar = DiffBar(desk.theme, self.walk, self._accept)
         self.bar.filtered.connect(self._filter)
         self.bar.against.connect(desk.workbench.stepping.compare)
@@ -54,7 +51,7 @@ class DiffPanel(Panel):
         self._splitter = QSplitter()
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.view)
-        self._splitter.addWidget(self.text)
+        self._splitter.addWidget(self.reading)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         page = QWidget()
@@ -107,14 +104,22 @@ class DiffPanel(Panel):
         self._task = None
         self._stack.setCurrentIndex(1)
         self.bar.show_comparison(found.comparison)
+        stood = self.chosen if found.comparison is self.model.comparison else None
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(found)
-        place = self.model.place_of(self.desk.workbench.state.selected)
-        if place < 0:
-            place = self.model.change_after(-1, 1)
-        self._stand_at(max(0, place))
+        self._stand_at(self._first(stood))
         if self.bar.wanted != found.wanted:  # another chip was clicked meanwhile
             self._filter()
+
+    def _first(self, stood: DiffRow | None) -> int:
+        """Where to stand in a new list: where we stood, else at the selected message if it changed, else at the first
+        change."""
+        wanted = stood.fate.id if stood is not None else self.desk.workbench.state.selected
+        place = self.model.place_of(wanted)
+        of = self.model.line(place).of if place >= 0 else None
+        if stood is None and (of is None or of.fate.name == "kept"):
+            place = self.model.change_after(-1, 1)
+        return max(0, place)
 
     def _stop(self) -> None:
         if self._task is not None:
@@ -180,15 +185,7 @@ class DiffPanel(Panel):
     # -- text --------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """The text of the chosen message, compared off this thread."""
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-        of = self.chosen
-        if of is None or self.text.isHidden():
-            self.text.show_sections(())
-            return
-        self._reading = self.desk.bridge.run(lambda task: diff_sections(of), self.text.show_sections)
+        self.reading.read(None if self.reading.isHidden() else self.chosen)
 
     def _want_text(self, on: bool) -> None:
         self._asked_for_text = on
@@ -201,8 +198,8 @@ class DiffPanel(Panel):
         self._splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
         on = (wide or tall) if self._asked_for_text is None else self._asked_for_text
         self.bar.text.setChecked(on)
-        if self.text.isHidden() == on:
-            self.text.setVisible(on)
+        if self.reading.isHidden() == on:
+            self.reading.setVisible(on)
             self._read()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -223,5 +220,5 @@ class DiffPanel(Panel):
         """The delegate keeps painted rows; colours of text are in the text."""
         self.view.delegate.forget()
         self.bar.restyle()
-        self.text.restyle()
+        self.reading.restyle()
         super().restyle()

@@ -9,6 +9,7 @@ from inspector.core.outcome import FateName
 from inspector.gui.diff_model import words
 from inspector.gui.diff_panel import DiffPanel
 from inspector.gui.panel import Desk
+from inspector.gui.window import Window
 from inspector.workbench.steps import ORIGIN
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
@@ -93,6 +94,17 @@ def test_filtering_by_fate_and_hiding_what_is_kept(desk: Desk, panel: DiffPanel,
     assert lines(panel)[0].startswith("14 kept, 7 cleared · −")
 
 
+def test_filtering_keeps_the_place(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    step(desk, panel, qtbot, "L0")
+    click(panel.bar.next)
+    click(panel.bar.next)
+    stood = panel.chosen
+    chip(panel, qtbot, "kept")
+    assert panel.chosen is stood
+    chip(panel, qtbot, "kept")
+    assert panel.chosen is stood
+
+
 def test_what_is_left_out_opens_by_click_and_by_enter(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
     step(desk, panel, qtbot, "L0")
     last = panel.model.rowCount() - 1
@@ -134,14 +146,47 @@ def test_a_stretch_of_one_fate_is_one_change(desk: Desk, panel: DiffPanel, qtbot
 def test_the_text_of_a_changed_message_line_by_line(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
     step(desk, panel, qtbot, "L0")
     click_row(panel, 2)
-    qtbot.waitUntil(lambda: "+ [Old tool result content cleared]" in panel.text.toPlainText())
-    shown = panel.text.toPlainText()
+    qtbot.waitUntil(lambda: "+ [Old tool result content cleared]" in panel.reading.text.toPlainText())
+    shown = panel.reading.text.toPlainText()
     assert "C · cleared: a placeholder stands for the content" in shown
     assert "- ValueError: bad part 0 of <b>it</b>" in shown
     click(panel.bar.text)
-    assert not panel.text.isVisible()
+    assert not panel.reading.isVisible()
     press(panel.view, Qt.Key.Key_Return)
-    assert panel.text.isVisible()
+    assert panel.reading.isVisible()
+
+
+def test_the_text_is_searched_and_large_ones_are_shown_in_parts(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
+    from tests.core.policies.build import assistant, result, user
+    from tests.gui.stepping import session
+
+    large = [user("go"), assistant("look", ("c", "Bash", {})), result("c", "needle in it\n" + "some line\n" * 150_000)]
+    desk.workbench.open(session("large.jsonl", [*large, *(result(f"n{n}", "short") for n in range(3))]))
+    step(desk, panel, qtbot, "L0")
+    qtbot.waitUntil(lambda: panel.reading.rest.isVisible(), timeout=20_000)
+    press(panel.reading.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert panel.reading.find_bar.isVisible()
+    click(panel.reading.rest)
+    assert not panel.reading.rest.isVisible()
+
+
+def test_f7_walks_from_anywhere_in_the_window(window: Window, qtbot: QtBot) -> None:
+    open_it(window.workbench)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
+    window.workbench.stepping.step("L0")
+    qtbot.waitUntil(lambda: window.workbench.state.stepped)
+    window.show_panel("Problems")
+    diff = window.docks.panels["Diff"]
+    assert isinstance(diff, DiffPanel)
+    recorded = window.workbench.state.recorded().messages
+    press(window, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: diff.seen and diff.model.rowCount() > 0)
+    press(window, Qt.Key.Key_F7)
+    assert window.workbench.state.selected in {message.id for message in recorded}
+    first = window.workbench.state.selected
+    press(window, Qt.Key.Key_F7)
+    press(window, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
+    assert window.workbench.state.selected == first
 
 
 def test_the_selected_message_is_found_in_the_diff(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
