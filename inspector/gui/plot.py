@@ -130,6 +130,7 @@ class Plot(QWidget):
     def show_playhead(self, at: int | None) -> None:
         """Where we stand; None = behind the last request."""
         self.marks.show_playhead(at)
+        self.tiers.show_playhead(at)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class PlotTiers(QWidget):
         self.ghosts: tuple[Ghost, ...] = ()
         self._told = False
         self._count = 0
+        self._at: int | None = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cover the whole plot, whatever its size."""
@@ -51,6 +52,12 @@ class PlotTiers(QWidget):
         """Our steps. `count`: requests of the thread; behind the last one stands the buffer after the last record."""
         if (ghosts, count) != (self.ghosts, self._count):
             self.ghosts, self._count = ghosts, count
+            self.update()
+
+    def show_playhead(self, at: int | None) -> None:
+        """Where we stand: the last step taken there is named."""
+        if at != self._at:
+            self._at = at
             self.update()
 
     def told_at(self, at: int) -> str:
@@ -118,7 +125,8 @@ class PlotTiers(QWidget):
             painter.setPen(QPen(ink(c.accent), 1.4))
             painter.setBrush(ink(c.window))
             painter.drawEllipse(after, 3.5, 3.5)
-            if n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at:
+            last = n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at
+            if last and ghost.at == self._at:
                 self._paint_name(painter, metrics, area, after, ghost, APART * (place + 1))
 
     def _paint_name(
