@@ -64,9 +64,17 @@ def facts(message: Message) -> dict[Fact, None]:
     found: dict[Fact, None] = {}
     for text in texts(message):
         found.update(dict.fromkeys(_in_text(text)))
-    if message.role == "user" and not message.summary and not message.mark:
-        found.update(dict.fromkeys(_instructions(message.text)))
+    found.update(dict.fromkeys(instructions(message)))
     return found
+
+
+def instructions(message: Message) -> Iterator[Fact]:
+    """The sentences that the user typed; none of what travels in the user's name."""
+    text = message.text if message.role == "user" and not message.summary and not message.mark else ""
+    if text and not _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
+        for sentence in map(str.strip, _SENTENCE_END.split(text)):
+            if len(sentence) >= 4:
+                yield Fact("instruction", sentence[:LONGEST_INSTRUCTION])
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact, ...]:
@@ -156,11 +164,3 @@ def _in_text(text: str) -> Iterator[Fact]:
         if kind == "path" and "/" not in match.group().strip("./") and "." not in match.group():
             continue
         yield Fact(kind, match.group().rstrip("."))  # type: ignore[arg-type]
-
-
-def _instructions(text: str) -> Iterator[Fact]:
-    if _MACHINE.match(text):
-        return  # reminders and pasted data that travel in the user's name
-    for sentence in map(str.strip, _SENTENCE_END.split(text)):
-        if len(sentence) >= 4:
-            yield Fact("instruction", sentence[:LONGEST_INSTRUCTION])

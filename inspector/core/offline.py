@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inspector.core.facts import facts
+from inspector.core.facts import facts, instructions
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Summarize
 
@@ -70,8 +70,7 @@ def _short(text: str) -> str:
 def _collect(messages: Iterable[Message]) -> _Found:
     found, names = _Found(), dict[str, str]()
     for message in messages:
-        if message.role == "user":  # nobody else gives instructions
-            found.goals.update((fact.text, None) for fact in facts(message) if fact.kind == "instruction")
+        found.goals.update((fact.text, None) for fact in instructions(message))
         for part in message.parts:
             if isinstance(part, ToolCall):
                 names[part.id] = _action(part)

@@ -108,7 +108,6 @@ class _Driver:
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
         """The buffer is the recorded one so far."""
-        self._weighed: tuple[tuple[Message, ...], int] = ((), 0)
         self._usage: Usage | None = None
         self._finish = self._model = ""
         self._reports: tuple[Report, ...] = ()
@@ -178,12 +177,7 @@ class _Driver:
 
     def _size(self, request: Request, buffer: Buffer) -> tuple[int, SizeKind]:
         sizes = self._known.sizes
-        messages, weight = self._weighed
-        if buffer.messages[: len(messages)] == messages and messages:
-            weight += sizes.weigh(buffer.messages[len(messages) :])
-        else:
-            weight = sizes.weigh(buffer.messages)
-        self._weighed = (buffer.messages, weight)
+        weight = sizes.weigh_buffer(buffer.messages)
         return sizes.size(request.index, weight + sizes.weigh_prompt(request.prompt), self._recorded)
 
     def _report(self, request: Request, sent: Buffer, tokens: int, kind: SizeKind, following: Arrival) -> Usage | None:

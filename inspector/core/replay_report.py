@@ -165,7 +165,7 @@ class _Book:
 
     def _compacted(self, at: At, before: Any, after: Any, index: int) -> Compacted:
         prompt = self._sizes.weigh_prompt(self._thread.requests[index].prompt)
-        sizes = [self._sizes.size(index, self._sizes.weigh(one) + prompt, False)[0] for one in (before, after)]
+        sizes = [self._sizes.size(index, self._sizes.weigh_buffer(one) + prompt, False)[0] for one in (before, after)]
         stays = {message.id for message in after}
         kind: CompactedKind = "micro" if all(message.id in stays for message in before) else "summary"
         return Compacted(at, kind, sizes[0], sizes[1], len(before), len(after))

@@ -7,6 +7,7 @@ times what the session itself says such a token weighs: the growth that was repo
 estimated, of all requests that merely appended. Where nothing was reported, the estimate alone.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,7 @@ LOWEST, HIGHEST = 0.5, 3.0
 """What a token by characters can weigh. Denser than 3: Chinese, at most; what lies outside is no text's doing."""
 ENOUGH = 500
 """Tokens of growth that say something about the weight."""
+_RECENT = 4
 _CHARACTERS = Pi()
 
 
@@ -40,6 +42,7 @@ class Sizes:
 
     def __init__(self, thread: Thread) -> None:
         self._prompt: tuple[Prompt, int] = (NOT_IN_FILE, 0)
+        self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
         weights = [self.weigh_prompt(one.prompt) + messages_weight(_CHARACTERS, one.view) for one in thread.requests]
         samples = [
             _Sample(n, one.usage.prompt, weights[n])
@@ -54,6 +57,19 @@ class Sizes:
     def weigh(self, messages: Iterable[Message]) -> int:
         """Estimated tokens. Additive."""
         return messages_weight(_CHARACTERS, messages)
+
+    def weigh_buffer(self, messages: tuple[Message, ...]) -> int:
+        """Estimated tokens of a whole buffer. Quick for one of the last, and for one that begins with the last."""
+        for known, weight in self._recent:
+            if known is messages:
+                return weight
+        known, weight = self._recent[-1]
+        if known and messages[: len(known)] == known:
+            weight += self.weigh(messages[len(known) :])
+        else:
+            weight = self.weigh(messages)
+        self._recent.append((messages, weight))
+        return weight
 
     def weigh_prompt(self, prompt: Prompt) -> int:
         """Estimated tokens of the system prompt, where the file holds it."""

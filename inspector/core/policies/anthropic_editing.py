@@ -122,13 +122,14 @@ def _results(messages: Sequence[Message]) -> list[int]:
 def _clearable(messages: Sequence[Message], settings: Settings) -> _Found:
     old = _results(messages)
     old = old[: max(0, len(old) - settings.keep)]
-    names = {call.id: call.name for message in messages for call in message.calls}
+    excluded = settings.exclude_tools
+    spared = {call.id for m in messages for call in m.calls if call.name in excluded} if old and excluded else ()
     new: dict[int, Message] = {}
     ids = set[str]()
     for at in old:
         result = messages[at].result
         assert result is not None
-        if names.get(result.call_id, "") not in settings.exclude_tools:
+        if result.call_id not in spared:
             new[at] = cleared(messages[at])
             ids.add(result.call_id)
     if settings.clear_tool_inputs and ids:
