@@ -14,7 +14,7 @@ from inspector.gui.diff_reading import DiffReading
 from inspector.gui.diff_rows import DiffRows
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
-from inspector.workbench.comparison import Listing, Sides, compared, listing, sides
+from inspector.workbench.comparison import Listing, Sides, compared, listing, rival, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
@@ -185,7 +185,11 @@ class DiffPanel(Panel):
     # -- text --------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        self.reading.read(None if self.reading.isHidden() else self.chosen)
+        of, comparison = self.chosen, self.model.comparison
+        if self.reading.isHidden() or of is None or comparison is None:
+            self.reading.read(None)
+        else:
+            self.reading.read(of, rival(comparison, comparison.places[of.fate.id]))
 
     def _want_text(self, on: bool) -> None:
         self._asked_for_text = on

@@ -3,6 +3,7 @@
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
 from inspector.core.diff import DiffRow
+from inspector.core.message import Message
 from inspector.gui.bridge import Task
 from inspector.gui.diff_text import diff_sections
 from inspector.gui.find_bar import FindBar
@@ -34,8 +35,8 @@ class DiffReading(QWidget):
         for widget in (self.find_bar, self.text, self.rest):
             column.addWidget(widget, 1 if widget is self.text else 0)
 
-    def read(self, of: DiffRow | None) -> None:
-        """Show this row, None for nothing."""
+    def read(self, of: DiffRow | None, rival: Message | None = None) -> None:
+        """Show this row, None for nothing; `rival` = a summary to be compared with."""
         if of is self._of:
             return
         self._of = of
@@ -45,7 +46,7 @@ class DiffReading(QWidget):
         if of is None:
             self.text.show_sections(())
         else:
-            self._task = self._bridge.run(lambda task: diff_sections(of), self.text.show_sections)
+            self._task = self._bridge.run(lambda task: diff_sections(of, rival), self.text.show_sections)
 
     def restyle(self) -> None:
         """Colours are in the text: it is laid in anew."""

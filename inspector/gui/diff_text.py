@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.core.diff import DiffRow, LineRun, line_diff, readable
+from inspector.core.message import Message
 from inspector.gui.numbers import grouped, plural, signed
 from inspector.gui.sections import Section
 from inspector.workbench.comparison import LETTERS
@@ -20,15 +21,21 @@ _TOLD = {
 }
 
 
-def diff_sections(of: DiffRow) -> Sequence[Section]:
-    """A heading and the text. O(text), for a changed message times the changed lines / 64."""
+def diff_sections(of: DiffRow, rival: Message | None = None) -> Sequence[Section]:
+    """A heading and the text. O(text), for a changed message times the changed lines / 64.
+
+    `rival`: the summary on the other side that stands for the same messages.
+    """
     fate = of.fate
     heading = f"{LETTERS[fate.name]} · {_TOLD[fate.name]} · {_tokens(of)}"
+    if rival is not None:
+        heading += " · beside the summary of the other side"
     if fate.name == "kept":
         assert fate.before is not None
         return (Section(heading, readable(fate.before), "code"),)
-    was = readable(fate.before) if fate.before is not None else None
-    now = readable(fate.after) if fate.after is not None else None
+    before, after = fate.before or rival, fate.after or rival
+    was = readable(before) if before is not None else None
+    now = readable(after) if after is not None else None
     return (Section(heading, "\n".join(_lines(_runs(was, now))), "diff"),)
 
 

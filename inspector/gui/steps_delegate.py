@@ -10,9 +10,11 @@ from inspector.gui.numbers import grouped, signed
 from inspector.gui.steps_model import StepsModel, facts
 from inspector.gui.theme import Theme
 from inspector.gui.visible import line
-from inspector.workbench.step_rows import StepRow
+from inspector.workbench.step_rows import Branches, StepRow
 
 INDENT = 16
+DEEPEST = 8
+"""Depths that are told apart by their indent."""
 COMPARE = "compare"
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
@@ -55,18 +57,35 @@ class StepsDelegate(QStyledItemDelegate):
         painter.setPen(ink(c.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         first, second = _lines(rect, row)
-        self._paint_mark(painter, QPointF(first.left() - 13, first.center().y() + 0.5), row, here, c)
+        self._paint_branches(painter, rect, first.center().y() + 0.5, self._model.branches[index.row()], row, c)
+        self._paint_mark(painter, QPointF(_column(rect, row.depth), first.center().y() + 0.5), row, here, c)
         self._paint_first(painter, first, row, here, c)
         offered = not here and (hovered or chosen)
         self._paint_second(painter, second, rect, row, offered, c)
         painter.restore()
+
+    def _paint_branches(
+        self, painter: QPainter, rect: QRect, middle: float, lines: Branches, row: StepRow, c: Colours
+    ) -> None:
+        """From which step this one starts."""
+        painter.setPen(ink(c.missing))
+        own = _column(rect, row.depth)
+        for depth in lines.through:
+            x = _column(rect, depth)
+            painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()))
+        if lines.above is not None:
+            x = _column(rect, lines.above)
+            painter.drawLine(QPointF(x, rect.top()), QPointF(x, middle))
+            painter.drawLine(QPointF(x, middle), QPointF(own, middle))
+        if lines.below:
+            painter.drawLine(QPointF(own, middle), QPointF(own, rect.bottom()))
 
     def _paint_mark(self, painter: QPainter, at: QPointF, row: StepRow, here: bool, c: Colours) -> None:
         """A dot: full where we stand; in the colour of trouble where it failed."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colour = ink(c.accent if here else c.quiet if row.succeeded else c.high)
         painter.setPen(colour)
-        painter.setBrush(colour if here else Qt.BrushStyle.NoBrush)
+        painter.setBrush(colour if here else ink(c.window))
         painter.drawEllipse(at, 4, 4)
 
     def _paint_first(self, painter: QPainter, room: QRect, row: StepRow, here: bool, c: Colours) -> None:
@@ -103,9 +122,14 @@ class StepsDelegate(QStyledItemDelegate):
         painter.drawText(QRectF(room), int(_MIDDLE | Qt.TextFlag.TextSingleLine), shown)
 
 
+def _column(rect: QRect, depth: int) -> float:
+    """Where the dots of a depth stand."""
+    return rect.left() + 17.5 + INDENT * min(depth, DEEPEST)
+
+
 def _lines(rect: QRect, row: StepRow) -> tuple[QRect, QRect]:
     """Room of both lines."""
-    inner = rect.adjusted(30 + INDENT * min(row.depth, 8), 4, -12, -4)
+    inner = rect.adjusted(30 + INDENT * min(row.depth, DEEPEST), 4, -12, -4)
     half = inner.height() // 2
     first, second = QRect(inner), QRect(inner)
     first.setHeight(half)

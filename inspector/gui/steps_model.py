@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractTableModel, Qt
 
 from inspector.gui.buffer_model import TOP, Index
 from inspector.gui.numbers import grouped
-from inspector.workbench.step_rows import StepRow
+from inspector.workbench.step_rows import Branches, StepRow, branches
 from inspector.workbench.steps import ORIGIN
 
 
@@ -20,6 +20,7 @@ class StepsModel(QAbstractTableModel):
         super().__init__()
         self._rename = rename
         self.rows: Sequence[StepRow] = ()
+        self.branches: Sequence[Branches] = ()
         self.here, self.against = ORIGIN, -2
 
     def show(self, rows: Sequence[StepRow], here: int, against: int | None) -> None:
@@ -32,6 +33,7 @@ class StepsModel(QAbstractTableModel):
             return
         self.beginResetModel()
         self.rows, self.here, self.against = rows, here, against
+        self.branches = branches(rows)
         self.endResetModel()
 
     def place_of(self, at: int) -> int:

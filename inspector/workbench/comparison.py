@@ -9,6 +9,7 @@ from typing import get_args
 
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
+from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.tokens.estimators import estimator
@@ -142,6 +143,26 @@ def _order(told: Sequence[DiffRow]) -> list[int]:
         listed = list(run)
         found += sorted(listed, key=lambda n: told[n].fate.before is not None) if together else listed
     return found
+
+
+def rival(comparison: Comparison, at: int) -> Message | None:
+    """The summary on the other side that stands for the same stretch as the one in row `at`; None for none, or several.
+
+    Two branches that summarise the same messages each have theirs: they are worth comparing line by line.
+    """
+    rows = comparison.rows
+    one = rows[at].fate
+    summary = one.before or one.after
+    if summary is None or not summary.summary or None not in (one.before, one.after):
+        return None
+    low, high = at, at + 1
+    while low > 0 and None in (rows[low - 1].fate.before, rows[low - 1].fate.after):
+        low -= 1
+    while high < len(rows) and None in (rows[high].fate.before, rows[high].fate.after):
+        high += 1
+    others = (row.fate.after if one.before is not None else row.fate.before for row in rows[low:high])
+    found = [message for message in others if message is not None and message.summary]
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,6 +24,7 @@ class StepRow:
     error: str = ""
     answered: tuple[str, ...] = ()
     """Who answered, or how it failed, each once, in order."""
+    parent: int = ORIGIN
 
 
 def step_rows(steps: Steps) -> Sequence[StepRow]:
@@ -48,9 +49,38 @@ def step_rows(steps: Steps) -> Sequence[StepRow]:
                 step.succeeded,
                 step.error,
                 tuple(dict.fromkeys(map(_answered, step.asked))),
+                step.parent,
             )
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The lines of the drawn tree in one row; columns are depths."""
+
+    through: frozenset[int] = frozenset()
+    """Columns in which a line runs from top to bottom."""
+    above: int | None = None
+    """Column of the step it starts from, whose line comes from above."""
+    below: bool = False
+    """A line goes on downwards from its own dot."""
+
+
+def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
+    """One for each row. O(rows x length of the longest branch)."""
+    places = {row.at: n for n, row in enumerate(rows)}
+    through: list[set[int]] = [set() for _ in rows]
+    below = set()
+    for n, row in enumerate(rows[1:], 1):
+        start = places[row.parent]
+        below.add(start)
+        for between in range(start + 1, n):
+            through[between].add(rows[start].depth)
+    return [
+        Branches(frozenset(through[n]), rows[places[row.parent]].depth if n else None, n in below)
+        for n, row in enumerate(rows)
+    ]
 
 
 def _tree(steps: Steps) -> Sequence[tuple[int, int]]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text
 from inspector.core.outcome import FateName, Outcome
-from inspector.workbench.comparison import AROUND, FATES, Comparison, Sides, changes, compared, shown
+from inspector.workbench.comparison import AROUND, FATES, Comparison, Sides, changes, compared, rival, shown
 
 GONE = {"k": None, "d": "dropped", "s": "summarised"}
 
@@ -70,3 +70,18 @@ def test_every_row_is_shown_or_left_out_once_and_in_order(pattern: str, wanted: 
             assert not any(
                 found.rows[at].fate.name in wanted - {"kept"} and found.rows[start].fate.name == "kept" for at in near
             )
+
+
+def test_two_summaries_of_the_same_messages_are_rivals() -> None:
+    first, last = Message("0", "user", (Text("x"),)), Message("9", "user", (Text("y"),))
+    one = Message("a", "user", (Text("Goal: this"),), summary=True)
+    other = Message("b", "user", (Text("Goal: that"),), summary=True)
+    outcome: Outcome[object] = Outcome("t", Buffer((first, other, last)), None)
+    found = compared(Sides("t", Buffer((first, one, last)), outcome.buffer, outcome=outcome), "roku")
+    assert [row.fate.name for row in found.rows] == ["kept", "inserted", "dropped", "kept"]
+    assert [rival(found, at) for at in range(4)] == [None, one, other, None]
+
+
+def test_a_summary_of_plain_messages_has_no_rival() -> None:
+    found = comparison("kssk")
+    assert [rival(found, at) for at in range(4)] == [None] * 4
