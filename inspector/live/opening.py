@@ -77,7 +77,8 @@ class Opening:
         if self._read_all and len(self._kept) == 1 and not self._feeder.problems:
             self._document = self._kept[0][1]
         if not self._kept and not self._data.strip(b" \t\r\n\0"):
-            raise NothingToRead(f"{self._source.path} holds nothing but blanks")
+            why = "; ".join(problem.what for problem in self._source.problems)
+            raise NothingToRead(f"{self._source.path} holds nothing but blanks" + (f": {why}" if why else ""))
         values = [value for _, value in self._kept[:_HEAD_VALUES]]
         return Head(values, self._document, self._data)
 

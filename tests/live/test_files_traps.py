@@ -1,5 +1,6 @@
 """Every trap that a file can be, really made and opened: the rest is shown, each problem is listed with its line."""
 
+import gzip
 import os
 import socket
 from pathlib import Path
@@ -171,6 +172,15 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_nothing_in_it(tmp_path: Path, data: bytes) -> None:
     told = sentence(write(tmp_path, [data]))
     assert "is empty" in told or "nothing but blanks" in told
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(gzip.compress(b"{}\n")[:9], "ends in the middle"), (gzip.compress(b"{}\n")[:10] + b"\xff" * 40, "is damaged")],
+    ids=["torn", "damaged"],
+)
+def test_a_packed_file_that_gives_nothing_says_why(tmp_path: Path, data: bytes, why: str) -> None:
+    assert why in sentence(write(tmp_path, [data]))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -89,7 +89,8 @@ def _evidence(thread: Thread, model: str) -> _Evidence:
         before = compaction_sizes(thread, compaction)[0] or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)
-            compacted_at = max(compacted_at, before if compaction.trigger == "auto" else 0)
+            by_itself = compaction.trigger == "auto" and compaction.kind == "summary"  # clearing results comes earlier
+            compacted_at = max(compacted_at, before if by_itself else 0)
     return _Evidence(largest, compacted_at)
 
 

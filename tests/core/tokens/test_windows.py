@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.core.buffer import EMPTY_VIEW
-from inspector.core.session import Compaction, Request, Session, Thread
+from inspector.core.session import Compaction, CompactionKind, Request, Session, Thread
 from inspector.core.tokens.catalogue import BadModelTable, catalogue_window, read_windows, spellings
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.usage import Usage
@@ -18,12 +18,13 @@ def window(
     auto: int | None = None,
     user: int | None = None,
     models: dict[str, int] | None = None,
+    kind: CompactionKind = "summary",
 ) -> Window:
     requests = tuple(
         Request(n, EMPTY_VIEW, usage=Usage(input=tokens), model=model, window=recorded)
         for n, tokens in enumerate(told or (1000,))
     )
-    compactions = (Compaction(len(requests), "auto", tokens_before=auto),) if auto else ()
+    compactions = (Compaction(len(requests), "auto", kind, tokens_before=auto),) if auto else ()
     thread = Thread("main", model=model, requests=requests, compactions=compactions)
     return find_window(Session("claude-code", (thread,)), thread, user=user, models=models)
 
@@ -51,6 +52,11 @@ def test_more_than_the_catalogue_allows_is_a_larger_window(told: int, auto: int 
     assert found.source == "inferred"
     assert found.tokens == 1000000
     assert "200,000" in found.warnings[0]
+
+
+def test_clearing_results_does_not_tell_of_the_window() -> None:
+    assert window(OPUS, 60000, auto=60000).warnings
+    assert window(OPUS, 60000, auto=60000, kind="micro") == Window(200000, "catalogue")
 
 
 def test_an_automatic_compaction_long_before_the_catalogue_is_a_smaller_window() -> None:
