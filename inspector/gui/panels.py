@@ -3,6 +3,7 @@
 from inspector.gui.buffer_panel import BufferPanel
 from inspector.gui.calibration_panel import CalibrationPanel
 from inspector.gui.compactions_panel import CompactionsPanel
+from inspector.gui.compare_panel import ComparePanel
 from inspector.gui.diff_panel import DiffPanel
 from inspector.gui.events_panel import EventsPanel
 from inspector.gui.gauge import Gauge
@@ -33,6 +34,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("bottom", EventsPanel),
     ("bottom", CalibrationPanel),
     ("bottom", CompactionsPanel),
+    ("bottom", ComparePanel),
     ("bottom", ProblemsPanel),
     ("bottom", ValidityPanel),
     ("bottom", SearchPanel),

@@ -190,6 +190,12 @@ class Window(QMainWindow):
             self.docks.bring("Diff")
             self.docks.panels["Diff"].step(rows)
 
+    def compare_policies(self) -> None:
+        """Drive the chosen policies over the whole thread, and show them side by side."""
+        if self.workbench.state.session is not None:
+            self.docks.bring("Compare")
+            self.docks.panels["Compare"].take("")
+
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
         if self.workbench.state.session is not None:

@@ -62,6 +62,11 @@ class Workbench:
         """What is shown now."""
         return self._state
 
+    @property
+    def end_window(self) -> Window | None:
+        """The window behind the last record, wherever we stand; None where nobody has looked for it yet."""
+        return self._windows.known(self._state.move(None))
+
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Call back after every change, and once now. Returns what ends it."""
         self._callbacks.append(callback)
