@@ -40,7 +40,7 @@ def _policy(one: Report, plainly: Decimal | None) -> tuple[str, ...]:
         number(spent.cache_read),
         number(spent.cache_write),
         number(spent.summariser_input + spent.summariser_output),
-        _cost(spent.cost_usd, plainly),
+        _cost(spent.cost_usd, None if one.policy == "none" else plainly),
         f"{losses.lost:,} of {losses.facts:,}",
         number(len(losses.regrets)),
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",

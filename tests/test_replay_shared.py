@@ -44,7 +44,7 @@ def check(found: Report, thread: Thread) -> None:
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
 def test_every_policy_replays_it(path: Path) -> None:
     for thread, window in threads(path):
-        for size in (window, SMALL) if path.stat().st_size < 2_000_000 else (window,):
+        for size in (window, SMALL) if path.stat().st_size < 600_000 else (window,):
             ground = Ground(thread, size)
             for policy in POLICIES.values():
                 check(report(ground, policy, policy.settings((), size), offline), thread)
