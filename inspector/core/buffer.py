@@ -115,6 +115,18 @@ class View:
             return tuple(self.stretch.own[start - below : self.length - below])
         return self.messages()[start:]
 
+    def backwards(self) -> Iterator[Message]:
+        """The messages from the last to the first, without laying them all out."""
+        stretch, length = self.stretch, self.length
+        while True:
+            base = stretch.base
+            below = base.length if base else 0
+            for at in range(length - below - 1, -1, -1):
+                yield stretch.own[at]
+            if base is None:
+                return
+            stretch, length = base.stretch, min(length, below)
+
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
         """Sum of `weigh` over the messages, cached under `name`."""
         return self.stretch.weight(name, weigh, self.length)

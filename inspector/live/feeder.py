@@ -104,7 +104,7 @@ class Feeder:
                 self.values += 1
                 self.feed(self.line, value, self._file)
             self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
-        elif last:
+        elif last and "nested" not in why:
             self._problem(f"torn last line: its {len(line):,} bytes are no complete JSON value; it was left out", line)
         else:
             self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))

@@ -79,6 +79,9 @@ class Opening:
         if not self._kept and not self._data.strip(b" \t\r\n\0"):
             why = "; ".join(problem.what for problem in self._source.problems)
             raise NothingToRead(f"{self._source.path} holds nothing but blanks" + (f": {why}" if why else ""))
+        if not self._kept and self._feeder.problems and self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
+            first = self._feeder.problems[0]
+            raise NothingToRead(f"{self._source.path} holds no line that is JSON; line {first.line}: {first.what}")
         values = [value for _, value in self._kept[:_HEAD_VALUES]]
         return Head(values, self._document, self._data)
 

@@ -183,13 +183,20 @@ class Row:
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
         """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
         self._replaced.update(texts)
-        messages = self._stretch.view().messages()
-        sent = [self._as_sent(message) for message in messages]
-        changed = [n for n, message in enumerate(messages) if sent[n] is not message]
+        view = self._stretch.view()
+        wanted, first, changed = set(texts), view.length, list[str]()
+        for back, message in enumerate(view.backwards(), 1):
+            if not wanted:
+                break
+            result = message.result
+            wanted.discard(result.call_id if result is not None else message.id)
+            if self._as_sent(message) is not message:
+                first = view.length - back
+                changed.append(message.id)
         if changed:
-            self._stretch = Stretch(View(self._stretch, changed[0]), sent[changed[0] :])
+            self._stretch = Stretch(View(self._stretch, first), [self._as_sent(one) for one in view.tail(first)])
         soon = [message for unit in self._pending for message in unit.drafts()]
-        return tuple(messages[n].id for n in changed) + tuple(m.id for m in soon if self._as_sent(m) is not m)
+        return tuple(reversed(changed)) + tuple(m.id for m in soon if self._as_sent(m) is not m)
 
     def _as_sent(self, message: Message) -> Message:
         if not self._replaced:
