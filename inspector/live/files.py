@@ -33,7 +33,7 @@ def open_transcript(
     """
     watch = Watch(progress, first, cancelled)
     path = Path(path)
-    with _no_collection():
+    with no_collection():
         formats, notes = all_formats()
         opened = Opening(path, watch)
         try:
@@ -58,7 +58,7 @@ def _read(opened: Opening, chosen: Format, path: Path, watch: Watch) -> tuple[Se
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Nothing that is read here makes circles: the collector would walk a million new objects for nothing.
 
     Not while reading, and not later either: what is there afterwards is frozen, and is freed when it is let go.

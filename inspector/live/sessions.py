@@ -45,7 +45,7 @@ class Found:
 
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[Found]:
     """The sessions that were changed last, newest first; what cannot be read is left out."""
-    newest = sorted(_files(home), reverse=True)
+    newest = sorted(transcript_files(home), reverse=True)
     found: list[Found] = []
     for modified, path, size in newest:
         if len(found) == limit:
@@ -55,7 +55,8 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[Found]:
     return found
 
 
-def _files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
+def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
+    """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
     for variable, under, inside, pattern in _FOLDERS:
         moved = os.environ.get(variable) if home is None else None
         folder = Path(moved) if moved else (home or Path.home()) / under
@@ -75,7 +76,7 @@ def _look(path: Path, size: int, modified: float) -> Found | None:
     except InspectorError:
         return None
     title = _title(chosen, head)
-    return Found(path, chosen.name, size, datetime.fromtimestamp(modified, UTC), _project(head.values), title)
+    return Found(path, chosen.name, size, datetime.fromtimestamp(modified, UTC), project_of(head.values), title)
 
 
 def _title(chosen: Format, head: Head) -> str:
@@ -97,7 +98,8 @@ def _first_line(message: Message) -> str:
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
-def _project(values: Sequence[Any]) -> str:
+def project_of(values: Sequence[Any]) -> str:
+    """The folder that the agent worked in, as the first values tell; empty where they do not."""
     for value in values:
         inner = value.get("payload") if isinstance(value, Mapping) else None
         for one in (value, inner):
