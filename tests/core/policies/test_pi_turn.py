@@ -17,11 +17,12 @@ from inspector.core.needs import (
     RunTools,
     drive,
 )
+from inspector.core.policies.book import Turn
 from inspector.core.policies.pi import POLICY
 from inspector.core.policies.pi.checks import check_place
 from inspector.core.policies.pi.running import Running, dump, load
 from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.pi.turn import Turn, turn
+from inspector.core.policies.pi.turn import turn
 from inspector.core.policies.policy import Moment, Report
 from inspector.core.usage import Usage
 from inspector.core.validity import check
@@ -61,12 +62,12 @@ def answer(prompt: int = 10, *calls: tuple[str, str, dict[str, str]], finish: st
     return Answer(messages=(message,), usage=Usage(input=prompt, output=2), finish=finish)
 
 
-def play(start: Buffer, world: World, *values: tuple[str, str], running: Running | None = None) -> Turn:
+def play(start: Buffer, world: World, *values: tuple[str, str], running: Running | None = None) -> Turn[Running]:
     settings = POLICY.settings([KEEP, *values])
     return drive(turn(start, settings, running or Running(), Moment(1, "m")), world)
 
 
-def names(done: Turn) -> list[str]:
+def names(done: Turn[Running]) -> list[str]:
     return [event.name for event in done.events if event.name != "message_added"]
 
 

@@ -17,6 +17,7 @@ from inspector.core.needs import (
     Summarize,
     drive,
 )
+from inspector.core.policies.book import Turn
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.breaker import Breaker
@@ -24,7 +25,7 @@ from inspector.core.policies.roku.cache_break import Detector
 from inspector.core.policies.roku.records import StepRecord, boundary, joined_summary, mechanical_text, split_records
 from inspector.core.policies.roku.running import Running
 from inspector.core.policies.roku.settings import Settings
-from inspector.core.policies.roku.turn import Turn, turn
+from inspector.core.policies.roku.turn import turn
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, build, plain, result, texts
 
@@ -62,11 +63,11 @@ def play(
     settings: Settings = W1000,
     running: Running | None = None,
     moment: Moment | None = None,
-) -> Turn:
+) -> Turn[Running]:
     return drive(turn(start, settings, running or Running(), moment or Moment(1)), world)
 
 
-def names(done: Turn) -> list[str]:
+def names(done: Turn[Running]) -> list[str]:
     return [event.name for event in done.events]
 
 

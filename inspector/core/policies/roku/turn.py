@@ -5,12 +5,12 @@ a test) answers them.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, SaveText
-from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import high_tier, mid_tier, react
 from inspector.core.policies.roku.cache_break import CacheBreak
@@ -23,42 +23,11 @@ from inspector.core.tokens.roku import estimate
 TRUNCATED = ("max_tokens", "length")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """How a turn ended. `error` is empty unless it failed; then `buffer` is what stood when it did."""
-
-    buffer: Buffer
-    running: Running
-    events: tuple[Event, ...] = ()
-    outcomes: tuple[Outcome[Running], ...] = ()
-    answer: Answer | None = None
-    error: str = ""
-
-
-class _Book:
-    """What a turn writes down while it runs."""
-
-    def __init__(self, buffer: Buffer, running: Running) -> None:
-        self.buffer = buffer
-        self.running = running
-        self.events: list[Event] = []
-        self.outcomes: list[Outcome[Running]] = []
-
-    def apply(self, outcome: Outcome[Running]) -> None:
-        self.buffer, self.running = outcome.buffer, outcome.running
-        self.events += outcome.events
-        self.outcomes.append(outcome)
-
-    def tell(self, name: str, **fields: object) -> None:
-        self.events.append(Event(name, fields))  # type: ignore[arg-type]
-
-    def closed(self, answer: Answer | None = None, error: str = "") -> Turn:
-        return Turn(self.buffer, self.running, tuple(self.events), tuple(self.outcomes), answer, error)
-
-
-def turn(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Generator[Need, Answer, Turn]:
+def turn(
+    buffer: Buffer, settings: Settings, running: Running, moment: Moment
+) -> Generator[Need, Answer, Turn[Running]]:
     """Run one turn. Fails (in `error`) on the second overflow, and at once on any other error of the model."""
-    book, reactive = _Book(buffer, running), False
+    book, reactive = Book(buffer, running), False
     while True:
         yield from _before_call(book, settings, moment, reactive)
         book.running = replace(
@@ -84,7 +53,9 @@ def turn(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -
     return book.closed(answer)
 
 
-def _before_call(book: _Book, settings: Settings, moment: Moment, reactive: bool) -> Generator[Need, Answer, None]:
+def _before_call(
+    book: Book[Running], settings: Settings, moment: Moment, reactive: bool
+) -> Generator[Need, Answer, None]:
     cold = moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
     if settings.l0_gate == "always" or (cold and not reactive):
         book.apply(microcompact(book.buffer, settings, book.running, moment))
@@ -94,13 +65,13 @@ def _before_call(book: _Book, settings: Settings, moment: Moment, reactive: bool
         yield from _high_tier(book, settings, moment)
 
 
-def _high_tier(book: _Book, settings: Settings, moment: Moment) -> Generator[Need, Answer, None]:
+def _high_tier(book: Book[Running], settings: Settings, moment: Moment) -> Generator[Need, Answer, None]:
     for outcome in (yield from high_tier(book.buffer, settings, book.running, moment)):
         book.apply(outcome)
 
 
 def _after_call(
-    book: _Book, settings: Settings, moment: Moment, raw: int, answer: Answer
+    book: Book[Running], settings: Settings, moment: Moment, raw: int, answer: Answer
 ) -> Generator[Need, Answer, None]:
     """Calibrate and watch the cache. The event is sent even where no usage was reported."""
     usage = answer.usage
@@ -122,7 +93,7 @@ def _after_call(
         yield from _tell_break(book, moment, found)
 
 
-def _tell_break(book: _Book, moment: Moment, found: CacheBreak) -> Generator[Need, Answer, None]:
+def _tell_break(book: Book[Running], moment: Moment, found: CacheBreak) -> Generator[Need, Answer, None]:
     changed = ", ".join(found.changed)
     text = f"step {moment.step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
     try:
@@ -140,7 +111,7 @@ def _tell_break(book: _Book, moment: Moment, found: CacheBreak) -> Generator[Nee
 
 
 def _escalated(
-    book: _Book, settings: Settings, moment: Moment, raw: int, answer: Answer
+    book: Book[Running], settings: Settings, moment: Moment, raw: int, answer: Answer
 ) -> Generator[Need, Answer, Answer]:
     """A truncated answer is asked for once more with the model's full output budget."""
     if answer.finish not in TRUNCATED:
@@ -166,13 +137,13 @@ def _escalated(
     return repeated
 
 
-def _tools(book: _Book, settings: Settings, moment: Moment, answer: Answer) -> Generator[Need, Answer, None]:
-    book.buffer = book.buffer.with_messages((*book.buffer.messages, *answer.messages))
+def _tools(book: Book[Running], settings: Settings, moment: Moment, answer: Answer) -> Generator[Need, Answer, None]:
+    book.add(answer.messages)
     calls = tuple(call for message in answer.messages for call in message.calls)
     results: Sequence[Message] = ()
     if calls:
         results = (yield RunTools(calls)).messages
-        book.buffer = book.buffer.with_messages((*book.buffer.messages, *results))
+        book.add(tuple(results))
         spent = sum(estimate(m.result.content) for m in results if m.result)
         exceeded = spent > settings.per_turn_tool_budget_tokens
         book.tell("ToolBudgetCheck", step=moment.step, per_turn_tool_tokens=spent, exceeded=exceeded)
