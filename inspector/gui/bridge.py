@@ -5,6 +5,7 @@ its reports and what it raises arrive on the GUI thread, in order. What nobody e
 it meets the same hook as any other bug.
 """
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -16,6 +17,9 @@ from PySide6.QtCore import QObject, Qt, Signal
 from inspector.core.errors import InspectorError
 
 T = TypeVar("T")
+TURN_S = 0.0005
+"""How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
+makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
 
 
 class Task:
@@ -54,6 +58,7 @@ class Bridge(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        sys.setswitchinterval(TURN_S)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="job")
         self._tasks: set[Task] = set()
         self._closed = False
