@@ -20,11 +20,12 @@ COMMANDS = {
     "estimate": "tokens of a text",
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
+    "follow": "pressure as a transcript grows, a line per request",
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
 }
 """Name and what it does. A command lives in `cli_NAME.py`, with `add_arguments(parser)` and `run(arguments)`."""
-LATER = ("follow", "proxy", "run")
+LATER = ("proxy", "run")
 """Names of the contract that this version does not have: they must not be taken for a file."""
 
 

@@ -41,10 +41,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
     parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
     parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
-    parser.add_argument("--format", metavar="NAME", type=_format, help="read it as this format, whatever it looks like")
+    parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this, whatever it looks like")
     parser.add_argument("--policy", metavar="NAME", action="append", type=_policy, help="the policy, or your own: x.py")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", type=_setting, help="a setting of the policy")
-    parser.add_argument("--window", metavar="N", type=_tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -57,7 +57,8 @@ def _at(text: str) -> int | str:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor `end`") from None
 
 
-def _format(text: str) -> str:
+def format_name(text: str) -> str:
+    """The name of a format, for argparse."""
     known = [found.name for found in all_formats()[0]]
     if text not in known:
         raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(known)}")
@@ -79,7 +80,8 @@ def _setting(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _tokens(text: str) -> int:
+def tokens(text: str) -> int:
+    """A number of tokens (200000, 200_000, 200k, 1m), for argparse."""
     digits = text.lower().replace("_", "").replace(",", "")
     factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
     try:

@@ -132,7 +132,8 @@ class Follower:
             self._reader = None
             if self._ever or now is None or now[2] == 0 or self._since + PATIENCE > monotonic():
                 return False
-            raise type(failure)(str(failure)) from None
+            path = f"{self.path}: " if isinstance(failure, UnknownFormat) else ""
+            raise type(failure)(f"{path}{failure}") from None
         return True
 
     def _read(self) -> None:
