@@ -1,7 +1,7 @@
-"""The head of the comparison: a chip a policy, which is the key to the curves as well; run, cancel, copy."""
+"""The head of the comparison: a chip a policy, which is the key to the curves as well; run, cancel."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from inspector.core.policies.catalogue import TITLES
 from inspector.gui.compare_look import SAMPLE, look, sample_icon
@@ -17,7 +17,6 @@ class CompareBar(QWidget):
     changed = Signal()
     run = Signal()
     cancel = Signal()
-    copy = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -31,20 +30,16 @@ class CompareBar(QWidget):
         chips.setLayout(flow)
         self.button = QPushButton("Run")
         self.button.clicked.connect(lambda: (self.cancel if self._running else self.run).emit())
-        self.copies = QToolButton()
-        self.copies.setText("copy")
-        self.copies.setProperty("role", "flat")
-        self.copies.setToolTip("The table, for a spreadsheet")
-        self.copies.clicked.connect(self.copy)
         row = QHBoxLayout(self)
         row.setContentsMargins(13, 5, 8, 4)
         row.addWidget(chips, 1)
-        row.addWidget(self.copies)
         row.addWidget(self.button)
+        self.name_chips(brief=False)
         self.restyle()
 
     def _chip(self, name: str, title: str) -> QPushButton:
-        chip = self.chips[name] = QPushButton(f"{look(name).letter} {title.partition(' (')[0]}")
+        chip = self.chips[name] = QPushButton()
+        chip.setStyleSheet("padding: 3px 7px")
         chip.setProperty("role", "chip")
         chip.setCheckable(True)
         chip.setChecked(name in DEFAULT)
@@ -52,7 +47,7 @@ class CompareBar(QWidget):
         chip.setAccessibleName(f"Compare {title}")
         if name == BASE:
             chip.setEnabled(False)
-            chip.setToolTip("The base line: always there")
+            chip.setToolTip(f"{title}: the base line, always there")
         else:
             chip.setToolTip(tip(f"{title}: drive it over this thread, or not"))
         chip.toggled.connect(lambda _: self.changed.emit())
@@ -63,8 +58,14 @@ class CompareBar(QWidget):
         """Names of the policies."""
         return tuple(name for name, chip in self.chips.items() if chip.isChecked())
 
-    def show_run(self, running: bool, missing: int, rows: int) -> None:
-        """What the button does: cancel, or run what has no result yet; `rows` of the table can be copied."""
+    def name_chips(self, brief: bool) -> None:
+        """By their letters alone where there is little room, else by their titles too."""
+        for name, chip in self.chips.items():
+            letter, title = look(name).letter, TITLES[name].partition(" (")[0]
+            chip.setText(letter if brief else f"{letter} {title}")
+
+    def show_run(self, running: bool, missing: int) -> None:
+        """What the button does: cancel, or run what has no result yet."""
         self._running = running
         self.button.setText("Cancel" if running else "Run")
         self.button.setEnabled(running or missing > 0)
@@ -72,7 +73,6 @@ class CompareBar(QWidget):
         if (self.button.property("role") or "") != wanted:
             self.button.setProperty("role", wanted)
             self.button.style().polish(self.button)
-        self.copies.setVisible(rows > 0)
 
     def restyle(self) -> None:
         """The samples have colours."""

@@ -6,7 +6,7 @@ One transparent widget over the plot; positions come from its view box whenever 
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
+from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
@@ -35,6 +35,8 @@ class CompareMarks(QWidget):
         self._picked: Report | None = None
         self._window: int | None = None
         self._at: int | None = None
+        self._area, self._seen = QRectF(), QRectF()
+        """What is covered, in pixels, and what of the plot is seen, in requests and tokens; while it paints."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cover the whole plot, whatever its size."""
@@ -65,18 +67,22 @@ class CompareMarks(QWidget):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(ui_font(self._theme.small))
-        area = QRectF(self._box.mapRectToScene(self._box.boundingRect()))
+        area = self._area = QRectF(self._box.mapRectToScene(self._box.boundingRect()))
+        self._seen = QRectF(self._box.viewRect())
         self._paint_letters(painter, area)
         painter.setClipRect(area)
         self._paint_window(painter, area)
         if self._picked is not None:
             self._paint_steps(painter, area, self._picked)
-            self._paint_regrets(painter, area, self._picked)
+            self._paint_regrets(painter, self._picked)
         self._paint_playhead(painter, area)
 
     def _point(self, x: float, y: float) -> QPointF:
-        point = self._box.mapViewToScene(QPointF(x, y))
-        return QPointF(point.x(), point.y())
+        """Request and tokens to pixels. By hand: there may be thousands, and Qt's own way takes six calls each."""
+        area, seen = self._area, self._seen
+        right = (x - seen.left()) / seen.width() * area.width()
+        up = (y - seen.top()) / seen.height() * area.height()
+        return QPointF(area.left() + right, area.bottom() - up)
 
     def _paint_window(self, painter: QPainter, area: QRectF) -> None:
         if self._window is None:
@@ -88,7 +94,7 @@ class CompareMarks(QWidget):
 
     def _paint_letters(self, painter: QPainter, area: QRectF) -> None:
         """Beside the plot, each where its curve leaves it; those that would touch stand one below the other."""
-        metrics, last = QFontMetricsF(painter.font()), int(self._box.viewRect().right())
+        metrics, last = QFontMetricsF(painter.font()), int(self._seen.right())
         bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.Bold)
         places = []
@@ -105,33 +111,32 @@ class CompareMarks(QWidget):
     def _paint_steps(self, painter: QPainter, area: QRectF, one: Report) -> None:
         """A triangle over the curve where history went, a stroke at the foot where contents were cleared."""
         colour = ink(look(one.policy).colour(self._theme.colours))
-        seen = set[tuple[int, bool]]()
+        feet, heads = dict[int, float](), dict[int, QPointF]()
         for step in one.compactions:
             at = step.at.before_request
-            micro = step.kind == "micro"
             point = self._point(at - 0.5, one.rows[max(0, min(at, len(one.rows)) - 1)].tokens)
-            if (round(point.x()), micro) in seen:
-                continue
-            seen.add((round(point.x()), micro))
-            if micro:
-                painter.setPen(QPen(colour, 1))
-                painter.drawLine(QPointF(point.x(), area.bottom() - 5), QPointF(point.x(), area.bottom()))
+            if step.kind == "micro":
+                feet[round(point.x())] = point.x()
             else:
-                top = max(area.top() + 8, point.y() - 3)
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(colour)
-                painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
+                heads[round(point.x())] = point
+        painter.setPen(QPen(colour, 1))
+        painter.drawLines([QLineF(x, area.bottom() - 5, x, area.bottom()) for x in feet.values()])
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        for point in heads.values():
+            top = max(area.top() + 8, point.y() - 3)
+            painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
 
-    def _paint_regrets(self, painter: QPainter, area: QRectF, one: Report) -> None:
+    def _paint_regrets(self, painter: QPainter, one: Report) -> None:
         """A cross on the curve at each request that needed a fact that was gone."""
-        painter.setPen(QPen(ink(self._theme.colours.high), 1.5))
-        seen = set[int]()
-        for at in sorted({regret.needed_by for regret in one.losses.regrets}):
+        crosses = dict[int, QPointF]()
+        for at in {regret.needed_by for regret in one.losses.regrets}:
             point = self._point(at, one.rows[min(at, len(one.rows) - 1)].tokens)
-            if round(point.x() / 3) not in seen:
-                seen.add(round(point.x() / 3))
-                for way in (-3, 3):
-                    painter.drawLine(point + QPointF(-3, way), point + QPointF(3, -way))
+            crosses[round(point.x() / 3)] = point
+        painter.setPen(QPen(ink(self._theme.colours.high), 1.5))
+        painter.drawLines(
+            [QLineF(p.x() - 3, p.y() + way, p.x() + 3, p.y() - way) for p in crosses.values() for way in (-3, 3)]
+        )
 
     def _paint_playhead(self, painter: QPainter, area: QRectF) -> None:
         count = len(self._reports[0].rows)

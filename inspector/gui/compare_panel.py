@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from inspector.core.policies.catalogue import TITLES
 from inspector.core.regret import Regret
@@ -28,8 +28,8 @@ from inspector.workbench.state import State
 
 KEPT = 64
 """Results that are kept."""
-TALL, WIDE = 330, 1_000
-"""Pixels from which the regrets have room beneath the table, or beside it."""
+TALL, WIDE = 400, 1_100
+"""Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
 Told: TypeAlias = Underway | tuple[Run, Result]
 
 
@@ -55,17 +55,20 @@ class ComparePanel(Panel):
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = label(role="quiet")
         self.progress = Progress(desk.theme)
+        self.regretted, self.copy = _flat("regrets", "The regretted facts instead of the curves"), _flat("copy")
+        self.regretted.setCheckable(True)
+        self.copy.setToolTip("The table, for a spreadsheet")
         self._lay_out()
         self._connect()
         self._show()
 
     def _lay_out(self) -> None:
-        self._lists = QSplitter(Qt.Orientation.Vertical)
-        self._lists.addWidget(self.table)
-        self._lists.addWidget(self.regrets)
+        self._below = QSplitter(Qt.Orientation.Horizontal)
+        self._below.addWidget(self.regrets)
         self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.addWidget(self._lists)
-        for split in (self._lists, self._split):
+        self._split.addWidget(self.table)
+        self._split.addWidget(self._below)
+        for split in (self._below, self._split):
             split.setChildrenCollapsible(False)
         self._empty = label(role="quiet")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -75,9 +78,9 @@ class ComparePanel(Panel):
         self._stack.addWidget(self._split)
         foot = QWidget()
         row = QHBoxLayout(foot)
-        row.setContentsMargins(13, 1, 13, 3)
-        row.addWidget(self.says, 1)
-        row.addWidget(self.progress)
+        row.setContentsMargins(13, 0, 8, 1)
+        for widget in (self.says, self.progress, self.regretted, self.copy):
+            row.addWidget(widget, 1 if widget is self.says else 0)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -90,7 +93,8 @@ class ComparePanel(Panel):
         self.bar.changed.connect(self._show)
         self.bar.run.connect(self.run)
         self.bar.cancel.connect(self._cancel)
-        self.bar.copy.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
+        self.regretted.toggled.connect(self._arrange)
         self.table.picked.connect(self._pick)
         self.regrets.chosen.connect(self._go)
 
@@ -165,7 +169,8 @@ class ComparePanel(Panel):
         if self._found.report(self._picked) is None:
             mine = self._state.choices.policy
             self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
-        self.bar.show_run(self._task is not None, len(self._found.missing), len(reports))
+        self.bar.show_run(self._task is not None, len(self._found.missing))
+        self.copy.setVisible(bool(reports))
         self._stack.setCurrentIndex(1 if reports else 0)
         self.table.show_comparison(self._found, self._picked)
         self._show_picked()
@@ -183,6 +188,8 @@ class ComparePanel(Panel):
             self.regrets.scrollToTop()
         if self.plots is not None:
             self.plots.show_reports(self._found.reports, self._picked)
+        self.regretted.setText(f"regrets ({len(regrets):,})")
+        self._arrange()
         self._say()
 
     def _say(self, text: str = "") -> None:
@@ -233,7 +240,7 @@ class ComparePanel(Panel):
         self.plots = make(self.desk.theme)
         self.plots.moved.connect(self.desk.workbench.move)
         self.plots.hovered.connect(self._say)
-        self._split.addWidget(self.plots)
+        self._below.insertWidget(0, self.plots)
         self._arrange()
         self.plots.show_reports(self._found.reports, self._picked)
         self.plots.show_playhead(self._state.at)
@@ -244,9 +251,19 @@ class ComparePanel(Panel):
         self._arrange()
 
     def _arrange(self) -> None:
-        tall = self.height() >= TALL
-        way = Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal
-        self._lists.setOrientation(way)
+        """Tall: the table above, curves and regrets below. Else beside each other, as many as have room."""
+        tall, wide = self.height() >= TALL, self.width() >= WIDE
+        self.bar.name_chips(brief=not tall)
+        if tall != (self._split.orientation() == Qt.Orientation.Vertical) or not self._split.property("sized"):
+            self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
+            self._split.setSizes([45, 55])
+            self._below.setSizes([60, 40])
+            self._split.setProperty("sized", self.plots is not None)
+        room = tall or wide
+        self.regretted.setVisible(not room and bool(self._found.reports))
+        self.regrets.setVisible(room or self.regretted.isChecked())
+        if self.plots is not None:
+            self.plots.setVisible(room or not self.regretted.isChecked())
 
     def restyle(self) -> None:
         """The plot keeps pens, the chips their samples."""
@@ -254,6 +271,14 @@ class ComparePanel(Panel):
         self.table.viewport().update()
         if self.plots is not None:
             self.plots.restyle()
+
+
+def _flat(words: str, what: str = "") -> QToolButton:
+    made = QToolButton()
+    made.setText(words)
+    made.setToolTip(what)
+    made.setProperty("role", "flat")
+    return made
 
 
 def _load() -> Any:

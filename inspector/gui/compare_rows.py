@@ -60,11 +60,11 @@ def _cell(figure: Figure) -> Callable[[Standing], str]:
     return text
 
 
-_WIDTHS = {"compactions": 12, "overflows": 11, "cache written": 13, "facts lost": 9, "cost": 9, "regret": 7}
+_WIDTHS = {"compactions": 11, "peak": 8, "cache written": 12, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[Standing]] = (
-    Column("policy", lambda row: f"{look(row.name).letter} {TITLES.get(row.name, row.name)}", 24),
-    *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 12), figures=True) for figure in FIGURES),
+    Column("policy", lambda row: f"{look(row.name).letter} {TITLES.get(row.name, row.name)}", 21),
+    *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 
 
@@ -97,14 +97,14 @@ def as_table(rows: Sequence[Standing]) -> str:
 
 # -- regrets -----------------------------------------------------------------------------------------------------------
 
-NEEDED, LOST = 2, 3
-"""Columns whose click leads to a place of their own."""
+LOST = 1
+"""The column whose click leads to the loss, not to the need."""
 
 REGRETS: Sequence[Column[Regret]] = (
-    Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 10),
-    Column("regretted fact", lambda one: one.fact.text),
     Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11),
     Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 17),
+    Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
+    Column("regretted fact", lambda one: one.fact.text),
     Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
 )
 

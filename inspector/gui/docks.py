@@ -136,6 +136,12 @@ class Docks(QMainWindow):
             dock.raise_()
         self.panels[title].setFocus()
 
+    def make_room(self, title: str, share: float) -> None:
+        """That panel is to have so much of the height at least, where it stands in a dock."""
+        dock, wanted = self.docks.get(title), int(self.height() * share)
+        if dock is not None and not dock.isFloating() and dock.height() < wanted:
+            self.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
+
     def restore(self, kept: QByteArray) -> bool:
         """Take a remembered layout. Returns whether it could be used."""
         if kept.isEmpty():

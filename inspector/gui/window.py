@@ -35,6 +35,8 @@ from inspector.workbench.state import State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
+HALF = 0.5
+
 
 class Window(QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
@@ -194,6 +196,7 @@ class Window(QMainWindow):
         """Drive the chosen policies over the whole thread, and show them side by side."""
         if self.workbench.state.session is not None:
             self.docks.bring("Compare")
+            self.docks.make_room("Compare", HALF)
             self.docks.panels["Compare"].take("")
 
     def filter_messages(self) -> None:
