@@ -59,6 +59,7 @@ class Printer:
         self._pressures: dict[str, Pressures] = {}
         self._told: dict[str, list[tuple[object, ...]]] = {}
         """By thread: what was told of each request, in order."""
+        self._windows: dict[tuple[str, str, int | None, int], Window] = {}
         self._waiting: tuple[Session, float] | None = None
         self._rests = 0
 
@@ -77,6 +78,7 @@ class Printer:
         self._everything = self._everything or self._rests > 1
         self._told.clear()
         self._pressures.clear()
+        self._windows.clear()
         self._waiting = None
 
     def take(self, session: Session) -> None:
@@ -102,7 +104,6 @@ class Printer:
             pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
             told = self._told.setdefault(thread.id, [])
             last = len(thread.requests) - 1
-            windows: dict[tuple[str, int | None], Window] = {}
             for n in _changed(thread, told):
                 request = thread.requests[n]
                 if request.usage is None and n == last and n == len(told) and not final:
@@ -110,13 +111,19 @@ class Printer:
                     break
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
-                key = (model_at(thread, n), request.window)
-                if key not in windows:
-                    windows[key] = find_window(session, thread, n, self._window, self._models)
-                self._write(_document(thread, n, pressures[n], windows[key]) | ({"revised": True} if revised else {}))
+                window = self._find_window(session, thread, n, pressures[n])
+                self._write(_document(thread, n, pressures[n], window) | ({"revised": True} if revised else {}))
             del told[len(thread.requests) :]
         self._waiting = (session, time.monotonic() + SOON) if waits else None
         sys.stdout.flush()
+
+    def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
+        """Looked for anew, O(requests), only where a larger context or a compaction may give another one away."""
+        key = (thread.id, model_at(thread, at), thread.requests[at].window, len(thread.compactions))
+        known = self._windows.get(key)
+        if known is None or known.tokens is None or (pressure.tokens or 0) > known.tokens:
+            known = self._windows[key] = find_window(session, thread, at, self._window, self._models)
+        return known
 
     def _write(self, document: dict[str, Any]) -> None:
         if self._json:
