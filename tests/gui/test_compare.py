@@ -1,0 +1,293 @@
+"""The comparison as a user meets it: chips, run, cancel, curves, the table, the regrets."""
+
+from collections.abc import Callable
+from threading import Event
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.core.policies.catalogue import TITLES
+from inspector.core.session import Session, Thread
+from inspector.gui.compare_marks import spread
+from inspector.gui.compare_panel import ComparePanel
+from inspector.gui.panel import Desk
+from inspector.gui.window import Window
+from inspector.resources import resource
+from inspector.workbench.compare import BASE, DEFAULT, FIGURES, compare
+from tests.core.sessions import said
+from tests.gui.hands import click, press, write
+
+LONG = said(
+    ("user", "go"),
+    *[("read", f"src/f{n}.py {'word ' * 900} known_name_{n}") for n in range(30)],
+    ("read", "src/f0.py word known_name_0"),
+    ("answer", "known_name_1 was in src/f1.py"),
+)
+SHORT = said(("user", "go"), ("read", "a.py x"), ("answer", "done"))
+
+
+def session(thread: Thread = LONG, path: str = "compared.jsonl") -> Session:
+    return Session("test", (thread,), path=path)
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> ComparePanel:
+    """Visible, tall, told of every state."""
+    made = ComparePanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1_200, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+@pytest.fixture
+def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
+    """With the default policies run over the long session in a small window."""
+    desk.workbench.open(session())
+    desk.workbench.set_window(20_000)
+    run(panel, qtbot)
+    qtbot.waitUntil(lambda: panel.plots is not None, timeout=20_000)
+    return panel
+
+
+def run(panel: ComparePanel, qtbot: QtBot) -> None:
+    assert panel.bar.button.text() == "Run"
+    click(panel.bar.button)
+    qtbot.waitUntil(lambda: panel._task is None and not panel._found.missing, timeout=30_000)
+
+
+def names(panel: ComparePanel) -> list[str]:
+    return [row.name for row in panel.table.rows]
+
+
+def click_cell(panel: ComparePanel, row: int, column: int = 0) -> None:
+    index = panel.table.model().index(row, column)
+    panel.table.scrollTo(index)
+    click(panel.table.viewport(), panel.table.visualRect(index).center())
+
+
+def click_head(panel: ComparePanel, title: str) -> None:
+    header = panel.table.horizontalHeader()
+    column = 1 + [figure.name for figure in FIGURES].index(title)
+    panel.table.scrollTo(panel.table.model().index(0, column))
+    click(header.viewport(), QPoint(header.sectionViewportPosition(column) + 20, header.height() // 2))
+
+
+def at(desk: Desk) -> int | None:
+    return desk.workbench.state.at
+
+
+# -- what is there -----------------------------------------------------------------------------------------------------
+
+
+def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> None:
+    assert panel._empty.text() == "Open a transcript to see how other policies would have fared on it."
+    assert not panel.bar.button.isEnabled()
+    desk.workbench.open(session(Thread("main"), "empty.jsonl"))
+    assert panel._empty.text() == "This thread has no request: there is nothing to replay."
+    desk.workbench.open(session())
+    assert panel._empty.text() == "Run drives 5 policies over the 32 requests of this thread, offline."
+    assert panel._empty.isVisible()
+    assert panel.bar.button.isEnabled()
+
+
+def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> None:
+    assert names(compared) == [name for name in TITLES if name in DEFAULT]
+    assert set(compared.plots.curves) == set(DEFAULT)
+    for one in compared._found.reports:
+        assert compared.plots.curves[one.policy].getData()[1].tolist() == [row.tokens for row in one.rows]
+    model = compared.table.model()
+    sent = 1 + [figure.name for figure in FIGURES].index("sent")
+    for place, row in enumerate(compared.table.rows):
+        shown = model.index(place, sent).data()
+        assert shown.startswith(f"{sum(one.tokens for one in row.report.rows):,}")
+        assert ("%)" in shown) == (row.name != BASE)
+    base = compared._found.base
+    assert base is not None
+    assert [row.tokens for row in base.rows] == [one.usage.prompt for one in LONG.requests if one.usage]
+    assert not compared.bar.button.isEnabled()
+
+
+def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: QtBot) -> None:
+    before = {one.policy: one for one in compared._found.reports}
+    click(compared.bar.chips["codex"])
+    assert "codex" not in names(compared)
+    assert compared.says.text().endswith("1 policy not run yet.")
+    run(compared, qtbot)
+    assert "codex" in names(compared)
+    assert all(compared._found.report(name) is one for name, one in before.items())
+    click(compared.bar.chips["codex"])
+    assert "codex" not in names(compared)
+    assert "codex" not in compared.plots.curves
+    click(compared.bar.chips[BASE])
+    assert BASE in names(compared)
+
+
+def test_the_settings_of_what_if_hold_for_their_policy(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    before = {one.policy: one for one in compared._found.reports}
+    desk.workbench.stepping.choose(settings=(("context_window_tokens", "12000"),))
+    assert "roku" not in names(compared)
+    run(compared, qtbot)
+    now = compared._found.report("roku")
+    assert now is not None
+    assert now.settings["context_window_tokens"] == 12_000
+    assert now.peak < before["roku"].peak
+    assert compared._found.report("pi") is before["pi"]
+    desk.workbench.stepping.choose(settings=())
+    assert compared._found.report("roku") is before["roku"]
+
+
+def test_settings_that_cannot_be_are_told(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    desk.workbench.stepping.choose(settings=(("context_window_tokens", "nonsense"),))
+    run(compared, qtbot)
+    assert "roku" not in names(compared)
+    assert "Roku: " in compared.says.text()
+
+
+def test_another_thread_forgets(compared: ComparePanel, desk: Desk) -> None:
+    desk.workbench.open(session(SHORT, "other.jsonl"))
+    assert names(compared) == []
+    assert compared._results == {}
+    assert compared._empty.isVisible()
+
+
+def test_cancel_keeps_what_is_there(
+    panel: ComparePanel, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, stopped = Event(), Event()
+    real = compare
+
+    def slow(
+        thread: Thread, wanted: object, arrived: Callable[..., None], underway: object, cancelled: Callable[[], bool]
+    ) -> None:
+        real(thread, wanted[:1], arrived, underway, cancelled)  # type: ignore[index, arg-type]
+        go_on.wait(20)
+        assert cancelled()
+        stopped.set()
+
+    monkeypatch.setattr("inspector.gui.compare_panel.compare", slow)
+    desk.workbench.open(session())
+    click(panel.bar.button)
+    assert panel.bar.button.text() == "Cancel"
+    assert panel.progress.isVisible()
+    qtbot.waitUntil(lambda: names(panel) == ["roku"], timeout=20_000)
+    assert panel.says.text().startswith("Roku: 32 of 32 requests")
+    click(panel.bar.button)
+    go_on.set()
+    qtbot.waitUntil(stopped.is_set, timeout=20_000)
+    assert panel.bar.button.text() == "Run"
+    assert not panel.progress.isVisible()
+    assert names(panel) == ["roku"]
+    assert panel.says.text().endswith("4 policies not run yet.")
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_heading_sorts(compared: ComparePanel) -> None:
+    chosen = names(compared)
+    click_head(compared, "sent")
+    sent = [row.report.spent.prompt for row in compared.table.rows]
+    assert sent == sorted(sent, reverse=True)
+    click_head(compared, "sent")
+    assert [row.report.spent.prompt for row in compared.table.rows] == sorted(sent)
+    click_head(compared, "sent")
+    assert names(compared) == chosen
+
+
+def test_a_row_brings_its_curve_forward_and_its_regrets(compared: ComparePanel) -> None:
+    for place, name in enumerate(names(compared)):
+        click_cell(compared, place)
+        one = compared._found.report(name)
+        assert one is not None
+        assert tuple(compared.regrets.rows) == one.losses.regrets
+        assert compared.plots.curves[name].zValue() > 0
+        others = [curve for other, curve in compared.plots.curves.items() if other != name]
+        assert all(curve.opts["pen"].color().alpha() < 255 for curve in others)
+        assert one.title in compared.says.text()
+    assert any(row.report.losses.regrets for row in compared.table.rows), "or this says nothing"
+
+
+def test_it_is_copied_for_a_spreadsheet(compared: ComparePanel) -> None:
+    click(compared.copy)
+    lines = [line.split("\t") for line in QGuiApplication.clipboard().text().split("\n")]
+    assert lines[0][:3] == ["policy", "compactions", "compactions, difference"]
+    assert [line[0] for line in lines[1:]] == names(compared)
+    assert {len(line) for line in lines} == {1 + 2 * len(FIGURES)}
+    roku = compared._found.report("roku")
+    assert roku is not None
+    assert lines[1][5] == str(roku.spent.prompt)
+
+
+# -- the playhead ------------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_curve_moves_the_playhead(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    qtbot.wait(50)
+    view = compared.plots._graphics
+    click(view.viewport(), view.mapFromScene(compared.plots.box.mapViewToScene(QPointF(7, 4_000))))
+    qtbot.waitUntil(lambda: at(desk) == 7)
+    assert compared.plots.marks._at == 7
+
+
+def test_a_regret_leads_to_its_need_and_to_its_loss(compared: ComparePanel, desk: Desk) -> None:
+    place = next(n for n, row in enumerate(compared.table.rows) if row.report.losses.regrets)
+    click_cell(compared, place)
+    one = compared.regrets.rows[0]
+    model = compared.regrets.model()
+    click(compared.regrets.viewport(), compared.regrets.visualRect(model.index(0, 3)).center())
+    assert (at(desk), desk.workbench.state.selected) == (one.needed_by, one.message)
+    click(compared.regrets.viewport(), compared.regrets.visualRect(model.index(0, 1)).center())
+    assert at(desk) == one.at.before_request
+    assert model.index(0, 1).data() == f"{one.at.tier} before {one.at.before_request}"
+
+
+# -- room and looks ----------------------------------------------------------------------------------------------------
+
+
+def test_where_there_is_little_room_the_regrets_take_turns_with_the_curves(compared: ComparePanel) -> None:
+    assert compared.regrets.isVisible()
+    assert not compared.regretted.isVisible()
+    assert compared.bar.chips["pi"].text() == "π Pi"
+    compared.resize(700, 220)
+    assert compared.bar.chips["pi"].text() == "π"
+    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (False, True)
+    click(compared.regretted)
+    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (True, False)
+    compared.resize(1_200, 220)
+    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (True, True)
+
+
+def test_both_themes(compared: ComparePanel, desk: Desk) -> None:
+    for _ in range(2):
+        desk.theme.toggle()
+        compared.restyle()
+        assert not compared.grab().isNull()
+
+
+def test_letters_never_touch() -> None:
+    found = spread([(5.0, "a"), (6.0, "b"), (90.0, "c"), (99.0, "d"), (100.0, "e")], 10, 100)
+    assert found == [(5, "a"), (15, "b"), (80, "c"), (90, "d"), (100, "e")]
+
+
+def test_the_palette_compares_the_sample(window: Window, qtbot: QtBot) -> None:
+    window.open_path(str(resource("sample.jsonl")))
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=30_000)
+    window.open_palette()
+    write(window.palette_box.line, "compare pol")
+    press(window.palette_box.line, Qt.Key.Key_Return)
+    panel = window.docks.panels["Compare"]
+    assert isinstance(panel, ComparePanel)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and panel._task is None, timeout=60_000)
+    assert panel.seen
+    assert panel.height() > window.height() // 3
+    thread = window.workbench.state.thread
+    assert thread is not None
+    for row in panel.table.rows:
+        assert len(row.report.rows) == len(thread.requests)
+        assert row.report.spent.prompt == sum(one.tokens for one in row.report.rows)
+        assert bool(row.report.compactions) == (row.name != BASE)
