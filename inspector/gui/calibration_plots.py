@@ -49,7 +49,7 @@ class CalibrationPlots(QWidget):
         self._graphics.ci.layout.setContentsMargins(4, 2, 10, 4)
         self._graphics.ci.layout.setHorizontalSpacing(6)
         self._words: list[pg.LabelItem] = []
-        self.scatter = self._add("reported over estimated", (0, 0, 2), short, short)
+        self.scatter = self._add("reported / estimated", (0, 0, 2), short, short)
         self.scale = self._add("learned scale", (0, 1, 1), "{:g}".format, short)
         self.errors = self._add("error of the prediction", (1, 1, 1), _signed, short)
         self.scale.hideAxis("bottom")

@@ -27,15 +27,15 @@ class Listed:
 
 
 COLUMNS: Sequence[Column[Listed]] = (
-    Column("request", lambda one: grouped(one.compaction.before_request), 7, figures=True),
-    Column("trigger", lambda one: one.compaction.trigger or "not told", 9),
-    Column("kind", lambda one: one.compaction.kind, 8),
-    Column("before", lambda one: _tokens(one.before), 8, figures=True),
-    Column("after", lambda one: _tokens(one.after), 8, figures=True),
-    Column("freed", lambda one: _freed(one), 8, figures=True),
+    Column("request", lambda one: grouped(one.compaction.before_request), 6, figures=True),
+    Column("trigger", lambda one: one.compaction.trigger or "not told", 7),
+    Column("kind", lambda one: one.compaction.kind, 7),
+    Column("before", lambda one: _tokens(one.before), 7, figures=True),
+    Column("after", lambda one: _tokens(one.after), 6, figures=True),
+    Column("freed", lambda one: _freed(one), 7, figures=True),
     Column("what stayed", lambda one: _stayed(one.compaction)),
-    Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 6, figures=True),
-    Column("time", lambda one: one.compaction.time[:19].replace("T", " "), 17),
+    Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 5, figures=True),
+    Column("time", lambda one: one.compaction.time[:16].replace("T", " "), 14),
 )
 
 

@@ -107,14 +107,18 @@ class DiffBar(QWidget):
 
 
 def headline(comparison: Comparison) -> str:
-    """`L0 preview: −30,594 tokens, 4 cleared`."""
+    """`L0 preview: −73,815 calibrated (−52,432 in the rows), 120 cleared`.
+
+    The first is the policy's measure, as tiers, gauge and steps tell it; the second the sum of the rows below.
+    """
     name = line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
     told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if not told:
         return f"{name}: nothing changes" if comparison.sides.preview else f"{name}: nothing changed"
-    measured = comparison.calibrated
-    calibrated = "" if measured in (None, comparison.delta) else f" · {signed(measured or 0)} calibrated"
-    return f"{name}: {signed(comparison.delta)} tokens, {', '.join(told)}{calibrated}"
+    rows, measured = comparison.delta, comparison.calibrated
+    same = measured is None or measured == rows
+    sums = f"{signed(rows)} tokens" if same else f"{signed(measured or 0)} calibrated ({signed(rows)} in the rows)"
+    return f"{name}: {sums}, {', '.join(told)}"
 
 
 class Headline(QWidget):

@@ -95,6 +95,8 @@ class DiffPanel(Panel):
             told = "Open a transcript, take a step, and see here what it did to every message."
         elif state.preview is not None and state.preview.failure:
             told = state.preview.failure
+        elif state.steps is not None:
+            told = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
             told = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
         self._empty.setText(told)

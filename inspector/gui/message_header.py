@@ -9,7 +9,7 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk
-from inspector.gui.plain import label
+from inspector.gui.plain import label, tip
 from inspector.gui.visible import line
 
 COUNTED = "tiktoken"
@@ -53,7 +53,8 @@ class MessageHeader(QWidget):
     def show_message(self, message: Message, number: int | None, others: Sequence[Message], measure: str) -> None:
         """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it."""
         self._message = message
-        self._number.setText("not in this buffer" if number is None else f"{number:,}")
+        self._number.setText("elsewhere" if number is None else f"{number:,}")
+        self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
         self._role.setText(message.role)
         self._badges.setText(" · ".join(_badges(message)))
         self._where.setText(" · ".join(_where(message)))

@@ -99,15 +99,15 @@ class PlotTiers(QWidget):
         metrics = QFontMetricsF(painter.font())
         ground = QColor(ink(self._theme.colours.window))
         ground.setAlphaF(0.82)
+        left = area.left() + 16  # clear of the names of the lines
+        left += max((metrics.horizontalAdvance(firing.line.label) for firing in self.firings), default=0.0)
         for n, firing in enumerate(self.firings):
             words = fired_words(firing)
             base = bottom - 3 - n * metrics.height()
-            box = QRectF(
-                area.left() + 4, base - metrics.ascent(), metrics.horizontalAdvance(words) + 4, metrics.height()
-            )
+            box = QRectF(left - 2, base - metrics.ascent(), metrics.horizontalAdvance(words) + 4, metrics.height())
             painter.fillRect(box, ground)
             painter.setPen(ink(line_colour(self._theme.colours, n)))
-            painter.drawText(QPointF(area.left() + 6, base), words)
+            painter.drawText(QPointF(left, base), words)
 
     def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
         c, place = self._theme.colours, 0

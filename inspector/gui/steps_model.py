@@ -88,10 +88,11 @@ def words(row: StepRow, here: bool) -> str:
 
 
 def facts(row: StepRow) -> str:
-    """`L0 + L1 · succeeded · offline`."""
+    """`L0 + L1 · succeeded · offline`; the tier is not told again where the step is named after it."""
     if row.succeeded:
         ended = "succeeded" if row.fired else "did nothing"
     else:
         ended = row.error.replace("_", " ") or "nothing to compact"
-    told = [" + ".join(row.fired), ended, ", ".join(row.answered)]
+    fired = " + ".join(row.fired)
+    told = ["" if fired == row.name else fired, ended, ", ".join(row.answered)]
     return " · ".join(word for word in told if word)

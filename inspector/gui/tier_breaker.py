@@ -15,7 +15,7 @@ class BreakerBlock(QWidget):
         super().__init__()
         self.dot = label("●", role="dot")
         self.words = label()
-        self.button = QPushButton("Reset")
+        self.button = QPushButton("Reset (ours)")
         self.button.clicked.connect(lambda _: reset())
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -37,6 +37,5 @@ class BreakerBlock(QWidget):
             self.dot.style().polish(self.dot)
         self.button.setVisible(breaker.open or breaker.failures > 0)
         said = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
-        self.button.setText(f"Reset (ours, not {policy_title}'s)")
         self.button.setToolTip(tip(said))
         self.button.setAccessibleDescription(said)

@@ -21,6 +21,7 @@ from inspector.gui.tier_answers import AnswerBlock
 from inspector.gui.tier_breaker import BreakerBlock
 from inspector.gui.tier_memory import MemoryBlock
 from inspector.gui.tier_row import TierRow
+from inspector.gui.tier_words import kind_of
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.preview import Preview
 from inspector.workbench.state import State
@@ -160,8 +161,7 @@ class TierPanel(Panel):
         if outlook is None:
             return
         title = outlook.policy.title
-        kind = "calibrated" if outlook.tokens != outlook.estimated else "estimated"
-        self.here.setText(f"{grouped(outlook.tokens)} tokens as {title} measures ({kind})")
+        self.here.setText(f"{grouped(outlook.tokens)} tokens as {title} measures ({kind_of(outlook)})")
         breaker = outlook.policy.breaker(outlook.settings, outlook.running)
         self._breaker_caption.setVisible(breaker is not None)
         self.breaker.show_breaker(breaker, title)

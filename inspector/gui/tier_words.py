@@ -4,13 +4,17 @@ from decimal import Decimal
 
 from inspector.core.outcome import Outcome
 from inspector.gui.numbers import grouped, plural
+from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
 from inspector.workbench.preview import Preview
 from inspector.workbench.state import State
 
 
-def preview_words(preview: Preview | None) -> str:
-    """One line a tier: what it would free and touch, what it would call, what it would do to the cache."""
+def preview_words(preview: Preview | None, kind: str) -> str:
+    """One line a tier: what it would free and touch, what it would call, what it would do to the cache.
+
+    `kind` of the tokens: calibrated, or estimated as long as nothing was learned.
+    """
     if preview is None:
         return "…"
     if preview.failure:
@@ -18,12 +22,17 @@ def preview_words(preview: Preview | None) -> str:
     if preview.break_at is None:
         return "would change nothing"
     words = [
-        f"frees {grouped(preview.freed)}" if preview.freed >= 0 else f"adds {grouped(-preview.freed)}",
+        f"{'frees' if preview.freed >= 0 else 'adds'} {grouped(abs(preview.freed))} {kind}",
         f"touches {grouped(preview.touched)}",
         _call(preview) if preview.calls else "no call",
         f"cache breaks at message {grouped(preview.break_at)}, {grouped(preview.rewritten)} rewritten",
     ]
     return " · ".join(words)
+
+
+def kind_of(outlook: Outlook) -> str:
+    """Of the tokens that an outlook tells."""
+    return "calibrated" if outlook.tokens != outlook.estimated else "estimated"
 
 
 def _call(preview: Preview) -> str:

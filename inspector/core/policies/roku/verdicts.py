@@ -51,7 +51,7 @@ def _l0(buffer: Buffer, settings: Settings, running: Running) -> Verdict:
     if not indices:
         why = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
     else:
-        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)} · frees {freed:,}"
+        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
     return Verdict("L0", bool(indices), why, freed, None)
 
 
