@@ -42,6 +42,10 @@ class Task:
         """Ask the job to stop. Neither its reports nor its result will arrive."""
         self._stop.set()
 
+    def rest(self, seconds: float) -> bool:
+        """From the job: wait so long, or until it is asked to stop; has it been?"""
+        return self._stop.wait(seconds)
+
     def cancelled(self) -> bool:
         """Has it been asked to stop?"""
         return self._stop.is_set()

@@ -1,6 +1,6 @@
 """The strip at the bottom: what is open, in one line, and the keys that walk through it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
@@ -8,7 +8,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 from inspector.core.session import Session
 from inspector.gui.numbers import plural
 from inspector.gui.plain import label
-from inspector.workbench.state import State
+from inspector.workbench.state import Following, State
+
+_FOLLOWING: Mapping[Following, str] = {
+    "": "",
+    "file": "following · ",
+    "project": "following the newest of this project · ",
+}
 
 
 class StatusStrip(QFrame):
@@ -29,6 +35,7 @@ class StatusStrip(QFrame):
         row.addStretch()
         row.addWidget(self.keys)
         self._session: Session | None = None
+        self._following: Following = ""
         self.problems.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -38,14 +45,15 @@ class StatusStrip(QFrame):
 
     def show_state(self, state: State) -> None:
         """Counts of the whole session."""
-        if state.session is self._session:
+        if state.session is self._session and state.following == self._following:
             return
-        session = self._session = state.session
+        session, self._following = state.session, state.following
+        self._session = session
         self.problems.setVisible(bool(session and session.problems))
         if session is None:
             self.words.setText("Nothing open")
             return
-        self.words.setText(_told(session))
+        self.words.setText(f"{_FOLLOWING[state.following]}{_told(session)}")
         self.problems.setText(plural(len(session.problems), "problem"))
 
 

@@ -27,12 +27,17 @@ class TopBar(QFrame):
         open_file: Callable[[], None],
         find: Callable[[], None],
         ask_window: Callable[[], None],
+        follow: Callable[[], None],
     ) -> None:
         super().__init__()
         self.setObjectName("TopBar")
         self._workbench, self._ask_window = workbench, ask_window
         self.opener = QPushButton("Open…")
         self.opener.clicked.connect(open_file)
+        self.follow = QPushButton("Follow")
+        self.follow.setCheckable(True)
+        self.follow.setToolTip(tip("Show every new request while the agent writes this transcript"))
+        self.follow.clicked.connect(follow)
         self.agent = _drop_down("Which agent's requests", self._fill_threads)
         self.estimator = _drop_down("Which estimator", self._fill_estimators)
         self.limit = _drop_down("How large the window is", self._fill_windows)
@@ -44,6 +49,7 @@ class TopBar(QFrame):
         row.setContentsMargins(12, 7, 12, 7)
         row.setSpacing(8)
         row.addWidget(self.opener)
+        row.addWidget(self.follow)
         row.addSpacing(14)
         for button in (self.agent, self.estimator, self.limit):
             row.addWidget(button)
@@ -55,6 +61,10 @@ class TopBar(QFrame):
         thread = state.thread
         for button in (self.agent, self.estimator, self.limit):
             button.setVisible(thread is not None)
+        self.follow.setVisible(state.session is not None and bool(state.session.path))
+        self.follow.setChecked(bool(state.following))
+        self.follow.setText("Following" if state.following else "Follow")
+        self.follow.setEnabled(state.opening is None)
         if thread is None:
             return
         self.agent.setText(f"{_cut(_name(thread), 26)} ▾")

@@ -20,6 +20,7 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
 from inspector.gui.docks import Docks
+from inspector.gui.following import Follow
 from inspector.gui.key_list import KeyList
 from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
@@ -47,6 +48,7 @@ class Window(QMainWindow):
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
         self.opener = Opener(self.workbench, self.bridge, settings)
+        self.follow = Follow(self.workbench, self.bridge)
         self.desk = Desk(
             self.workbench,
             self.bridge,
@@ -70,7 +72,7 @@ class Window(QMainWindow):
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         self.setAcceptDrops(True)
         self.setMinimumSize(960, 600)
-        self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window)
+        self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window, self.follow_session)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
@@ -158,6 +160,14 @@ class Window(QMainWindow):
         path = ask_file(self, self.settings)
         if path:
             self.open_path(path)
+
+    def follow_session(self) -> None:
+        """Show what an agent appends to the open transcript, or no more."""
+        self.follow.toggle("file")
+
+    def follow_project(self) -> None:
+        """Show the newest session of the folder that the open one worked in, and the next that starts there."""
+        self.follow.toggle("project")
 
     def choose_window(self) -> None:
         """Ask how large the window is."""

@@ -50,6 +50,11 @@ class Newest:
         return path if ours and not _is_sub_agent(path, values[0]) else None
 
 
+def project_folder(path: Path) -> str:
+    """The folder that the agent of this transcript worked in; empty where it does not tell. Raises NothingToRead."""
+    return project_of(Opening(path, Watch()).head().values)
+
+
 def _is_sub_agent(path: Path, first: Any) -> bool:
     if path.name.startswith("agent-"):
         return True

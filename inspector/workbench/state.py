@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.needs import Need
@@ -55,6 +56,10 @@ class Asking:
     busy: bool = False
 
 
+Following: TypeAlias = Literal["", "file", "project"]
+"""What is followed while it is written: nothing, the open transcript, the newest one of its project's folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
@@ -62,6 +67,7 @@ class State:
     session: Session | None = None
     opening: Opening | None = None
     """Set while a transcript is being read; `session` may then already hold its first requests."""
+    following: Following = ""
     failure: str = ""
     """The sentence of the last expected failure, empty when it was dealt with."""
     thread_id: str = "main"

@@ -13,7 +13,7 @@ from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
-from inspector.workbench.state import Opening, State
+from inspector.workbench.state import Following, Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.weigh import weigh
 from inspector.workbench.windows import KnownWindows
@@ -87,7 +87,7 @@ class Workbench:
     def begin(self, path: str) -> None:
         """A transcript is being read. What is shown stays until its first requests come."""
         self._follows_end = True
-        self.show(replace(self._state, opening=Opening(path), failure=""))
+        self.show(replace(self._state, opening=Opening(path), following="", failure=""))
 
     def progress(self, done: int, total: int) -> None:
         """So many bytes of the transcript have been read."""
@@ -102,7 +102,7 @@ class Workbench:
 
         def opened(now: State) -> State:
             same = now.session is not None and bool(session.path) and now.session.path == session.path
-            fresh = now if same else State(estimator=now.estimator, choices=now.choices)
+            fresh = now if same else State(estimator=now.estimator, choices=now.choices, following=now.following)
             return replace(fresh, session=session, opening=now.opening if more else None, failure="")
 
         if self._state.session is None or self._state.session.path != session.path:
@@ -113,6 +113,10 @@ class Workbench:
     def failed(self, sentence: str) -> None:
         """An expected failure, told in one sentence; what is shown stays."""
         self.show(replace(self._state, opening=None, failure=sentence))
+
+    def follow(self, what: Following) -> None:
+        """Fuller sessions will come by `open` while the agent writes; empty = no more of them."""
+        self.show(replace(self._state, following=what))
 
     def stopped(self) -> None:
         """The user stopped the reading."""
@@ -238,8 +242,8 @@ class Workbench:
         self.work(lambda: weigh(wanted), weighed)
 
     def _at_end(self, state: State) -> State:
-        """The playhead at the last request, unless the user put it elsewhere."""
+        """The playhead at the last request, unless the user put it elsewhere or looks at a step."""
         thread = state.thread
-        if not self._follows_end or thread is None:
+        if not self._follows_end or thread is None or state.stepped:
             return state.move(state.at)
         return state.move(len(thread.requests) - 1 if thread.requests else None)
