@@ -221,8 +221,8 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
         assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")
     assert stepper.breaker.words.text().startswith("open")
     assert "mechanical" in stepper.rows["L3b"].why.text()
-        assert "ours" in stepper.breaker.button.text()
-        assert "not Roku's" in stepper.breaker.button.accessibleDescription()
+    assert "ours" in stepper.breaker.button.text()
+    assert "not Roku's" in stepper.breaker.button.accessibleDescription()
     click(stepper.breaker.button)
     foreseen(window, qtbot)
     assert stepper.breaker.words.text() == "closed · 0 of 3 failures"
