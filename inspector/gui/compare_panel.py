@@ -23,7 +23,7 @@ from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.gui.progress import Progress
 from inspector.gui.rows import Rows
-from inspector.workbench.compare import Comparison, Result, Run, Underway, compare, comparison, runs
+from inspector.workbench.compare import BASE, Comparison, Result, Run, Underway, compare, comparison, runs
 from inspector.workbench.state import State
 
 KEPT = 64
@@ -132,7 +132,8 @@ class ComparePanel(Panel):
 
     def run(self) -> None:
         """Drive the policies that have no result yet."""
-        thread, missing = self._thread, self._found.missing
+        thread = self._thread
+        missing = sorted(self._found.missing, key=lambda one: one.policy != BASE)  # the others differ from it
         if thread is None or not missing or self._task is not None:
             return
 

@@ -63,7 +63,7 @@ def _cell(figure: Figure) -> Callable[[Standing], str]:
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 12, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[Standing]] = (
-    Column("policy", lambda row: f"{look(row.name).letter} {TITLES.get(row.name, row.name)}", 21),
+    Column("policy", lambda row: f"{look(row.name).letter} {TITLES.get(row.name, row.name)}", 23),
     *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 
