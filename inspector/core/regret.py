@@ -6,7 +6,6 @@ message refers to it while it is still gone. A file that is read again although 
 that was repaired: its price is the tokens of reading it again. See docs/regret.md for where this errs.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -15,7 +14,7 @@ from inspector.core.facts import Fact
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 from inspector.core.reads import path_of, read_by, writes
-from inspector.core.replay_facts import FactIndex
+from inspector.core.replay_facts import FactIndex, Standing
 
 How: TypeAlias = Literal["answer", "call", "user"]
 
@@ -86,9 +85,7 @@ class Ledger:
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
         self._index, self._price = index, price
-        self._standing = set[int]()
-        self._counts = Counter[int]()
-        """Standing messages that hold a fact."""
+        self._standing = Standing(index)
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
         """Facts that are gone now."""
@@ -109,22 +106,20 @@ class Ledger:
             if message.role == "assistant" or (message.role == "user" and not message.mark and not message.summary):
                 self._refer(message, number, request)
             self._found_again(self._index.facts_of(number))
-            self._stand(number)
+            self._standing.add(number)
             self._follow(message, number, request)
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
         """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
-        now = {self._index.number(message) for message in after}
-        removed = self._standing - now
-        for number in now - self._standing:
+        removed, came = self._standing.against(after)
+        for number in came:
             self._found_again(self._index.facts_of(number))
-            self._stand(number)
-        for number in sorted(removed):
-            self._standing.discard(number)
-            self._counts.subtract(self._index.facts_of(number))
+            self._standing.add(number)
+        for number in removed:
+            self._standing.remove(number)
         if at is not None:
             self._removed.update(dict.fromkeys(removed, at))
-            for number in sorted(removed):
+            for number in removed:
                 self._lose(number, at)
 
     def losses(self) -> Losses:
@@ -133,10 +128,6 @@ class Ledger:
             len(self._touched), len(self._ever_lost), len(self._needed), tuple(self._regrets), tuple(self._losses)
         )
 
-    def _stand(self, number: int) -> None:
-        self._standing.add(number)
-        self._counts.update(self._index.facts_of(number))
-
     def _lose(self, number: int, at: At) -> None:
         """What was lost with this message. Of a summary only what stood in the recording before counts."""
         message = self._index.messages[number]
@@ -144,10 +135,10 @@ class Ledger:
             if message.summary and fact not in self._touched:
                 continue
             self._touched.add(fact)
-            if self._counts[fact] > 0 or fact in self._lost or self._index.stands(fact, self._standing):
+            if fact in self._lost or self._standing.holds(fact):
                 continue
             loss = self._lost[fact] = Loss(self._index.facts[fact], at, message.id)
-            self._by_word.setdefault(self._index.key_word(fact), set()).add(fact)
+            self._by_word.setdefault(self._key(fact), set()).add(fact)
             self._ever_lost.add(fact)
             self._losses.append(loss)
 
@@ -155,7 +146,11 @@ class Ledger:
         for fact in facts:
             if fact in self._lost:
                 del self._lost[fact]
-                self._by_word[self._index.key_word(fact)].discard(fact)
+                self._by_word[self._key(fact)].discard(fact)
+
+    def _key(self, fact: int) -> str:
+        """The longest word of a fact: a text that refers to the fact holds it."""
+        return max(self._index.words_in(fact), key=len)
 
     def _refer(self, message: Message, number: int, request: int) -> None:
         """Lost facts that this message names: regretted, unless their text still stood somewhere after all."""
@@ -165,7 +160,7 @@ class Ledger:
                 named.update(f for f in self._by_word.get(word, ()) if self._index.holds(number, f))
         calls = "\n".join(f"{call.name} {dumps(call.arguments)}" for call in message.calls)
         for fact in sorted(named):
-            if not self._index.stands(fact, self._standing):
+            if not self._standing.holds(fact):
                 loss = self._lost[fact]
                 how: How = "user" if message.role == "user" else "call" if loss.fact.text in calls else "answer"
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))

@@ -107,8 +107,12 @@ class Meter:
 
 
 def common(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """How many messages both begin with."""
-    if after[: len(before)] == before:
-        return len(before)
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((n for n, (a, b) in pairs if a is not b and a != b), min(len(before), len(after)))
+    """How many messages both begin with. Found by halving: comparing slices is quick."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[low:middle] == after[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -116,7 +116,14 @@ class AnthropicEditing(SimplePolicy[Settings]):
 
 def _results(messages: Sequence[Message]) -> list[int]:
     """Places of results that still hold what the tool said."""
-    return [at for at, message in enumerate(messages) if (found := message.result) and found.content != PLACEHOLDER]
+    return [
+        at
+        for at, message in enumerate(messages)
+        if message.role == "tool"
+        and message.mark != "placeholder"  # the quick answer
+        and (found := message.result)
+        and found.content != PLACEHOLDER
+    ]
 
 
 def _clearable(messages: Sequence[Message], settings: Settings) -> _Found:

@@ -64,7 +64,12 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
     weigh = partial(weight, estimator)
     if isinstance(messages, View):
         return messages.weight(estimator.name, weigh)
-    return sum(map(weigh, messages))
+    if not isinstance(messages, tuple):
+        return sum(map(weigh, messages))
+    name = estimator.name  # a buffer is weighed again and again: what is new is weighed, then all is added up quickly
+    for message in [message for message in messages if name not in message.counts]:
+        weigh(message)
+    return sum([message.counts[name] for message in messages])
 
 
 def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE) -> int:
