@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
+from inspector.core.heavy import load
 from inspector.resources import resource
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def spellings(name: str) -> Iterator[str]:
 @cache
 def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
     """Provider and model of the price catalogue; None where it does not know the name. Imports it on first use."""
+    load("genai_prices")
     from genai_prices.data_snapshot import get_snapshot
 
     for spelling in spellings(name):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import Buffer
+from inspector.core.heavy import load
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
 from inspector.core.wire.anthropic import read_messages, read_usage, write_body
@@ -30,6 +31,7 @@ class AnthropicDialect:
 
     def _opened(self) -> Any:
         if self._client is None:
+            load("anthropic")
             import anthropic
             import httpx2
 

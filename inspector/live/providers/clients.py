@@ -5,6 +5,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
+from inspector.core.heavy import load
 from inspector.live.keys import Key
 from inspector.live.providers.dialect import CONNECT_S
 
@@ -39,6 +40,7 @@ class OpenAIClient:
     def opened(self) -> Any:
         """The client. Imports the SDK."""
         if self._client is None:
+            load("openai")
             import httpx2
             import openai
 
