@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QGradient
 
 from inspector.workbench.composition import Category
 
+_ = QGradient.Preset
+"""PySide makes this class when a brush first wants it, and fails if another thread is just loading pyqtgraph: so it is
+made here, before there is another thread."""
 _CATEGORIES: dict[Category, str] = {
     "system": "#7d8795",
     "tools": "#a9b1bc",

@@ -35,7 +35,7 @@ COLUMNS: Sequence[Column[Listed]] = (
     Column("freed", lambda one: _freed(one), 7, figures=True),
     Column("what stayed", lambda one: _stayed(one.compaction)),
     Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 5, figures=True),
-    Column("time", lambda one: one.compaction.time[:16].replace("T", " "), 14),
+    Column("time", lambda one: one.compaction.time[:16].replace("T", " "), 16),
 )
 
 

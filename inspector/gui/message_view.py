@@ -15,7 +15,7 @@ from inspector.gui.image_strip import HEIGHT, ImageStrip
 from inspector.gui.message_header import MessageHeader
 from inspector.gui.message_parts import message_images, message_sections, original
 from inspector.gui.panel import Desk, Panel
-from inspector.gui.plain import label
+from inspector.gui.plain import label, tip
 from inspector.gui.plain_text import PlainText
 from inspector.gui.sections import Section
 from inspector.workbench.shadow import NAME, shadow
@@ -97,7 +97,9 @@ class MessageView(Panel):
         find.setText("find")
         find.setToolTip("Find in message (Ctrl+F)")
         find.clicked.connect(self.find_bar.open)
-        copy.setText("copy message")
+        copy.setText("copy")
+        copy.setToolTip(tip("Copy the message"))
+        copy.setAccessibleName("copy message")
         copy.clicked.connect(self.copy_message)
         self.copy = copy
         for button in (self.wrap, find, copy):

@@ -84,12 +84,13 @@ QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line};
 QTabWidget::pane {{ border: 0; border-top: 1px solid {c.line}; }}
 QTabBar {{ background: {c.window}; qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }}
 QTabBar::tab {{
-  background: transparent; color: {c.quiet}; padding: 7px 2px 6px 2px; margin: 0 7px;
+  background: transparent; color: {c.quiet}; padding: 7px 1px 6px 1px; margin: 0 5px;
   border: 0; border-bottom: 2px solid transparent;
 }}
 QTabBar::tab:hover {{ color: {c.text}; }}
 QTabBar::tab:selected {{ color: {c.text}; font-weight: 600; border-bottom: 2px solid {c.accent}; }}
 QTabBar::tab:focus {{ color: {c.accent}; }}
+QTabBar QToolButton {{ padding: 0; }}
 
 QScrollBar {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ width: 10px; }}

@@ -2,12 +2,15 @@
 
 from decimal import Decimal
 
+from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
 from inspector.gui.numbers import grouped, plural
+from inspector.gui.visible import line
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
 from inspector.workbench.preview import Preview
 from inspector.workbench.state import State
+from inspector.workbench.steps import Step
 
 
 def preview_words(preview: Preview | None, kind: str) -> str:
@@ -89,8 +92,14 @@ def last_outcome(state: State, tier: str) -> str:
     for n in reversed(steps.path()):
         for outcome in reversed(steps.taken[n].outcomes):
             if outcome.tier == tier:
-                return f"last: {_outcome_words(outcome)}"
+                return f"last: {_outcome_words(outcome)}{_cause(steps.taken[n])}"
     return ""
+
+
+def _cause(step: Step) -> str:
+    """Why its last call failed, in the provider's words; empty where the step succeeded."""
+    failures = [asked.reply for asked in step.asked if isinstance(asked.reply, Failure)]
+    return f" · {line(str(failures[-1]), 90)}" if failures and not step.succeeded else ""
 
 
 def _outcome_words(outcome: Outcome[object]) -> str:

@@ -27,7 +27,7 @@ def _micro(buffer: Buffer, settings: Settings, moment: Moment) -> Verdict:
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
     else:
-        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)} · frees {freed:,}"
+        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
     if moment.agent:
         why += " · the list of a sub-agent is compacted as a whole only"
     return Verdict(micro.TIER, bool(indices) and not moment.agent, why, freed)
