@@ -21,7 +21,8 @@ LONGEST_FACT = 60
 def policies_lines(reports: Sequence[Report], window: int | None) -> list[str]:
     """A row a policy. With `none` among them, the cost against it."""
     plainly = next((one.spent.cost_usd for one in reports if one.policy == "none"), None)
-    lines = [f"{len(reports[0].rows):,} requests, window {number(window)}", ""]
+    count = len(reports[0].rows)
+    lines = [f"{count:,} request{'s' * (count != 1)}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(one, plainly) for one in reports])
     if any(one.over for one in reports):
         lines += ["", "Overflows behind the stroke: requests too large for the window even after what the policy did."]

@@ -5,9 +5,9 @@ What is asked of a model goes on to the answerer.
 
 from collections.abc import Iterable
 
-from inspector.core.answering import Answerer
+from inspector.core.answering import Answerer, rehearsed
 from inspector.core.message import Message, ToolCall
-from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript
+from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile
 from inspector.core.reads import path_of
 
 BY = "replay"
@@ -17,11 +17,10 @@ class World:
     """An answerer that has seen the messages so far."""
 
     def __init__(self, answer: Answerer) -> None:
-        self._answer = answer
+        self._answer = rehearsed(answer)
         self._calls: dict[str, str] = {}
         """Path by id of a call that has not been answered yet."""
         self._files: dict[str, str] = {}
-        self._saved = 0
 
     def see(self, messages: Iterable[Message]) -> None:
         """What the tools printed is what the files hold."""
@@ -35,9 +34,6 @@ class World:
 
     def __call__(self, need: Need) -> Answer:
         match need:
-            case SaveText(name=name) | SaveTranscript(name=name):
-                self._saved += 1
-                return Answer(text=f"{name}-{self._saved}", by=BY)
             case ReadFile(path=path, max_chars=limit):
                 if path not in self._files:
                     raise ProviderFailure("the session never read this file", kind="missing")

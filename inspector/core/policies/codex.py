@@ -6,6 +6,7 @@ As the source of Codex says it (`compact.rs`, spec Part 3), and where that is si
 - a user message that fits the budget stays as it is, its images, too; of the one that does not, the middle is cut out;
 - the summary is asked for once; retrying a broken stream is the business of the one who answers;
 - the wording of the request is ours, the prefix of the summary is Codex's;
+- its effective window of 95 % only moves the figure that Codex shows, so it is not here;
 - after an overflow Codex ends the turn and takes the window for full, so that the next turn begins by compacting; here
   it compacts at once.
 """
@@ -45,6 +46,7 @@ REQUEST = (
     "been done and decided, which constraints and wishes of the user hold, what is left to do as clear next steps, and "
     "every name, path, number or example that is needed to go on. Be brief and orderly."
 )
+WARNING = {"message": "Long conversations and repeated compactions make the model less accurate."}
 NO_SUMMARY = "(no summary available)"
 SNAPSHOT = "ghost_snapshot"
 
@@ -114,7 +116,7 @@ def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Momen
     stays = {message.id for message in after.messages}
     changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
     changed |= {m.id: "cut" for m in users if m.id in stays}
-    events = [Event("ContextCompacted", {"step": moment.step, "trimmed_items": trimmed})]
+    events = [Event("ContextCompacted", {"step": moment.step, "trimmed_items": trimmed}), Event("Warning", WARNING)]
     return settled(TIER, buffer, after, running, settings, events, changed)
 
 
