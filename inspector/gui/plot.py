@@ -96,8 +96,8 @@ class Plot(QWidget):
             curve.setData(np.arange(len(values), dtype=float), _floats(values), connect="finite", antialias=self._few)
         self.marks.show_marks(series.marks if series else (), self._heights())
         count = len(thread.requests) if thread else 0
+        self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
         self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
-        self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)
         self._scale()
 
     def _heights(self) -> tuple[int | None, ...]:

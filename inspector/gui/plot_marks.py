@@ -90,12 +90,14 @@ class PlotMarks(QWidget):
         )
         for n, line in enumerate(self._lines):
             rows.append((line.label, line.tokens, line_colour(c, n), Qt.PenStyle.DashLine))
-        for text, tokens, colour, style in rows:
+        metrics, taken = QFontMetricsF(painter.font()), area.top() - 100.0
+        for text, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
             y = self._point(0, tokens).y()
             if area.top() <= y <= area.bottom():
                 painter.setPen(QPen(ink(colour), 1, style))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-                painter.drawText(QPointF(area.left() + 6, y - 3), text)
+                taken = max(y - 3, taken + metrics.height() - 2)  # below the name of the line above
+                painter.drawText(QPointF(area.left() + 6, taken), text)
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         """What the curves of the second plot are."""
@@ -145,4 +147,4 @@ class PlotMarks(QWidget):
         width = QFontMetricsF(font).horizontalAdvance(word) + 10
         left = point.x() + 4 if point.x() + width + 6 < both.right() else point.x() - width - 4
         painter.setPen(ink(c.playhead))
-        painter.drawText(QRectF(left, area.bottom() - 18, width, 16), Qt.AlignmentFlag.AlignCenter, word)
+        painter.drawText(QRectF(left, area.bottom() - 30, width, 16), Qt.AlignmentFlag.AlignCenter, word)

@@ -135,7 +135,7 @@ class PlotTiers(QWidget):
         words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
         width = metrics.horizontalAdvance(words)
         left = at.x() + 8 if at.x() + width + 10 < area.right() else at.x() - width - 8 - clear
-        middle = min(at.y(), area.bottom() - 26 - metrics.height() / 2)  # clear of the number of the playhead
+        middle = min(at.y(), area.bottom() - 38 - metrics.height() / 2)  # clear of the number of the playhead
         ground = QColor(ink(self._theme.colours.window))
         ground.setAlphaF(0.82)
         painter.fillRect(QRectF(left - 2, middle - metrics.height() / 2, width + 4, metrics.height()), ground)

@@ -148,6 +148,7 @@ class TierPanel(Panel):
         self.caption.setText(f"{by.title} ▾")
         for old in self.rows.values():
             self._tiers.removeWidget(old)
+            old.hide()
             old.deleteLater()
         self.rows = {tier.name: TierRow(tier) for tier in by.tiers}
         for row in self.rows.values():
