@@ -189,6 +189,8 @@ def _sweep(arguments: argparse.Namespace) -> None:
         progress=partial(show, "sweep"),
     )
     show("", 0, 0)
+    if all(cell.error for cell in cells):
+        raise InspectorError(cells[0].error)
     if arguments.json:
         write_json(sweep_document(wanted, cells))
     elif arguments.csv:

@@ -98,6 +98,7 @@ def test_a_window_makes_overflows(capsys: Capture) -> None:
         ["--sweep", "nonsense=1"],
         ["--sweep", "mid_ratio=0.5", "--policy", "roku", "--policy", "none"],
         ["--sweep", "mid_ratio=0.5", "--answerer", "openai"],
+        ["--sweep", "mid_ratio=0.5", "--thread", "nobody"],
     ],
 )
 def test_expected_failures_are_one_sentence(capsys: Capture, words: list[str]) -> None:
