@@ -55,6 +55,19 @@ def test_it_lists_what_it_cannot_read(acorn: Format) -> None:
 
 def test_every_link_leads_to_a_file() -> None:
     """Links in README and docs that stay in the repository."""
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    """What `make screenshots` takes and nobody shows is not kept."""
+    pages = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+    shown = {
+        (page.parent / target).resolve()
+        for page in pages
+        for target in re.findall(r"!\[[^\]]*\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    }
+    kept = {picture.resolve() for picture in (ROOT / "docs").rglob("*.png")}
+    assert kept <= shown
+    assert all(picture.stat().st_size <= 350_000 for picture in kept)
