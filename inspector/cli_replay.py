@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from inspector import cli_replay_tables as tables
 from inspector.cli_output import write_json, write_lines
-from inspector.cli_replay_tables import policies_lines, regrets_lines, sweep_csv, sweep_document, sweep_lines
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
@@ -22,6 +22,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
 from inspector.live.models import user_windows
+from inspector.live.saving import save_text
 from inspector.live.summary_cache import Cached
 from inspector.live.sweep import Sweep, sweep
 from inspector.live.user_policies import find_policy
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", type=_count, help="processes of a sweep (default: one a core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
+    parser.add_argument("--heatmap", metavar="FILE", help="also draw a sweep: cost beside regret, as SVG")
 
 
 def _axis(text: str) -> tuple[str, tuple[str, ...]]:
@@ -82,9 +84,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json({"window": window, "policies": [describe(one) for one in reports]})
     else:
-        write_lines(policies_lines(reports, window))
+        write_lines(tables.policies_lines(reports, window))
         if arguments.regrets:
-            write_lines(regrets_lines(reports))
+            write_lines(tables.regrets_lines(reports))
 
 
 def until(thread: Thread, at: int) -> Thread:
@@ -191,12 +193,14 @@ def _sweep(arguments: argparse.Namespace) -> None:
     show("", 0, 0)
     if all(cell.error for cell in cells):
         raise InspectorError(cells[0].error)
+    if arguments.heatmap:
+        save_text(tables.sweep_heatmap(wanted, cells), arguments.heatmap, force=False)
     if arguments.json:
-        write_json(sweep_document(wanted, cells))
+        write_json(tables.sweep_document(wanted, cells))
     elif arguments.csv:
-        write_lines(sweep_csv(wanted, cells))
+        write_lines(tables.sweep_csv(wanted, cells))
     else:
-        write_lines(sweep_lines(wanted, cells))
+        write_lines(tables.sweep_lines(wanted, cells))
 
 
 def describe(found: Report) -> dict[str, Any]:

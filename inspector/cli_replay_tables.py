@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from inspector.cli_output import number, plain, table
+from inspector.core.heatmap import Grid, svg
 from inspector.core.replay_report import Report
 from inspector.live.sweep import Cell, Sweep, joined
 
@@ -104,6 +105,26 @@ def sweep_document(wanted: Sweep, cells: Sequence[Cell]) -> dict[str, Any]:
             {"file": cell.file, "set": dict(cell.point), **cell.figures, "error": cell.error or None} for cell in cells
         ],
     }
+
+
+def sweep_heatmap(wanted: Sweep, cells: Sequence[Cell]) -> str:
+    """Cost beside regret as a picture (SVG): the first key down, the others across."""
+    first = wanted.grid[0][0]
+    points = [(point, _others(point, first), figures) for point, figures in _points(wanted, cells)]
+    others = " / ".join(key for key, _ in wanted.grid[1:])
+    across_keys = f", across: {others}" if others else ""
+    grids = []
+    for name, title in (("cost_usd", "cost"), ("regret", "regret")):
+        figures = {(point[first], across): found.get(name) for point, across, found in points}
+        shown = {at: _cost(value) if name == "cost_usd" else number(value) for at, value in figures.items()}
+        values = {at: None if value is None else float(value) for at, value in figures.items()}
+        grids.append(Grid(f"{title} of {wanted.policy}; down: {first}{across_keys}", values, shown))
+    rows = list(dict.fromkeys(point[first] for point, _, _ in points))
+    return svg(rows, list(dict.fromkeys(across for _, across, _ in points)), grids)
+
+
+def _others(point: dict[str, str], first: str) -> str:
+    return " / ".join(value for key, value in point.items() if key != first) or "all"
 
 
 def sweep_csv(wanted: Sweep, cells: Sequence[Cell]) -> Iterator[str]:

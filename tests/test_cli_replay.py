@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -148,3 +149,14 @@ def test_a_second_run_with_a_model_costs_no_call(capsys: Capture) -> None:
         assert len(server.world.seen) == asked
         replay(capsys, *words, "--no-cache")
         assert len(server.world.seen) == 2 * asked
+
+
+def test_a_sweep_as_a_heat_map(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "map.svg"
+    assert cli.main(["replay", SAMPLE, *SWEEP, "--heatmap", str(target)]) == 0
+    drawn = ElementTree.fromstring(target.read_text("utf-8"))
+    texts = [one.text or "" for one in drawn.iter() if one.tag.endswith("text")]
+    assert [text.split(" of ")[0] for text in texts if "down:" in text] == ["cost", "regret"]
+    assert any(text.startswith("$") for text in texts)
+    assert cli.main(["replay", SAMPLE, *SWEEP, "--heatmap", str(target)]) == 1
+    assert "exists" in capsys.readouterr().err
