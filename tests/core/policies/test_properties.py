@@ -1,7 +1,6 @@
 """Spec 2.5 for every policy of the catalogue: what holds for every well-formed buffer and every real transcript."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,7 @@ from inspector.core.policies.learn_claude_code.order import before_call as learn
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.policies.pulse import POLICY as PULSE
 from inspector.core.policies.pulse.loop import loop as pulse_loop
-from inspector.live.files import open_transcript
-from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold
+from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold, real_buffers
 
 MODES = st.sampled_from(["faithful", "safe"])
 WINDOWS = st.sampled_from([300, 1_000, 200_000])
@@ -190,20 +188,9 @@ def test_micro_compaction_is_idempotent(buffer: Buffer, mode: str) -> None:
 # --- real transcripts
 
 
-def _buffers_of(path: Path) -> Iterator[Buffer]:
-    try:
-        session = open_transcript(path)
-    except InspectorError:
-        return
-    for thread in session.threads[:3]:
-        count = len(thread.requests)
-        for at in sorted({0, count // 2, count - 1} & set(range(count))):
-            yield thread.requests[at].buffer()
-
-
 @pytest.mark.parametrize("path", TRANSCRIPT_FILES, ids=lambda path: "/".join(path.parts[-4:]))
 def test_every_tier_on_real_buffers(path: Path) -> None:
-    for buffer in _buffers_of(path):
+    for buffer in real_buffers(path):
         if not pairs_hold(buffer):
             continue  # the transcript itself lacks a call: nothing to hold the tiers to
         for name, tier in ONE_TIER:

@@ -113,7 +113,7 @@ def test_a_failing_summariser_makes_no_loop(buffer: Buffer) -> None:
     assert pairs_hold(done.buffer)
 
 
-def _views(path: Path) -> Iterator[Buffer]:
+def real_buffers(path: Path) -> Iterator[Buffer]:
     try:
         session = open_transcript(path)
     except InspectorError:
@@ -126,7 +126,7 @@ def _views(path: Path) -> Iterator[Buffer]:
 
 @pytest.mark.parametrize("path", TRANSCRIPT_FILES, ids=lambda path: "/".join(path.parts[-4:]))
 def test_every_tier_on_real_buffers(path: Path) -> None:
-    for buffer in _views(path):
+    for buffer in real_buffers(path):
         if not pairs_hold(buffer):
             continue  # the transcript itself lacks a call: nothing to hold the tiers to
         for window in (2_000, 50_000, 200_000):
