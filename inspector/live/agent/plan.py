@@ -1,0 +1,79 @@
+"""What a run is to be: task, workspace, provider, policy, limits. Nothing of it changes while it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Json
+from inspector.live.simulated.world import World
+
+Permissions: TypeAlias = Literal["ask", "always", "never"]
+"""What happens with a call that writes or runs something: the person is asked, it is done, it is refused."""
+NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
+"""Who answers a tier's needs: the run's own provider, the extractive summariser, the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run stops by itself."""
+
+    max_turns: int = 100
+    """Model calls with their tools, of each thread."""
+    max_output: int = 30_000
+    """Characters of one tool's output that go into the buffer; the middle of a longer one is left out."""
+    retries: int = 5
+    """How often a call is made again that failed for a reason that passes (429, 529, connection)."""
+    backoff_s: float = 1.0
+    """Seconds before the first retry where the provider names none; doubled each time."""
+    longest_wait_s: float = 120.0
+    """A provider that wants to be left alone for longer has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Where a journal left off: what a resumed run needs besides the buffer and the running state."""
+
+    turn: int = 0
+    """Turns that were finished."""
+    allowed: tuple[str, ...] = ()
+    """Tools that are allowed for the whole session."""
+    begun: tuple[str, ...] = ()
+    """Ids of calls that had begun and have no result: nobody knows how far they came."""
+    told: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """What the journal holds already, by kind of record; for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run to be started, resumed or forked."""
+
+    task: str
+    """What the person wants; the last user message of the start. Empty where `start` says it all."""
+    workspace: Path
+    record: Path
+    """The journal: a new file, or (with `resumed`) the one that is gone on with."""
+    provider: str = "simulated"
+    """simulated, anthropic, openai or a URL, as for `--answerer`."""
+    model: str = ""
+    policy: str = "roku"
+    settings: tuple[tuple[str, str], ...] = ()
+    """KEY, VALUE pairs of the policy."""
+    window: int | None = None
+    """Tokens of the model's window; None = as the tables know it."""
+    permissions: Permissions = "ask"
+    needs_by: NeedsBy = "provider"
+    limits: Limits = field(default_factory=Limits)
+    max_tokens: int | None = None
+    """Output tokens of a call; None = as the provider's dialect has it."""
+    start: Buffer | None = None
+    """What the run begins with, `task` behind it; None = the task alone. Its prompt is used as it stands."""
+    running: Any | None = None
+    """The policy's running state to begin with; None = a fresh one."""
+    forked_from: Mapping[str, Json] | None = None
+    """Told in the journal: path, session, format, thread, request, changes."""
+    resumed: Resumed | None = None
+    world: World | None = None
+    """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""
