@@ -1,8 +1,8 @@
 """A transcript as it was read: threads of requests, recorded compactions, and what could not be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
 from inspector.core.message import Message
@@ -38,6 +38,8 @@ class Request:
     line: int = 0
     window: int | None = None
     """The model's window, where the file records it for this call."""
+    edits: Sequence[Mapping[str, Any]] = ()
+    """What the provider says it cleared of the buffer before the model read it, in its own words (`applied_edits`)."""
 
     def buffer(self) -> Buffer:
         """The buffer that was sent, laid out. O(messages)."""
@@ -91,6 +93,28 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class SideCall:
+    """A call beside the conversation: a title, a token count, the call for a summary, a refusal. No request."""
+
+    kind: str
+    """In a word or two: title, quota probe, token count, router, compaction, prewarm, models, refused, ..."""
+    thread: str = ""
+    """The thread that it was made for; empty where nothing tells."""
+    before_request: int = 0
+    """Index of that thread's first request behind it; == number of requests where there is none."""
+    made: int | None = None
+    """For a call that compacted: index of the thread's compaction that came of it."""
+    what: str = ""
+    """Where it went, or why it was refused."""
+    model: str = ""
+    usage: Usage | None = None
+    status: int | None = None
+    """Of HTTP; None where there is no answer (yet)."""
+    line: int = 0
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Everything a transcript holds."""
 
@@ -103,6 +127,8 @@ class Session:
     id: str = ""
     notes: tuple[str, ...] = field(default=())
     """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""
+    side_calls: Sequence[SideCall] = ()
+    """Calls that are requests of no thread, in the order of the file."""
 
     @property
     def main(self) -> Thread:
