@@ -14,6 +14,7 @@ from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.repair import TIER, repair
+from inspector.workbench.edits import EDIT, Edit, apply, described
 from inspector.workbench.steps import Called, Step, named
 
 DUE = ""
@@ -36,6 +37,7 @@ class Running:
     moment: Moment
     talk: Conversation[Any]
     called: Called | None = None
+    edit: Edit | None = None
     need: Need | None = None
     step: Step | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -66,10 +68,9 @@ class Running:
     def _end(self, value: Any) -> None:
         outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
         self.need = None
-        name = named(self.tier, outcomes)
-        self.step = Step(
-            name, self.tier, -1, self.settings, self.moment, outcomes, tuple(self.asked), called=self.called
-        )
+        name = named(self.tier, outcomes) if self.edit is None else described(self.edit)
+        asked = tuple(self.asked)
+        self.step = Step(name, self.tier, -1, self.settings, self.moment, outcomes, asked, self.called, self.edit)
 
 
 def begin(
@@ -80,10 +81,16 @@ def begin(
     running: Any,
     moment: Moment,
     called: Called | None = None,
+    edit: Edit | None = None,
 ) -> Running:
-    """Start a tier (or DUE, REPAIR, or with `called` a TURN) on a buffer. Raises InspectorError for an unknown tier."""
+    """Start a tier (or DUE, REPAIR, with `called` a TURN, with `edit` an EDIT) on a buffer.
+
+    Raises InspectorError for an unknown tier.
+    """
     talk: Conversation[Any]
-    if tier == DUE:
+    if edit is not None:
+        talk = changed(edit, buffer, running)
+    elif tier == DUE:
         talk = policy.run_due(buffer, settings, running, moment)
     elif tier == REPAIR:
         talk = mend(buffer, running)
@@ -91,7 +98,7 @@ def begin(
         talk = turn(policy, buffer, settings, running, moment, called or Called())
     else:
         talk = policy.tier(tier, buffer, settings, running, moment)
-    started = Running(policy, tier, settings, moment, talk, called)
+    started = Running(policy, EDIT if edit else tier, settings, moment, talk, called, edit)
     started.start()
     return started
 
@@ -115,6 +122,12 @@ def mend(buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
     """A step of our own, which asks nobody: calls and results paired up (`core.repair`)."""
     yield from ()
     return repair(buffer, running)
+
+
+def changed(edit: Edit, buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
+    """A step by hand, which asks nobody. Raises InspectorError, when it is started, for what is not there."""
+    yield from ()
+    return apply(edit, buffer, running)
 
 
 def complete(running: Running, answerer: Answerer) -> Step:

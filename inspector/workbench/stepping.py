@@ -13,6 +13,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
+from inspector.workbench.edits import Edit
 from inspector.workbench.foresight import Foresight
 from inspector.workbench.standing import called_at, moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
@@ -62,8 +63,11 @@ class Stepping:
 
     # -- running a tier ---------------------------------------------------------------------------------------------
 
-    def step(self, tier: str = DUE) -> None:
-        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call."""
+    def step(self, tier: str = DUE, edit: Edit | None = None) -> None:
+        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call.
+
+        `edit`: a change by hand instead of a tier.
+        """
         state = self._bench.state
         if state.thread is None:
             return
@@ -79,7 +83,7 @@ class Stepping:
             self._from, self._running = running
             self._go_on()
 
-        self._bench.work(lambda: _begun(tier, state), started)
+        self._bench.work(lambda: _begun(tier, state, edit), started)
 
     def step_turn(self) -> None:
         """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
@@ -279,12 +283,12 @@ class Stepping:
         self._put(steps.with_running(closed))
 
 
-def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
+def _begun(tier: str, state: State, edit: Edit | None) -> tuple[Steps, Running] | InspectorError:
     """A tier from where `state` stands to its first need, and the steps it starts from."""
     try:
         steps = start_of(state)
         by, called = policy(steps.policy), called_at(state) if tier == TURN else None
         moment = moment_of(state, tier)
-        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
+        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called, edit)
     except InspectorError as failure:
         return failure

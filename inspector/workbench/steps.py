@@ -14,6 +14,7 @@ from inspector.core.message import Message
 from inspector.core.outcome import Event, Fate, Outcome, fates
 from inspector.core.policies.policy import Moment
 from inspector.core.usage import Usage
+from inspector.workbench.edits import Edit
 
 Origin: TypeAlias = tuple[str, int | None, str]
 """Where steps start, and whose they are: thread id, request index (None = after the last record), policy."""
@@ -44,6 +45,8 @@ class Step:
     asked: tuple[Asked, ...] = ()
     called: Called | None = None
     """Of a whole turn (`stepper.TURN`): the call in its middle."""
+    edit: Edit | None = None
+    """Of a change by hand (`edits.EDIT`): which."""
 
     @property
     def buffer(self) -> Buffer:

@@ -19,6 +19,7 @@ from inspector.core.recording import read_reply, write_reply
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
 from inspector.core.wire.neutral import read_messages, write_message
+from inspector.workbench.edits import read_edit, write_edit
 from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, Called, Step, Steps
 
@@ -71,6 +72,8 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
     }
     if step.called is not None:
         told["called"] = _written_call(step.called)
+    if step.edit is not None:
+        told["edit"] = write_edit(step.edit)
     return told
 
 
@@ -171,7 +174,8 @@ def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Ste
     moment, tier = from_json(Moment, _object(told, "moment")), str(told.get("tier") or "")
     replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
     called = _read_call(told["called"]) if told.get("called") is not None else None
-    step = complete(begin(by, tier, steps.buffer, settings, steps.state, moment, called), replies)
+    edit = read_edit(told["edit"]) if told.get("edit") is not None else None
+    step = complete(begin(by, tier, steps.buffer, settings, steps.state, moment, called, edit), replies)
     step = replace(step, name=str(told.get("name") or step.name))
     saved = told.get("state")
     if saved is None or saved == by.dump(step.running):

@@ -13,6 +13,7 @@ from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
+from inspector.workbench.editing import Editing
 from inspector.workbench.state import Following, Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.weigh import weigh
@@ -50,6 +51,7 @@ class Workbench:
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
         self.work = work
         self.stepping = Stepping(self, answerers)
+        self.editing = Editing(self, self.stepping.step)
         self._state = State()
         self._windows = KnownWindows()
         self._callbacks: list[Callback] = []
