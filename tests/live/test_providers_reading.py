@@ -133,7 +133,7 @@ def test_a_stream_of_anything(gathering: Callable[[], Any], whole: Callable[[Any
 
 def test_names_are_cheap_to_import() -> None:
     """The SDKs and the server are imported when they are needed, not before."""
-    heavy = {"anthropic", "openai", "httpx2", "starlette", "uvicorn", "keyring", "tiktoken", "PySide6"}
+    heavy = {"anthropic", "openai", "httpx2", "aiohttp", "keyring", "tiktoken", "PySide6"}
     modules = "inspector.live.answerers, inspector.live.keys, inspector.cli_simulate"
     code = f"import sys, {modules}; print({heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,226 +1,170 @@
 """The web application of the simulated provider: endpoints, and the way of a request through them."""
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from aiohttp import web
+from aiohttp.typedefs import Middleware
 
-from inspector.core.errors import InspectorError
-from inspector.core.jsontext import NotJson, loads
-from inspector.core.validity import ANTHROPIC
-from inspector.live.simulated import responses
+from inspector.live.simulated.answering import answered, check, late_refusal
 from inspector.live.simulated.anthropic import AnthropicDialect
-from inspector.live.simulated.call import Call, Said, within
+from inspector.live.simulated.arriving import RAW, TELL, key, open_headers, parsed, received
+from inspector.live.simulated.call import Said
 from inspector.live.simulated.chat import ChatDialect
 from inspector.live.simulated.dialect import Dialect, Refused, needed
-from inspector.live.simulated.faults import HEADER, NONE, QUERY, Fault, read_faults, split_model
-from inspector.live.simulated.refusals import Refusal, invalid, output_overflow, overflow, status_refusal
-from inspector.live.simulated.responses import ResponsesDialect, compacted
-from inspector.live.simulated.sending import error, silence, streamed, whole
-from inspector.live.simulated.talk import speak
-from inspector.live.simulated.world import Seen, World
+from inspector.live.simulated.faults import Fault
+from inspector.live.simulated.refusals import Refusal, status_refusal
+from inspector.live.simulated.responses import ResponsesDialect, compacted, compaction
+from inspector.live.simulated.sending import FOREVER_S, error, json, paced, plain, streamed, whole
+from inspector.live.simulated.websocket import converse
+from inspector.live.simulated.world import World
 
-LARGEST_BODY = 64_000_000
 MODELS = ("simulated", "claude-simulated", "gpt-simulated")
 _HERE = re.compile(r"(?i)(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?")
-_SECRET = ("authorization", "x-api-key", "api-key", "cookie")
 
-Answer: TypeAlias = Callable[[Call, Fault, str], Response]
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def application(world: World) -> Starlette:
+def application(world: World) -> web.Application:
     """All endpoints over one world."""
     anthropic, chat, openai = AnthropicDialect(), ChatDialect(), ResponsesDialect()
 
-    def endpoint(dialect: Dialect, needs: tuple[str, ...] = ()) -> Any:
-        async def answer(request: Request) -> Response:
-            return await _model_call(request, world, dialect, needs)
-
-        return answer
-
-    async def compact(request: Request) -> Response:
+    async def compact(request: web.Request) -> web.StreamResponse:
         return await _compact(request, world, openai)
 
-    def counting(dialect: Dialect) -> Any:
-        async def count(request: Request) -> Response:
-            return await _count(request, world, dialect)
+    async def upgrade(request: web.Request) -> web.StreamResponse:
+        return await converse(request, world, openai)
 
-        return count
-
-    routes = [
-        Route("/", _alive),
-        Route("/api/hello", _alive),
-        Route("/v1/models", _models),
-        Route("/v1/messages", endpoint(anthropic, ("max_tokens",)), methods=["POST"]),
-        Route("/v1/messages/count_tokens", counting(anthropic), methods=["POST"]),
-        Route("/v1/chat/completions", endpoint(chat), methods=["POST"]),
-        Route("/v1/responses", endpoint(openai), methods=["POST"]),
-        Route("/v1/responses", _upgrade, methods=["GET"]),
-        Route("/v1/responses/compact", compact, methods=["POST"]),
-        Route("/v1/responses/input_tokens", counting(openai), methods=["POST"]),
-    ]
-    app = Starlette(routes=routes)
-    app.add_middleware(OnlyHere)
+    app = web.Application(middlewares=[only_here, _told(world)])
+    app.add_routes(
+        [
+            web.get("/", _alive),
+            web.get("/api/hello", _alive),
+            web.get("/v1/models", _models),
+            web.post("/v1/messages", _endpoint(world, anthropic, ("max_tokens",))),
+            web.post("/v1/messages/count_tokens", _counting(world, anthropic)),
+            web.post("/v1/chat/completions", _endpoint(world, chat)),
+            web.post("/v1/responses", _endpoint(world, openai)),
+            web.get("/v1/responses", upgrade, allow_head=False),
+            web.post("/v1/responses/compact", compact),
+            web.post("/v1/responses/input_tokens", _counting(world, openai)),
+        ]
+    )
     return app
 
 
-async def _alive(request: Request) -> Response:
-    return PlainTextResponse("simulated provider")
-
-
-async def _upgrade(request: Request) -> Response:
-    """Clients that try a WebSocket first fall back on HTTP when they are told so."""
-    return PlainTextResponse("WebSocket is not spoken here", 426)
-
-
-async def _models(request: Request) -> Response:
-    data = [{"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS]
-    return JSONResponse({"object": "list", "data": data, "has_more": False})
-
-
-class OnlyHere:
+@web.middleware
+async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuses requests meant for another host: no web page may use this server behind a name of its own."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Host must be this machine, and Origin, where there is one, too."""
-        if scope["type"] == "http":
-            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-            origin = headers.get(b"origin", "").rpartition("://")[2]
-            if not _HERE.fullmatch(headers.get(b"host", "")) or (origin and not _HERE.fullmatch(origin)):
-                await PlainTextResponse("This server answers to 127.0.0.1 and localhost only.", 403)(
-                    scope, receive, send
-                )
-                return
-        await self._app(scope, receive, send)
+    origin = request.headers.get("origin", "").rpartition("://")[2]
+    if not _HERE.fullmatch(request.headers.get("host", "")) or (origin and not _HERE.fullmatch(origin)):
+        return plain("This server answers to 127.0.0.1 and localhost only.", 403)
+    return await handler(request)
 
 
-async def _model_call(request: Request, world: World, dialect: Dialect, needs: tuple[str, ...]) -> Response:
+def _told(world: World) -> Middleware:
+    """Hands what arrived and what was sent to the log of the wire, where there is one."""
+
+    @web.middleware
+    async def tell(request: web.Request, handler: Handler) -> web.StreamResponse:
+        sent: list[bytes] = []
+        request[TELL] = sent.append if world.log else lambda data: None
+        response = None
+        try:
+            response = await handler(request)
+            return response
+        finally:
+            if world.log and RAW in request:
+                body = response.body if isinstance(response, web.Response) else None
+                status = response.status if response is not None else 0
+                answer = body if isinstance(body, bytes) else b"".join(sent)
+                path, headers = str(request.rel_url), open_headers(request)
+                world.log.add(request.method, path, headers, request[RAW], status, answer)
+
+    return tell
+
+
+async def _alive(request: web.Request) -> web.StreamResponse:
+    return plain("simulated provider")
+
+
+async def _models(request: web.Request) -> web.StreamResponse:
+    data = [{"id": name, "object": "model", "type": "model", "created": 0, "owned_by": "simulated"} for name in MODELS]
+    return json({"object": "list", "data": data, "has_more": False})
+
+
+def _endpoint(world: World, dialect: Dialect, needs: tuple[str, ...] = ()) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return await model_call(request, world, dialect, needs)
+
+    return answer
+
+
+def _counting(world: World, dialect: Dialect) -> Handler:
+    """`/v1/messages/count_tokens`, `/v1/responses/input_tokens`. Takes no fault from the queue."""
+
+    async def count(request: web.Request) -> web.StreamResponse:
+        try:
+            call = dialect.read(await parsed(request, world))
+        except Refused as refused:
+            return error(dialect, refused.refusal)
+        return json({"object": "response.input_tokens", "input_tokens": world.prompt_tokens(call)})
+
+    return count
+
+
+async def model_call(
+    request: web.Request, world: World, dialect: Dialect, needs: tuple[str, ...] = ()
+) -> web.StreamResponse:
     """One answer of the model, in whichever dialect."""
     try:
-        body, fault = await _received(request, world)
+        body, fault = await received(request, world)
         if (early := await _early(request, dialect, fault)) is not None:
             return early
         needed(body, "model", *needs)
         call = dialect.read(body)
-        _check(dialect, call, world, fault)
+        check(dialect, call, world, fault)
     except Refused as refused:
         return error(dialect, refused.refusal)
-    said = Said() if fault.kind == "empty" else within(speak(call), call.max_tokens)
-    answer = dialect.answer(call, said, world.spend(dialect.name, call, said, _key(request)))
-    if not call.stream:
-        if fault.kind == "overflow-late":
-            return error(dialect, overflow(dialect.name, world.window + 1, world.window))
-        return whole(dialect, answer, fault)
-    late = status_refusal(529)
+    answer = answered(dialect, call, world, fault, key(request))
+    late = late_refusal(dialect, world, fault)
+    if call.stream:
+        events = paced(dialect, dialect.events(answer), fault, late, world.pause_s)
+        return await streamed(request, events, fault.kind == "cut")
     if fault.kind == "overflow-late":
-        late = overflow(dialect.name, world.window + 1, world.window)
-    return streamed(dialect, dialect.events(answer), fault, late, world.pause_s)
+        return error(dialect, late)
+    return await whole(request, dialect, answer, fault)
 
 
-async def _compact(request: Request, world: World, dialect: ResponsesDialect) -> Response:
+async def _compact(request: web.Request, world: World, dialect: ResponsesDialect) -> web.StreamResponse:
     """`/responses/compact`: unary, never a stream."""
     try:
-        body, fault = await _received(request, world)
+        body, fault = await received(request, world)
         if (early := await _early(request, dialect, fault)) is not None:
             return early
         call = dialect.read(body)
-        _check(dialect, call, world, fault)
+        check(dialect, call, world, fault)
     except Refused as refused:
         return error(dialect, refused.refusal)
-    said = Said(responses.compaction(call.buffer.messages, call.digest)["encrypted_content"])
-    answer = compacted(call, world.spend(dialect.name, call, said, _key(request)))
+    said = Said(compaction(call.buffer.messages, call.digest)["encrypted_content"])
+    answer = compacted(call, world.spend(dialect.name, call, said, key(request)))
     if fault.kind == "empty":
         answer["output"] = []
-    return whole(dialect, answer, fault)
+    return await whole(request, dialect, answer, fault)
 
 
-async def _count(request: Request, world: World, dialect: Dialect) -> Response:
-    """`/v1/messages/count_tokens`, `/v1/responses/input_tokens`. Takes no fault from the queue."""
-    try:
-        raw, body = _object(await _body(request))
-        _remember(request, world, raw)
-        call = dialect.read(body)
-    except Refused as refused:
-        return error(dialect, refused.refusal)
-    return JSONResponse({"object": "response.input_tokens", "input_tokens": world.prompt_tokens(call)})
-
-
-async def _received(request: Request, world: World) -> tuple[Mapping[str, Any], Fault]:
-    """The body with the model's true name, and the fault of this request. Raises Refused."""
-    raw, body = _object(await _body(request))
-    _remember(request, world, raw)
-    model, behind = split_model(str(body.get("model") or ""))
-    asked = request.headers.get(HEADER) or request.query_params.get(QUERY) or behind
-    try:
-        found = read_faults(asked)
-    except InspectorError as why:
-        raise Refused(Refusal(400, str(why), param="fault")) from None
-    fault = (found or [NONE])[0] if asked else world.faults.next()
-    return ({**body, "model": model} if model else body), fault
-
-
-async def _body(request: Request) -> bytes:
-    data = bytearray()
-    try:
-        async for piece in request.stream():
-            data += piece
-            if len(data) > LARGEST_BODY:
-                raise Refused(status_refusal(413))
-    except ClientDisconnect:
-        raise Refused(status_refusal(400)) from None  # nobody is there to read it
-    return bytes(data)
-
-
-def _object(raw: bytes) -> tuple[bytes, Mapping[str, Any]]:
-    try:
-        body = loads(raw)
-    except NotJson as why:
-        raise Refused(Refusal(400, f"We could not parse the JSON body of your request: {why}")) from None
-    if not isinstance(body, Mapping):
-        raise Refused(Refusal(400, "The body of the request must be a JSON object"))
-    return raw, body
-
-
-def _remember(request: Request, world: World, raw: bytes) -> None:
-    if world.seen.maxlen:
-        headers = {name: value for name, value in request.headers.items() if name not in _SECRET}
-        world.seen.append(Seen(request.url.path, headers, raw))
-
-
-def _key(request: Request) -> str:
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    return request.headers.get("x-api-key") or bearer
-
-
-async def _early(request: Request, dialect: Dialect, fault: Fault) -> Response | None:
+async def _early(request: web.Request, dialect: Dialect, fault: Fault) -> web.StreamResponse | None:
     """The faults that come before any answer."""
     if fault.status is not None:
         return error(dialect, status_refusal(fault.status, fault.number))
     match fault.kind:
         case "stall":
-            await silence(request, fault.number)
+            await asyncio.sleep(FOREVER_S if fault.number is None else fault.number)
         case "garbage":
-            return PlainTextResponse("<html><body>502 Bad Gateway</body></html>", 200, media_type="text/html")
+            return plain("<html><body>502 Bad Gateway</body></html>", kind="text/html")
         case "no-key":
-            told = f"Incorrect API key provided: {_key(request)}. You can find your API key at your account."
+            told = f"Incorrect API key provided: {key(request)}. You can find your API key at your account."
             return error(dialect, Refusal(401, told, "authentication_error", "invalid_api_key"))
     return None
-
-
-def _check(dialect: Dialect, call: Call, world: World, fault: Fault) -> None:
-    """Raises Refused for a prompt that does not pair up or does not fit."""
-    if (refusal := invalid(dialect.name, call)) is not None:
-        raise Refused(refusal)
-    tokens = world.prompt_tokens(call)
-    if fault.kind == "overflow-output" and dialect.name == ANTHROPIC:
-        wanted = call.max_tokens or 0
-        raise Refused(output_overflow(max(tokens, world.window - wanted + 1), wanted, world.window))
-    if tokens > world.window or fault.kind in ("overflow", "overflow-output"):
-        raise Refused(overflow(dialect.name, max(tokens, world.window + 1), world.window))

@@ -25,6 +25,18 @@ class ResponsesDialect:
 
     def __init__(self) -> None:
         self._stored: dict[str, list[Any]] = {}
+        self._latest: dict[str, list[Any]] | None = None
+
+    def connected(self) -> "ResponsesDialect":
+        """For one connection: what is stored, and besides that its own latest response."""
+        one = ResponsesDialect()
+        one._stored, one._latest = self._stored, {}
+        return one
+
+    def forget(self) -> None:
+        """A turn that failed takes the connection's latest response with it."""
+        if self._latest:
+            self._latest = {}
 
     def read(self, body: Mapping[str, Any]) -> Call:
         """The request. Raises Refused."""
@@ -47,11 +59,12 @@ class ResponsesDialect:
     def _before(self, previous: Any) -> Sequence[Any]:
         if not previous:
             return ()
-        if previous not in self._stored:
+        found = (self._latest or {}).get(previous) or self._stored.get(previous)
+        if found is None:
             told = f"Previous response with id '{previous}' not found."
             code = "previous_response_not_found"
             raise Refused(Refusal(400, told, code=code, param="previous_response_id"))
-        return self._stored[previous]
+        return found
 
     def answer(self, call: Call, said: Said, spent: Spent) -> dict[str, Any]:
         """The whole answer, as JSON; kept for `previous_response_id` unless the request says otherwise."""
@@ -67,6 +80,10 @@ class ResponsesDialect:
             named = {"type": "function_call", "id": f"fc_{call.digest}{n}", "call_id": one.id, "name": one.name}
             output.append({**named, "arguments": dumps(one.arguments), "status": "completed"})
         return self._response(call, output, spent, said.finish == "length")
+
+    def begun(self, call: Call, spent: Spent) -> dict[str, Any]:
+        """A beginning that is only laid in: nothing is said to it."""
+        return self._response(call, [], spent)
 
     def _response(
         self, call: Call, output: list[dict[str, Any]], spent: Spent, incomplete: bool = False
@@ -85,6 +102,8 @@ class ResponsesDialect:
             "tools": [],
             "usage": usage(spent),
         }
+        if self._latest is not None:
+            self._latest = {response["id"]: [*call.body["input"], *output]}
         if call.body.get("store") is not False:
             self._stored[response["id"]] = [*call.body["input"], *output]
             while len(self._stored) > STORED:

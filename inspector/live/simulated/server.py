@@ -3,10 +3,9 @@
 import asyncio
 import socket
 import threading
-import time
 from types import TracebackType
 
-import uvicorn
+from aiohttp import web
 
 from inspector.core.errors import InspectorError
 from inspector.live.simulated.app import application
@@ -14,6 +13,8 @@ from inspector.live.simulated.world import World
 
 HOST = "127.0.0.1"
 START_S, STOP_S = 10.0, 5.0
+LONGEST_LINE = 1 << 16
+"""Bytes of one header: clients put whole JSON documents there."""
 
 
 class SimulatedServer:
@@ -23,40 +24,43 @@ class SimulatedServer:
         self.world = world or World()
         self._socket = _bound(port)
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(
-            application(self.world),
-            loop="asyncio",
-            http="h11",
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            log_level="critical",
-            timeout_graceful_shutdown=1,
-            server_header=False,
-        )
-        self._server = uvicorn.Server(config)
+        self._started = threading.Event()
+        self._over = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._serve, name="simulated-provider", daemon=True)
 
     def start(self) -> "SimulatedServer":
         """Returns as soon as it accepts connections. Raises InspectorError where it does not come up."""
         self._thread.start()
-        until = time.monotonic() + START_S
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > until:
-                self.stop()
-                raise InspectorError("The simulated provider did not start.")
-            time.sleep(0.002)
+        if not self._started.wait(START_S):
+            self.stop()
+            raise InspectorError("The simulated provider did not start.")
         return self
 
     def _serve(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        asyncio.run(self._until_over())
+
+    async def _until_over(self) -> None:
+        runner = web.AppRunner(
+            application(self.world),
+            access_log=None,
+            auto_decompress=False,  # what came over the wire is looked at as it came
+            handler_cancellation=True,  # nobody waits for a client that has gone
+            shutdown_timeout=0.05,
+            max_field_size=LONGEST_LINE,
+            max_line_size=LONGEST_LINE,
+        )
+        await runner.setup()
+        await web.SockSite(runner, self._socket).start()
+        self._loop = asyncio.get_running_loop()
+        self._started.set()
+        await self._over.wait()
+        await runner.cleanup()
 
     def stop(self) -> None:
         """End it, answers under way included. May be called twice."""
-        self._server.should_exit = True
-        self._server.force_exit = True
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
+        if self._loop is not None and self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._loop.call_soon_threadsafe(self._over.set)
             self._thread.join(STOP_S)
         self._socket.close()
 

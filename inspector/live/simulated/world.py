@@ -10,6 +10,7 @@ from inspector.core.validity import ANTHROPIC
 from inspector.live.simulated.cache import Counts, PromptCache
 from inspector.live.simulated.call import Call, Said, Spent
 from inspector.live.simulated.faults import FaultQueue
+from inspector.live.simulated.wire_log import WireLog
 
 WINDOW = 200_000
 STEP = 128
@@ -28,7 +29,8 @@ class Seen:
 class World:
     """The state behind one server. `window` in tokens; `pause_s` between the events of a stream.
 
-    `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise.
+    `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
+    windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.
     """
 
     def __init__(
@@ -38,8 +40,14 @@ class World:
         remember: int = 0,
         ttl_s: float = 300.0,
         clock: Callable[[], float] = monotonic,
+        scale: float = 1.0,
+        websocket: bool = True,
+        log: WireLog | None = None,
     ) -> None:
         self.window = window
+        self.scale = scale
+        self.websocket = websocket
+        self.log = log
         self.pause_s = pause_s
         self.faults = FaultQueue()
         self.seen: deque[Seen] = deque(maxlen=remember)
@@ -54,7 +62,10 @@ class World:
 
     def prompt_tokens(self, call: Call) -> int:
         """Tokens of a prompt: system, tools, messages."""
-        return self._counts.prefixes(call)[-1].tokens
+        return self._scaled(self._counts.prefixes(call)[-1].tokens)
+
+    def _scaled(self, tokens: int) -> int:
+        return round(tokens * self.scale)
 
     def spend(self, dialect: str, call: Call, said: Said, key: str) -> Spent:
         """What a call costs. Fills the cache."""
@@ -67,4 +78,5 @@ class World:
             whole = (read + written) // STEP * STEP
             read = read // STEP * STEP
             written = whole - read
-        return Spent(prompt, said.tokens, read, written)
+        scaled = self._scaled
+        return Spent(scaled(prompt), scaled(said.tokens), scaled(read), scaled(written))
