@@ -1,0 +1,79 @@
+"""What of a request may be written down: header values and query values by an allow-list, nothing else.
+
+Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
+loses its value.
+"""
+
+import re
+from collections.abc import Iterable
+
+from inspector.live.proxy.gate import Pairs
+
+REDACTED = "(redacted)"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HEADERS = _words("""
+    accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection
+    content-disposition content-encoding content-language content-length content-type date expect expires host
+    keep-alive last-modified origin pragma priority range retry-after retry-after-ms server te trailer transfer-encoding
+    upgrade user-agent vary via x-accel-buffering sec-websocket-extensions sec-websocket-version
+    anthropic-version anthropic-beta anthropic-dangerous-direct-browser-access openai-beta openai-version
+    openai-processing-ms openai-model openai-originator originator version x-app x-client-request-id x-request-id
+    request-id x-should-retry x-api-version x-goog-api-client x-goog-request-params x-title http-referer
+    x-session-id x-session-affinity x-parent-session-id session-id session_id thread-id thread_id conversation_id
+    conversation-id x-openai-subagent x-openai-actor x-initiator x-interaction-id x-agent-task-id x-cloud-trace-context
+    x-context-inspector-tag cf-ray cf-cache-status server-timing x-envoy-upstream-service-time x-served-by
+    x-reasoning-included x-models-etag etag
+""")
+_FAMILIES = (
+    "x-stainless-",
+    "x-claude-code-",
+    "x-claude-remote-",
+    "x-codex-",
+    "x-opencode-",
+    "x-gemini-",
+    "anthropic-ratelimit-",
+    "anthropic-fast-",
+    "x-ratelimit-",
+    "ratelimit-",
+    "x-simulate",
+)
+"""Headers whose names begin so."""
+_SECRET = re.compile(r"token$|key|secret|auth|cookie|password|credential|signature", re.IGNORECASE)
+"""Words that no header of a family above may hold: those belong to counters (`...-tokens`) and ids."""
+_QUERY = _words(
+    "alt beta fault api-version client_version limit after before after_id before_id order page pagesize pagetoken"
+    " stream starting_after include include[] version model $alt prettyprint"
+)
+
+
+def redacted_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
+    """The same names in the same order; the values of those that are not on the list are taken out."""
+    return tuple((name, value if _is_kept(name.lower()) else REDACTED) for name, value in headers)
+
+
+def _is_kept(name: str) -> bool:
+    return name in _HEADERS or (name.startswith(_FAMILIES) and not _SECRET.search(name))
+
+
+def redacted_path(path: str) -> str:
+    """Path and query, values of the query by the list; spelled as it came otherwise."""
+    place, mark, query = path.partition("?")
+    return place + mark + "&".join(map(_redacted_pair, query.split("&"))) if mark else path
+
+
+def _redacted_pair(pair: str) -> str:
+    name, mark, value = pair.partition("=")
+    return pair if not mark or not value or name.lower() in _QUERY else f"{name}={REDACTED}"
+
+
+def redacted_url(url: str) -> str:
+    """An upstream's address without what may be secret: user, password, query."""
+    scheme, mark, rest = url.partition("://")
+    place = rest.partition("?")[0].partition("#")[0]
+    host, slash, path = place.partition("/")
+    return scheme + mark + host.rpartition("@")[2] + slash + path
