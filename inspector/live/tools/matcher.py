@@ -1,0 +1,55 @@
+"""The other end of search_files: a process of its own, so that a pattern that never ends can be ended.
+
+Reads JSON lines: first {"pattern", "ignore_case", "limit", "chars"}, then {"path", "text"} for each file. Writes
+{"error"} where the pattern is none, {"path", "line", "text"} for a match, {"done"} after a file. Knows nothing of the
+rest of the program and is started without it.
+"""
+
+import json
+import re
+import sys
+
+LINE_CHARS = 20_000
+"""Only so much of a line is searched."""
+
+
+def main() -> None:
+    """Until the input ends or the limit is reached."""
+    asked = json.loads(sys.stdin.readline())
+    try:
+        pattern = re.compile(asked["pattern"], re.IGNORECASE if asked["ignore_case"] else 0)
+    except (re.error, OverflowError, RecursionError) as why:
+        _say({"error": str(why)})
+        return
+    left = asked["limit"]
+    for row in sys.stdin:
+        file = json.loads(row)
+        for number, line in enumerate(file["text"].split("\n"), 1):
+            match = pattern.search(line[:LINE_CHARS])
+            if match is None:
+                continue
+            if not left:
+                _say({"full": True})
+                return
+            left -= 1
+            _say({"path": file["path"], "line": number, "text": _around(line, match, asked["chars"])})
+        _say({"done": True})
+
+
+def _around(line: str, match: "re.Match[str]", chars: int) -> str:
+    """The line, or the part of it around the match."""
+    line = line.rstrip("\r")
+    if len(line) <= chars:
+        return line
+    start = max(0, min(match.start() - chars // 3, len(line) - chars))
+    cut = line[start : start + chars]
+    return f"{'…' * (start > 0)}{cut}{'…' * (start + chars < len(line))}"
+
+
+def _say(value: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
