@@ -81,7 +81,7 @@ class OpencodePolicy(SimplePolicy[Settings]):
     name = "opencode"
     title = "opencode"
     tiers: Sequence[TierName] = (
-        TierName(PRUNE, "Prune", "Clears tool outputs beyond the newest 40,000 tokens and two turns."),
+        TierName(PRUNE, "Prune", "Clears tool outputs beyond the newest 40,000 tokens and two turns.", after_turn=True),
         TierName(COMPACT, "Compact", "A summary, and the newest turns word for word.", calls_model=True),
     )
     settings_type = Settings

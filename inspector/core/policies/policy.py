@@ -71,6 +71,8 @@ class TierName:
     what: str
     """One sentence: what it does to the buffer."""
     calls_model: bool = False
+    after_turn: bool = False
+    """It fires behind a turn, not before a call."""
 
 
 @dataclass(frozen=True, slots=True)

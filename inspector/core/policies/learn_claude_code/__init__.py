@@ -12,9 +12,11 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
+from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.learn_claude_code import order
 from inspector.core.policies.learn_claude_code import running as states
 from inspector.core.policies.learn_claude_code.auto import compact
+from inspector.core.policies.learn_claude_code.loop import play
 from inspector.core.policies.learn_claude_code.micro import microcompact
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings, checked
@@ -107,6 +109,10 @@ class LearnClaudeCodePolicy:
         """As before the call."""
         done = yield from self.before_call(buffer, settings, running, moment)
         return done or (Outcome("auto", buffer, running),)
+
+    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
+        """See `core.policies.turns`."""
+        return (yield from play(book, settings, moment))
 
 
 POLICY = LearnClaudeCodePolicy()

@@ -3,18 +3,20 @@
 A conversation like a tier: it also yields AskModel and RunTools. Who drives it answers them.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Text, ToolCall, ToolResult
-from inspector.core.needs import Answer, AskModel, Failure, Need, RunTools
+from inspector.core.needs import Answer, Failure, Need
 from inspector.core.outcome import Outcome
+from inspector.core.policies.book import Book, Turn, calls_of
 from inspector.core.policies.learn_claude_code.micro import with_content
 from inspector.core.policies.learn_claude_code.order import before_call
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.spill import handle_tool_output
+from inspector.core.policies.learn_claude_code.verdicts import verdicts
 from inspector.core.policies.policy import Moment
 
 
@@ -31,40 +33,36 @@ class Loop:
     error: str = ""
 
 
-class _Book:
-    """What a loop writes down while it runs."""
-
-    def __init__(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> None:
-        self.buffer, self.settings, self.running, self.moment = buffer, settings, running, moment
-        self.outcomes: list[Outcome[Running]] = []
-        self.agents: list[Loop] = []
-
-    def append(self, messages: Sequence[Message]) -> None:
-        self.buffer = self.buffer.with_messages((*self.buffer.messages, *messages))
-
-    def closed(self, text: str, error: str = "") -> Loop:
-        return Loop(text, self.buffer, self.running, tuple(self.outcomes), tuple(self.agents), error)
-
-
 def loop(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Generator[Need, Answer, Loop]:
     """Run until the model calls no more tools. In faithful mode a failed compaction ends it, as an exception would."""
-    book = _Book(buffer, settings, running, moment)
+    book, agents = Book(buffer, running), list[Loop]()
     while True:
-        is_main = not moment.agent
-        for outcome in (yield from before_call(book.buffer, settings, book.running, moment, micro=is_main)):
-            book.buffer, book.running = outcome.buffer, outcome.running
-            book.outcomes.append(outcome)
-            if outcome.error and not settings.safe:
-                return book.closed("", outcome.error)
-        try:
-            answer = yield AskModel(book.buffer, moment.max_tokens)
-        except Failure as failure:
-            return book.closed("", str(failure) or type(failure).__name__)
-        book.append(answer.messages)
-        calls = tuple(call for message in answer.messages for call in message.calls)
-        if not calls:
-            return book.closed("\n".join(message.text for message in answer.messages))
-        yield from _run(calls, book)
+        turn = yield from play(book, settings, moment, agents)
+        if turn.done or turn.error:
+            said = turn.answer.messages if turn.answer is not None else ()
+            text = "\n".join(message.text for message in said)
+            return Loop(text, book.buffer, book.running, tuple(book.outcomes), tuple(agents), turn.error)
+
+
+def play(
+    book: Book[Running], settings: Settings, moment: Moment, agents: list[Loop] | None = None
+) -> Generator[Need, Answer, Turn[Running]]:
+    """One model call with its tools. Sub-agents are played here and put into `agents`; None = who drives runs them."""
+    tiers = ("spill", "micro", "auto")
+    book.about(lambda buffer, running: verdicts(buffer, settings, running, moment), tiers)
+    done = yield from before_call(book.buffer, settings, book.running, moment, micro=not moment.agent)
+    for outcome in done:
+        book.apply(outcome)
+        if outcome.error and not settings.safe:
+            return book.closed(error=outcome.error)
+    try:
+        answer = yield from book.ask(moment.max_tokens)
+    except Failure as failure:
+        return book.closed(error=str(failure) or type(failure).__name__)
+    book.add(answer.messages)
+    if calls := calls_of(answer):
+        yield from _run(calls, book, settings, moment, agents)
+    return book.closed(answer)
 
 
 def subagent(
@@ -80,14 +78,20 @@ def subagent(
     return (yield from loop(own, settings, running, replace(moment, agent=call.id, instructions="")))
 
 
-def _run(calls: Sequence[ToolCall], book: _Book) -> Generator[Need, Answer, None]:
+def _run(
+    calls: tuple[ToolCall, ...],
+    book: Book[Running],
+    settings: Settings,
+    moment: Moment,
+    agents: list[Loop] | None,
+) -> Generator[Need, Answer, None]:
     """The results of the calls, in their order; large ones leave a preview."""
-    settings = book.settings
-    tasks = [call for call in calls if call.name in settings.subagent_tools and not book.moment.agent]
+    played = agents is not None and not moment.agent
+    tasks = [call for call in calls if played and call.name in settings.subagent_tools]
     others = tuple(call for call in calls if call not in tasks)
     found: dict[str, Message] = {}
     if others:
-        for message in (yield RunTools(others)).messages:
+        for message in (yield from book.run(others)):
             result = message.result
             if result is not None:
                 content = yield from handle_tool_output(result.content, settings)
@@ -95,9 +99,10 @@ def _run(calls: Sequence[ToolCall], book: _Book) -> Generator[Need, Answer, None
                     message if content is result.content else with_content(message, content, cleared=False)
                 )
     for call in tasks:
-        ended = yield from subagent(call, book.buffer.prompt, settings, book.running, book.moment)
-        book.agents.append(ended)
+        ended = yield from subagent(call, book.buffer.prompt, settings, book.running, moment)
+        if agents is not None:
+            agents.append(ended)
         book.running = ended.running
         text = ToolResult(call.id, ended.error or ended.text, bool(ended.error))
         found[call.id] = Message(f"result-{call.id}", "tool", (text,))
-    book.append([found[call.id] for call in calls if call.id in found])
+    book.add(found[call.id] for call in calls if call.id in found)

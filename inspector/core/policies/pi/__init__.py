@@ -9,6 +9,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
+from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.pi import checks
 from inspector.core.policies.pi import running as states
 from inspector.core.policies.pi.compaction import TIER, Extension, Reason, Task, compact
@@ -16,6 +17,7 @@ from inspector.core.policies.pi.judgement import judge, verdict
 from inspector.core.policies.pi.running import Running, noted
 from inspector.core.policies.pi.settings import MAX_FAILURES, Settings, checked
 from inspector.core.policies.pi.trigger import is_clamped
+from inspector.core.policies.pi.turn import play
 from inspector.core.policies.pi.usage import estimated_tokens
 from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
 from inspector.core.policies.settings import apply
@@ -98,6 +100,10 @@ class PiPolicy:
             return ((yield from checks.recover(buffer, settings, running, moment, self.extension)),)
         running, place = noted(buffer.messages, running, moment), len(buffer.messages)
         return ((yield from checks.check(buffer, place, settings, running, moment, self.extension)),)
+
+    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
+        """See `core.policies.turns`."""
+        return (yield from play(book, settings, moment, self.extension))
 
 
 POLICY = PiPolicy()

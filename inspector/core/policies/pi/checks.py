@@ -45,13 +45,37 @@ def before_call(
     if moment.overflow:
         return (yield from recover(buffer, settings, running, moment, extension))
     running = replace(running, overflowed=False)
-    place = check_place(buffer.messages, settings)
-    if settings.check_point == "agent_end" and place == len(buffer.messages):
-        place = None  # nobody has prompted
-    again = settings.check_point in ("before_llm", "agent_end")
-    if place is None or (not again and running.checked == last_answer(buffer.messages)):
+    place = _place_before(buffer, settings, running)
+    if place is None:
         return Outcome(TIER, buffer, running)
     return (yield from check(buffer, place, settings, running, moment, extension))
+
+
+def _place_before(buffer: Buffer, settings: Settings, running: Running) -> int | None:
+    """How far a check right before a call looks; None where there is none."""
+    place = check_place(buffer.messages, settings)
+    if settings.check_point == "agent_end" and place == len(buffer.messages):
+        return None  # nobody has prompted
+    again = settings.check_point in ("before_llm", "agent_end")
+    return None if not again and running.checked == last_answer(buffer.messages) else place
+
+
+def _place_after(buffer: Buffer, settings: Settings, running: Running) -> int | None:
+    """How far a check behind a call looks; None where there is none."""
+    place = None if settings.check_point == "before_llm" else check_place(buffer.messages, settings)
+    return None if running.checked == last_answer(buffer.messages) else place
+
+
+def looks_before(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> bool:
+    """Does `before_call` look at the trigger, or recover?"""
+    if moment.overflow:
+        return settings.enabled and not running.overflowed
+    return _place_before(buffer, settings, noted(buffer.messages, running, moment)) is not None
+
+
+def looks_after(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> bool:
+    """Does `after_turn` look at the trigger?"""
+    return _place_after(buffer, settings, noted(buffer.messages, running, moment)) is not None
 
 
 def after_turn(
@@ -59,8 +83,8 @@ def after_turn(
 ) -> Conversation[Outcome[Running]]:
     """The check of the newest answer, unless it was checked already or is checked later."""
     running = noted(buffer.messages, running, moment)
-    place = None if settings.check_point == "before_llm" else check_place(buffer.messages, settings)
-    if place is None or running.checked == last_answer(buffer.messages):
+    place = _place_after(buffer, settings, running)
+    if place is None:
         return Outcome(TIER, buffer, running)
     return (yield from check(buffer, place, settings, running, moment, extension))
 

@@ -9,11 +9,13 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
+from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
 from inspector.core.policies.pulse import running as states
 from inspector.core.policies.pulse import settings as config
 from inspector.core.policies.pulse import sites
 from inspector.core.policies.pulse.compaction import TIER, compact
+from inspector.core.policies.pulse.loop import play
 from inspector.core.policies.pulse.running import Running, begun
 from inspector.core.policies.pulse.settings import Settings
 from inspector.core.policies.pulse.summary import tokens
@@ -88,6 +90,11 @@ class PulsePolicy:
         """As before the call."""
         done = yield from self.before_call(buffer, settings, running, moment)
         return done or (Outcome(TIER, buffer, running),)
+
+    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
+        """See `core.policies.turns`. With a prompt that was not there before, attempts are counted anew."""
+        book.running = begun(book.running, book.buffer.messages)
+        return (yield from play(book, settings, moment))
 
 
 POLICY = PulsePolicy()

@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
-from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools
+from inspector.core.needs import Answer, ContextWindowExceeded, Failure, Need
 from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.book import Book, Turn, calls_of
 from inspector.core.policies.policy import Moment
+from inspector.core.policies.pulse.compaction import TIER, Trigger
 from inspector.core.policies.pulse.running import Running, begun
 from inspector.core.policies.pulse.settings import Settings
 from inspector.core.policies.pulse.sites import attempt, is_trouble
+from inspector.core.policies.pulse.verdicts import verdict
 
 LIMIT_REACHED = "Context limit reached."
 
@@ -34,51 +37,59 @@ class Loop:
         return tuple(event for outcome in self.outcomes for event in outcome.events)
 
 
-class _Book:
-    """What the loop writes down while it runs."""
-
-    def __init__(self, buffer: Buffer, running: Running) -> None:
-        self.buffer, self.running = buffer, running
-        self.outcomes: list[Outcome[Running]] = []
-
-    def apply(self, outcomes: Sequence[Outcome[Running]]) -> bool:
-        for outcome in outcomes:
-            self.buffer, self.running = outcome.buffer, outcome.running
-            self.outcomes.append(outcome)
-        return bool(outcomes)
-
-    def append(self, messages: Sequence[Message]) -> None:
-        self.buffer = self.buffer.with_messages((*self.buffer.messages, *messages))
-
-    def closed(self, text: str, error: str = "") -> Loop:
-        return Loop(text, self.buffer, self.running, tuple(self.outcomes), error)
-
-
 def loop(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Generator[Need, Answer, Loop]:
     """Run until the model stops, or until length cannot be helped. `attempts` start at 0 and are never reset."""
-    book = _Book(buffer, replace(begun(running, buffer.messages), attempts=0))
+    book = Book(buffer, replace(begun(running, buffer.messages), attempts=0))
     while True:
-        if book.apply((yield from attempt(book.buffer, settings, book.running, "pre-loop"))):
+        turn = yield from play(book, settings, moment)
+        if turn.done or turn.error:
+            text = _text(turn.answer) if turn.answer is not None else ""
+            if not text and turn.answer is not None and is_trouble(turn.answer.finish, turn.answer.usage, settings):
+                text = LIMIT_REACHED
+            return Loop(text, book.buffer, book.running, tuple(book.outcomes), turn.error)
+
+
+def play(book: Book[Running], settings: Settings, moment: Moment) -> Generator[Need, Answer, Turn[Running]]:
+    """One call of the model that came to its end, with its tools."""
+    while True:
+        _about(book, settings, moment)
+        if (yield from _attempted(book, settings, "pre-loop")):
             continue
         try:
-            answer = yield AskModel(book.buffer, moment.max_tokens)
+            answer = yield from book.ask(moment.max_tokens)
         except ContextWindowExceeded as failure:
-            if settings.safe and book.apply((yield from attempt(book.buffer, settings, book.running, "length-retry"))):
+            refused = replace(moment, overflow=str(failure) or "context window exceeded")
+            _about(book, settings, refused)
+            if settings.safe and (yield from _attempted(book, settings, "length-retry")):
                 continue
-            return book.closed("", str(failure) or "context window exceeded")
+            return book.closed(error=refused.overflow)
         except Failure as failure:
-            return book.closed("", str(failure) or type(failure).__name__)
-        text = "\n".join(message.text for message in answer.messages)
+            return book.closed(error=str(failure) or type(failure).__name__)
         if is_trouble(answer.finish, answer.usage, settings):
-            book.append(_without_calls(answer.messages))  # nobody runs the calls of an answer that was cut off
-            if book.apply((yield from attempt(book.buffer, settings, book.running, "length-retry"))):
+            book.add(_without_calls(answer.messages))  # nobody runs the calls of an answer that was cut off
+            _about(book, settings, replace(moment, usage=answer.usage, finish=answer.finish))
+            if (yield from _attempted(book, settings, "length-retry")):
                 continue
-            return book.closed(text or LIMIT_REACHED)
-        book.append(answer.messages)
-        calls = tuple(call for message in answer.messages for call in message.calls)
-        if not calls:
-            return book.closed(text)
-        book.append((yield RunTools(calls)).messages)
+            return book.closed(answer, done=True)
+        book.add(answer.messages)
+        if calls := calls_of(answer):
+            book.add((yield from book.run(calls)))
+        return book.closed(answer)
+
+
+def _about(book: Book[Running], settings: Settings, moment: Moment) -> None:
+    book.about(lambda buffer, running: (verdict(buffer, settings, running, moment),), (TIER,))
+
+
+def _attempted(book: Book[Running], settings: Settings, trigger: Trigger) -> Generator[Need, Answer, bool]:
+    """Compact where it is due and may be; was anything done?"""
+    done = yield from attempt(book.buffer, settings, book.running, trigger)
+    book.apply(*done)
+    return bool(done)
+
+
+def _text(answer: Answer) -> str:
+    return "\n".join(message.text for message in answer.messages)
 
 
 def _without_calls(messages: Sequence[Message]) -> list[Message]:

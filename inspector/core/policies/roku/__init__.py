@@ -8,14 +8,17 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
-from inspector.core.outcome import Event, Outcome
+from inspector.core.outcome import Outcome
+from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
 from inspector.core.policies.roku import running as states
 from inspector.core.policies.roku.collapse import collapse, remember
-from inspector.core.policies.roku.compaction import Path, choose_path, run_compaction
+from inspector.core.policies.roku.compaction import Path, choose_path
 from inspector.core.policies.roku.microcompact import microcompact
+from inspector.core.policies.roku.order import compact, high_tier, mid_tier, react
 from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
 from inspector.core.policies.roku.settings import Settings, checked
+from inspector.core.policies.roku.turn import play
 from inspector.core.policies.roku.verdicts import verdicts
 from inspector.core.policies.settings import apply
 
@@ -126,39 +129,9 @@ class RokuPolicy:
             return done
         return (*done, *(yield from self.after_turn(done[-1].buffer, settings, done[-1].running, moment)))
 
-
-def high_tier(
-    buffer: Buffer, settings: Settings, running: Running, moment: Moment
-) -> Conversation[tuple[Outcome[Running], ...]]:
-    """L3 where it is due."""
-    if total_tokens(buffer, running) <= settings.high_watermark:
-        return ()
-    return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
-
-
-def mid_tier(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
-    """L2 where a summary is at hand or can be made, else L1."""
-    if moment.summary.strip() or settings.session_memory == "generate":
-        return (yield from remember(buffer, settings, running, moment))
-    return collapse(buffer, settings, running, moment)
-
-
-def compact(
-    tier: str, path: Path, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-) -> Conversation[Outcome[Running]]:
-    """L3, with the event that announces it. The outcome names the path that was taken."""
-    total = total_tokens(buffer, running)
-    sent = (Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total}),)
-    name = path if tier == "L3" and path != "mechanical" else tier
-    return (yield from run_compaction(name, path, buffer, settings, running, moment, sent))
-
-
-def react(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
-    """L4: compact without looking at any watermark (spec 1.10)."""
-    running = replace(running, detector=running.detector.notify_compaction())
-    sent = (Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow}),)
-    path = choose_path(running, moment)
-    return (yield from run_compaction("L4", path, buffer, settings, running, moment, sent))
+    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
+        """See `core.policies.turns`."""
+        return (yield from play(book, settings, moment))
 
 
 POLICY = RokuPolicy()

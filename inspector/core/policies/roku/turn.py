@@ -9,15 +9,16 @@ from dataclasses import replace
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
-from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, SaveText
-from inspector.core.policies.book import Book, Turn
-from inspector.core.policies.policy import Moment
-from inspector.core.policies.roku import high_tier, mid_tier, react
+from inspector.core.needs import Answer, ContextWindowExceeded, Failure, Need, SaveText
+from inspector.core.policies.book import Book, Turn, calls_of
+from inspector.core.policies.policy import Moment, Verdict
 from inspector.core.policies.roku.cache_break import CacheBreak
 from inspector.core.policies.roku.microcompact import microcompact
+from inspector.core.policies.roku.order import high_tier, mid_tier, react
 from inspector.core.policies.roku.records import StepRecord
 from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
 from inspector.core.policies.roku.settings import Settings
+from inspector.core.policies.roku.verdicts import verdicts
 from inspector.core.tokens.roku import estimate
 
 TRUNCATED = ("max_tokens", "length")
@@ -27,30 +28,42 @@ def turn(
     buffer: Buffer, settings: Settings, running: Running, moment: Moment
 ) -> Generator[Need, Answer, Turn[Running]]:
     """Run one turn. Fails (in `error`) on the second overflow, and at once on any other error of the model."""
-    book, reactive = Book(buffer, running), False
+    return (yield from play(Book(buffer, running), settings, moment))
+
+
+def play(book: Book[Running], settings: Settings, moment: Moment) -> Generator[Need, Answer, Turn[Running]]:
+    """The same on a book that may be watched."""
+    reactive = False
     while True:
         yield from _before_call(book, settings, moment, reactive)
         book.running = replace(
             book.running, detector=book.running.detector.record_prompt_state(book.buffer.prompt, moment.model)
         )
-        raw = raw_tokens(book.buffer)
         try:
-            answer = yield AskModel(book.buffer, moment.max_tokens)
+            answer = yield from book.ask(moment.max_tokens)
             break
         except ContextWindowExceeded as overflow:
             if reactive:
                 return book.closed(error=f"context window exceeded again after compaction: {overflow}")
             reactive = True
             over = replace(moment, overflow=str(overflow) or "context window exceeded")
+            _about(book, settings, over, "L4")
             book.apply((yield from react(book.buffer, settings, book.running, over)))
         except Failure as failure:
             return book.closed(error=str(failure) or type(failure).__name__)
-    yield from _after_call(book, settings, moment, raw, answer)
-    answer = yield from _escalated(book, settings, moment, raw, answer)
+    yield from _after_call(book, settings, moment, answer)
+    answer = yield from _escalated(book, settings, moment, answer)
     yield from _tools(book, settings, moment, answer)
     if settings.placement == "end_of_turn":
         yield from _high_tier(book, settings, moment)
     return book.closed(answer)
+
+
+def _about(book: Book[Running], settings: Settings, moment: Moment, *tiers: str) -> None:
+    def look(buffer: Buffer, running: Running) -> tuple[Verdict, ...]:
+        return verdicts(buffer, settings, running, moment)
+
+    book.about(look, tiers)
 
 
 def _before_call(
@@ -58,7 +71,10 @@ def _before_call(
 ) -> Generator[Need, Answer, None]:
     cold = moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
     if settings.l0_gate == "always" or (cold and not reactive):
+        _about(book, settings, moment, "L0")
         book.apply(microcompact(book.buffer, settings, book.running, moment))
+    if not reactive:
+        _about(book, settings, moment, "L1", "L2")
     if not reactive and total_tokens(book.buffer, book.running) > settings.mid_watermark:
         book.apply((yield from mid_tier(book.buffer, settings, book.running, moment)))
     if settings.placement == "preflight" and not reactive:
@@ -66,15 +82,15 @@ def _before_call(
 
 
 def _high_tier(book: Book[Running], settings: Settings, moment: Moment) -> Generator[Need, Answer, None]:
-    for outcome in (yield from high_tier(book.buffer, settings, book.running, moment)):
-        book.apply(outcome)
+    _about(book, settings, moment, "L3a", "L3b")
+    book.apply(*(yield from high_tier(book.buffer, settings, book.running, moment)))
 
 
 def _after_call(
-    book: Book[Running], settings: Settings, moment: Moment, raw: int, answer: Answer
+    book: Book[Running], settings: Settings, moment: Moment, answer: Answer
 ) -> Generator[Need, Answer, None]:
     """Calibrate and watch the cache. The event is sent even where no usage was reported."""
-    usage = answer.usage
+    usage, raw = answer.usage, raw_tokens(book.buffer)  # what was really sent: somebody may have edited it
     before = book.running.calibration.apply(raw)
     calibration = book.running.calibration.update(raw, usage.prompt if usage else 0)
     book.running = replace(book.running, calibration=calibration)
@@ -111,7 +127,7 @@ def _tell_break(book: Book[Running], moment: Moment, found: CacheBreak) -> Gener
 
 
 def _escalated(
-    book: Book[Running], settings: Settings, moment: Moment, raw: int, answer: Answer
+    book: Book[Running], settings: Settings, moment: Moment, answer: Answer
 ) -> Generator[Need, Answer, Answer]:
     """A truncated answer is asked for once more with the model's full output budget."""
     if answer.finish not in TRUNCATED:
@@ -130,20 +146,19 @@ def _escalated(
         model_id=moment.model,
     )
     try:
-        repeated = yield AskModel(book.buffer, ceiling, stream=False)
+        repeated = yield from book.ask(ceiling, stream=False)
     except Failure:
         return answer
-    yield from _after_call(book, settings, moment, raw, repeated)
+    yield from _after_call(book, settings, moment, repeated)
     return repeated
 
 
 def _tools(book: Book[Running], settings: Settings, moment: Moment, answer: Answer) -> Generator[Need, Answer, None]:
     book.add(answer.messages)
-    calls = tuple(call for message in answer.messages for call in message.calls)
     results: Sequence[Message] = ()
-    if calls:
-        results = (yield RunTools(calls)).messages
-        book.add(tuple(results))
+    if calls := calls_of(answer):
+        results = yield from book.run(calls)
+        book.add(results)
         spent = sum(estimate(m.result.content) for m in results if m.result)
         exceeded = spent > settings.per_turn_tool_budget_tokens
         book.tell("ToolBudgetCheck", step=moment.step, per_turn_tool_tokens=spent, exceeded=exceeded)
