@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, QTimer
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
 
@@ -15,6 +15,7 @@ from inspector.core.tokens.estimators import count, estimator
 from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.buffer_delegate import BufferDelegate, row_height
+from inspector.gui.buffer_menu import buffer_menu
 from inspector.gui.buffer_model import NO_FATES, ORDERS, BufferModel
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.numbers import grouped, plural
@@ -81,6 +82,10 @@ class BufferPanel(Panel):
         _set_up(self.view, self.model, self.delegate)
         self.view.selectionModel().currentChanged.connect(self._picked)
         self.view.activated.connect(lambda _: self.desk.show_panel("Message"))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(
+            lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
+        )
 
     # -- State -------------------------------------------------------------------------------------------------------
 
@@ -125,6 +130,12 @@ class BufferPanel(Panel):
     def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
             self.desk.workbench.select(self.model.message_at(current.row()).id)
+
+    def menu_at(self, at: QPoint) -> QMenu:
+        """What can be done to the message at that place of the list, which is selected."""
+        if self.view.indexAt(at).isValid():
+            self.view.setCurrentIndex(self.view.indexAt(at))
+        return buffer_menu(self.desk, self.view)
 
     # -- filter and order --------------------------------------------------------------------------------------------
 

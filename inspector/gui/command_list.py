@@ -5,8 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from PySide6.QtWidgets import QWidget
+
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
+from inspector.gui.hand_commands import hand_commands
+from inspector.gui.panel import Desk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.gui.tier_commands import stepper_commands, tier_offers
@@ -19,6 +23,7 @@ class Doer(Protocol):
     workbench: Workbench
     theme: Theme
     settings: Settings
+    desk: Desk
 
     def open_path(self, path: str) -> None: ...
     def open_sample(self) -> None: ...
@@ -39,7 +44,7 @@ class Doer(Protocol):
     def close(self) -> bool: ...
 
 
-def commands(window: Doer) -> tuple[Command, ...]:
+def commands(window: Doer, widget: QWidget) -> tuple[Command, ...]:
     """All that have a place of their own, with their keys."""
     bench = window.workbench
     return (
@@ -60,6 +65,7 @@ def commands(window: Doer) -> tuple[Command, ...]:
         Command("Next change of the diff", partial(window.step_change, 1), ("F7",), "Walk"),
         Command("Previous change of the diff", partial(window.step_change, -1), ("Shift+F7",), "Walk"),
         *stepper_commands(bench),
+        *hand_commands(window.desk, widget),
         Command("Compare policies", window.compare_policies, (), "Session"),
         Command("Filter the buffer", window.filter_messages, ("/",), "Find", typed=True),
         Command("Search the session", partial(window.search, ""), ("Ctrl+F",), "Find"),

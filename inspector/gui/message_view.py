@@ -11,6 +11,7 @@ from inspector.core.buffer import Buffer, View
 from inspector.core.message import Message, Opaque
 from inspector.core.session import Thread
 from inspector.gui.find_bar import FindBar
+from inspector.gui.hand import Hand
 from inspector.gui.image_strip import HEIGHT, ImageStrip
 from inspector.gui.message_header import MessageHeader
 from inspector.gui.message_parts import message_images, message_sections, original
@@ -59,6 +60,7 @@ class MessageView(Panel):
             return
         self._thread, self._place, self._stepped = thread, place, stepped
         number, message = find_message(state)
+        self.edit.setEnabled(number is not None)
         if message is None:
             self._message = None
             self._empty.setText(_why_empty(state))
@@ -93,7 +95,11 @@ class MessageView(Panel):
         self.wrap.setCheckable(True)
         self.wrap.setText("wrap")
         self.wrap.toggled.connect(self._wrap)
-        find, copy = QToolButton(), QToolButton()
+        self.edit, find, copy = QToolButton(), QToolButton(), QToolButton()
+        self.edit.setText("edit")
+        self.edit.setToolTip(tip("Change the message by hand, as a step (F2)"))
+        self.edit.setAccessibleName("edit message")
+        self.edit.clicked.connect(lambda: Hand(self.desk, self.window()).edit())
         find.setText("find")
         find.setToolTip("Find in message (Ctrl+F)")
         find.clicked.connect(self.find_bar.open)
@@ -102,7 +108,7 @@ class MessageView(Panel):
         copy.setAccessibleName("copy message")
         copy.clicked.connect(self.copy_message)
         self.copy = copy
-        for button in (self.wrap, find, copy):
+        for button in (self.wrap, self.edit, find, copy):
             button.setProperty("role", "flat")
             self.header.tools.addWidget(button)
 

@@ -36,6 +36,10 @@ SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
 
 
+def _nothing() -> None:
+    """Where no window stands behind the desk."""
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What a panel may reach."""
@@ -50,6 +54,8 @@ class Desk:
     """Bring the panel of that TITLE to the front."""
     say: Callable[[str], None]
     """One sentence in the calm bar, for an expected failure that is not about opening."""
+    fork: Callable[[], object] = _nothing
+    """Begin a run of our own from where we stand."""
 
 
 class Panel(QWidget):

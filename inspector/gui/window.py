@@ -61,7 +61,7 @@ class Window(QMainWindow):
         self.docks = Docks(self.desk)
         self._laid_out = False
         self._build()
-        self.commands: tuple[Command, ...] = commands(self)
+        self.commands: tuple[Command, ...] = commands(self, self)
         self._keys = Keys(self, self.commands)
         self.palette_box = CommandPalette(self, theme, lambda: self.commands, lambda typed: offers(self, typed))
         theme.changed.connect(self._restyle)
