@@ -5,6 +5,7 @@ Harmless by design: commands only look, edits append a remark to a line that was
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 DEEPEST = 6
@@ -21,6 +22,8 @@ class Known:
     words: Sequence[str]
     lines: Sequence[str]
     turn: int
+    command: str = ""
+    """What the shell is to do; empty: have a look."""
 
     def path(self) -> str:
         """Another one at each turn."""
@@ -29,6 +32,10 @@ class Known:
     def word(self) -> str:
         """Another one at each turn."""
         return self.words[self.turn % len(self.words)]
+
+    def in_shell(self) -> str:
+        """Another command at each turn, where none is wanted."""
+        return self.command or _COMMANDS[self.turn % len(_COMMANDS)]
 
     def line(self) -> str:
         """The line that is to be changed."""
@@ -41,8 +48,25 @@ def schema_of(definition: Any) -> Mapping[str, Any]:
         return {}
     inner = definition.get("function")
     named = inner if isinstance(inner, Mapping) else definition
-    schema = named.get("input_schema") or named.get("parameters")
+    schema = named.get("input_schema") or named.get("parameters") or named.get("parametersJsonSchema")
     return schema if isinstance(schema, Mapping) else {}
+
+
+def is_freeform(definition: Any) -> bool:
+    """Does the tool take a text instead of arguments (Responses, type `custom`)?"""
+    return isinstance(definition, Mapping) and definition.get("type") == "custom" and not schema_of(definition)
+
+
+def words_for(name: str, known: Known) -> str:
+    """What a tool is given that takes a text: a patch that adds a file, a command, or a word."""
+    if "patch" in name.lower():
+        return f"*** Begin Patch\n*** Add File: SIMULATED.md\n+Looked at: {known.word()}\n*** End Patch\n"
+    return known.in_shell() if known.command or "exec" in name.lower() else known.word()
+
+
+def in_shell(command: str, known: Known) -> str:
+    """A move's command with its path and word."""
+    return command.format(path=quote(known.path()), word=quote(known.word()))
 
 
 def fill(schema: Mapping[str, Any], known: Known) -> dict[str, Any]:
@@ -65,8 +89,10 @@ def _value(name: str, schema: Any, known: Known, depth: int) -> Any:
         case "object":
             return _object(schema, known, depth)
         case "array":
+            if name in ("command", "cmd"):
+                return ["bash", "-c", known.in_shell()]
             least = schema.get("minItems")
-            wanted = 1 if least or name in ("command", "cmd", "edits", "paths", "files") else 0
+            wanted = 1 if least or name in ("edits", "paths", "files") else 0
             return [_value(name, schema.get("items"), known, depth + 1) for _ in range(wanted)]
         case "integer" | "number":
             return max(1, schema["minimum"]) if isinstance(schema.get("minimum"), int | float) else 1
@@ -100,7 +126,7 @@ def _text(name: str, known: Known) -> str:
     plain = name.lower().replace("_", "").replace("-", "")
     match plain:
         case "command" | "cmd" | "script":
-            return _COMMANDS[known.turn % len(_COMMANDS)]
+            return known.in_shell()
         case "oldstring" | "oldtext" | "oldstr" | "old" | "find":
             return known.line()
         case "newstring" | "newtext" | "newstr" | "new" | "replace" | "replacement":

@@ -77,8 +77,11 @@ class ResponsesDialect:
             message = {"type": "message", "id": f"msg_{call.digest}", "role": "assistant", "status": "completed"}
             output.append({**message, "content": content})
         for n, one in enumerate(said.calls):
-            named = {"type": "function_call", "id": f"fc_{call.digest}{n}", "call_id": one.id, "name": one.name}
-            output.append({**named, "arguments": dumps(one.arguments), "status": "completed"})
+            named = {"id": f"fc_{call.digest}{n}", "call_id": one.id, "name": one.name, "status": "completed"}
+            if isinstance(one.arguments, str):
+                output.append({"type": "custom_tool_call", **named, "input": one.arguments})
+            else:
+                output.append({"type": "function_call", **named, "arguments": dumps(one.arguments)})
         return self._response(call, output, spent, said.finish == "length")
 
     def begun(self, call: Call, spent: Spent) -> dict[str, Any]:
@@ -211,6 +214,10 @@ def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]
             ]
             done = {**where, "name": item["name"], "arguments": item["arguments"]}
             events.append(("response.function_call_arguments.done", done))
+        case "custom_tool_call":
+            begun = {**item, "status": "in_progress", "input": ""}
+            events += [("response.custom_tool_call_input.delta", {**where, "delta": x}) for x in pieces(item["input"])]
+            events.append(("response.custom_tool_call_input.done", {**where, "input": item["input"]}))
         case _:
             begun = item
     first = ("response.output_item.added", {"output_index": n, "item": begun})

@@ -6,35 +6,14 @@ results showed. Arguments are made from the tool's own schema.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from inspector.core.buffer import Tool
 from inspector.core.facts import facts
-from inspector.core.message import Message, ToolCall
-from inspector.live.simulated.arguments import Known, fill, schema_of
+from inspector.core.message import Message, Text, ToolCall
+from inspector.live.simulated.arguments import Known, fill, in_shell, is_freeform, schema_of, words_for
 from inspector.live.simulated.call import Call, Said
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """What a tool is used for, what is said with it, the names that such a tool has, the only path it is given."""
-
-    words: str
-    names: re.Pattern[str]
-    path: str = ""
-
-
-MOVES = (
-    Move("I will look around first.", re.compile(r"(?i)(?:^|_)(?:ls|list|glob|find|tree)|list_?(?:dir|files)"), "."),
-    Move("Let me read what is there.", re.compile(r"(?i)read|view|cat|open|fetch|get")),
-    Move("Now I look for the place that matters.", re.compile(r"(?i)grep|search|find|query|lookup"), "."),
-    Move("This is the line to change.", re.compile(r"(?i)edit|replace|patch|update")),
-    Move("I write down what I found.", re.compile(r"(?i)write|create|save"), "SIMULATED.md"),
-    Move("Let me see whether it works.", re.compile(r"(?i)bash|shell|run|exec|command|terminal|test")),
-)
-AGAIN = Move("And the next one.", MOVES[1].names)
-ANY = Move("I will use what there is.", re.compile(""))
+from inspector.live.simulated.moves import Move, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +26,45 @@ class _Past:
     @property
     def moves(self) -> int:
         """Calls so far; those that a compaction took away are counted by what it says of them."""
-        told = sum(len(_TOLD.findall(message.text)) for message in self.since if message.role == "user")
+        told = sum(made(message.text) for message in self.since if message.role in ("user", "system"))
         return told + sum(1 for message in self.since if message.calls)
 
 
+def made(text: str) -> int:
+    """Calls that a text tells of: by our own word, else by the lines that a summary or a serialised talk has."""
+    said = _COUNTED.findall(text)
+    return int(said[-1]) + len(_CALLED.findall(text[text.rindex(said[-1]) :])) if said else len(_TOLD.findall(text))
+
+
+def counted(messages: Sequence[Message]) -> str:
+    """What a summary says, so that an agent that goes on from it does not begin again."""
+    if len(messages) == 1:
+        number = made(messages[0].text) or len(_CALLED.findall(messages[0].text))
+    else:
+        number = _past(messages).moves
+    return f"Tool calls so far: {number}"
+
+
+_COUNTED = re.compile(r"Tool calls so far: (\d{1,6})\b")
 _TOLD = re.compile(r"(?m)→ tool_use: |^- .*: (?:ok|error)$")
-_MACHINE = re.compile(r"\s*[<\[(]")
+_CALLED = re.compile(r"(?m)^\s*\[Assistant tool calls?\]|^\s*\[?tool[ _-](?:call|use)\b")
+"""How clients write down the calls that they want to have summarised."""
+_MACHINE = re.compile(
+    r"\s*(?:[<\[(]|# AGENTS\.md|This session is being continued|Another language model started"
+    r"|The conversation history before this point was compacted|\*\*\* |Previous conversation was compacted)"
+)
 """Reminders and summaries travel in the user's name."""
 
 
 def next_move(call: Call) -> Said:
     """The next tool call, or the final words."""
     past = _past(call.buffer.messages)
-    plan = _plan(past.asked, call.buffer.prompt.tools or ())
-    if past.moves >= len(plan):
+    steps = plan(call.buffer.prompt.tools or (), 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
+    if past.moves >= len(steps):
         return Said(_report(past))
-    move, tool = plan[past.moves]
-    arguments = fill(schema_of(tool.definition), _known(call.buffer.messages, past, move))
+    move, tool = steps[past.moves]
+    known = _known(past, move)
+    arguments = words_for(tool.name, known) if is_freeform(tool.definition) else fill(schema_of(tool.definition), known)
     return Said(move.words, (ToolCall(f"call_{call.digest}", tool.name, arguments),), "calls")
 
 
@@ -77,36 +78,39 @@ def _past(messages: Sequence[Message]) -> _Past:
     return _Past("", messages)
 
 
-def _plan(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
-    """The moves for which there is a tool, in order; how often it reads depends on what was asked."""
-    found: list[tuple[Move, Tool]] = []
-    for move in MOVES:
-        used = [tool for _, tool in found]
-        tool = next((one for one in tools if move.names.search(one.name) and one not in used), None)
-        if tool is not None:
-            found.append((move, tool))
-    if not found:
-        return [(ANY, tools[0])]
-    reads = [(AGAIN, tool) for move, tool in found if move is MOVES[1]]
-    more = 1 + sha256(asked.encode("utf-8", "replace")).digest()[0] % 2
-    return found[:2] + reads * more + found[2:]
-
-
-def _known(messages: Sequence[Message], past: _Past, move: Move) -> Known:
+def _known(past: _Past, move: Move) -> Known:
     """What arguments can be made of: paths that were named, words that were asked for, lines that were read."""
-    paths: dict[str, None] = {}
+    paths = dict.fromkeys(fact.text for fact in facts(Message("", "user", (Text(past.asked),))) if fact.kind == "path")
+    calls = {call.id: call for message in past.since for call in message.calls}
     lines: list[str] = []
-    for message in messages[-40:]:
-        if message.result is not None:
-            paths.update(dict.fromkeys(_FILE.findall(message.result.content[:20_000])[:50]))
-            lines += [line for line in message.result.content[:20_000].splitlines() if 8 < len(line) < 200]
-        paths.update((fact.text, None) for fact in facts(message) if fact.kind == "path")
+    for message in past.since[-40:]:
+        if message.result is None or message.result.is_error:
+            continue
+        content = message.result.content[:20_000]
+        paths.update(dict.fromkeys(_FILE.findall(content)[:50]))
+        read = _path_of(calls.get(message.result.call_id))
+        if move.changes and read and (found := _unlike_any_other(content)):
+            paths, lines = {read: None}, [found]
     words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
-    calls = sum(len(message.calls) for message in past.since)
     only = (move.path,) if move.path else ()
-    return Known(only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",), tuple(lines), calls)
+    known = Known(only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",), tuple(lines), len(calls))
+    return replace(known, command=in_shell(move.command, known)) if move.command else known
 
 
+def _path_of(call: ToolCall | None) -> str:
+    """The file that a call named."""
+    named = call.arguments if call is not None and isinstance(call.arguments, dict) else {}
+    return next((value for key, value in named.items() if isinstance(value, str) and _PATH_KEY.search(key)), "")
+
+
+def _unlike_any_other(content: str) -> str:
+    """A line that can be named for a change, without the number that a tool put before it; empty: there is none."""
+    lines = [_NUMBER.sub("", line) for line in content.splitlines()]
+    return next((line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), "")
+
+
+_PATH_KEY = re.compile(r"(?i)path|file")
+_NUMBER = re.compile(r"^\s*\d+(?:→|\t|\| ?|: )")
 _COMMON = frozenset(
     ("what", "with", "this", "that", "from", "have", "will", "would", "should", "could", "please", "there", "where")
 )

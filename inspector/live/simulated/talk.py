@@ -12,7 +12,7 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
 from inspector.live.simulated.call import Call, Said
-from inspector.live.simulated.script import next_move
+from inspector.live.simulated.script import counted, next_move
 
 LABEL = "(simulated)"
 
@@ -47,8 +47,12 @@ def asks_for_summary(call: Call) -> bool:
 def _summary(call: Call) -> str:
     messages = call.buffer.messages
     if len(messages) > 1:
-        return summarise(Summarize(call.buffer.prompt.system or "", "", source=messages[:-1]))
-    return summarise(Summarize(call.buffer.prompt.system or "", messages[-1].text if messages else ""))
+        return _told(Summarize(call.buffer.prompt.system or "", "", source=messages[:-1]), messages[:-1])
+    return _told(Summarize(call.buffer.prompt.system or "", messages[-1].text if messages else ""), messages)
+
+
+def _told(need: Summarize, messages: Sequence[Message]) -> str:
+    return f"{summarise(need)}\n{counted(messages)}" if messages else summarise(need)
 
 
 def _chat(messages: Sequence[Message]) -> str:
@@ -59,7 +63,7 @@ def _chat(messages: Sequence[Message]) -> str:
 
 def seal(messages: Sequence[Message]) -> str:
     """What a remote compaction returns: for the provider's eyes only. In truth a packed offline summary."""
-    text = summarise(Summarize("", "", source=tuple(messages)))
+    text = _told(Summarize("", "", source=tuple(messages)), messages)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 

@@ -1,0 +1,83 @@
+"""What an agent does one after the other, and with which of the tools it is offered: by their names and schemas.
+
+Where there is no tool for a move, a shell does it, with a command that only looks. Tools that the provider runs itself,
+that ask somebody, or that serve the agent's own ends are left alone.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.buffer import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a tool is used for: what is said with it, the names such a tool has, the only path it is given, and the
+    shell's way to do the same (`{path}` and `{word}` are filled in; empty: there is none)."""
+
+    words: str
+    names: re.Pattern[str]
+    path: str = ""
+    command: str = ""
+    changes: bool = False
+    """Does it change what was read?"""
+
+
+_SHELL = re.compile(r"(?i)bash|shell|run|exec|command|terminal|test")
+_READ = re.compile(r"(?i)read|view|cat|open|fetch|get")
+_SHOW = "head -c 4000 {path}"
+MOVES = (
+    Move(
+        "I will look around first.",
+        re.compile(r"(?i)(?:^|_)(?:ls|list|glob|find|tree)|list_?(?:dir|files)"),
+        ".",
+        "ls -la",
+    ),
+    Move("Let me read what is there.", _READ, "", _SHOW),
+    Move(
+        "Now I look for the place that matters.",
+        re.compile(r"(?i)grep|search|find|query|lookup"),
+        ".",
+        "grep -rn {word} . | head -n 20",
+    ),
+    Move("This is the line to change.", re.compile(r"(?i)edit|replace|patch|update"), changes=True),
+    Move("I write down what I found.", re.compile(r"(?i)write|create|save"), "SIMULATED.md"),
+    Move("Let me see whether it works.", _SHELL),
+)
+AGAIN = Move("And the next one.", _READ, "", _SHOW)
+ANY = Move("I will use what there is.", re.compile(""))
+
+_LEFT_ALONE = re.compile(
+    r"(?i)image|web|stdin|goal|plan|todo|agent|task|skill|question|user|memory|mcp|resource|worktree|cron|monitor"
+    r"|notif|team|notebook|background|output|kill|thread|title|schedule|workflow|artifact|topic|mode"
+)
+_OURS = (None, "function", "custom")
+"""Kinds of tools that the client runs; any other is the provider's own."""
+
+
+def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
+    """The moves for which there is a tool, in order; it reads `1 + more` times."""
+    usable = [tool for tool in tools if _may_be_called(tool)]
+    shell = next((tool for tool in usable if _SHELL.search(tool.name) and not _LEFT_ALONE.search(tool.name)), None)
+    found: list[tuple[Move, Tool]] = []
+    for move in MOVES:
+        taken = [tool for _, tool in found if tool is not shell]
+        tool = _fitting(move, [one for one in usable if one not in taken])
+        if tool is None and move.command:
+            tool = shell
+        if tool is not None:
+            found.append((move, tool))
+            found += [(AGAIN, tool)] * (more if move.names is _READ else 0)
+    return found or [(ANY, tool) for tool in usable[:1]]
+
+
+def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:
+    return next((one for one in tools if move.names.search(one.name) and not _LEFT_ALONE.search(one.name)), None)
+
+
+def _may_be_called(tool: Tool) -> bool:
+    definition = tool.definition
+    if not isinstance(definition, Mapping) or not tool.name:
+        return False
+    return definition.get("type") in _OURS and definition.get("defer_loading") is not True
