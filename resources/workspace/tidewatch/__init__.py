@@ -1,0 +1,1 @@
+"""Tide gauges: what they wrote, and what it means."""

@@ -1,0 +1,60 @@
+"""From a line of the log to a reading.
+
+The log is written by several stations and by people, so a line that is no reading is nothing to worry about: it is left
+out. That makes this file a dangerous one. Whatever the pattern below does not know disappears without a word, and every
+figure further on is a little wrong.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+QUALITIES = ("good", "fair", "poor")
+
+LINE = re.compile(
+    r"(?P<time>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z) "
+    r"(?P<level>[A-Z]+) "
+    r"(?P<gauge>[a-z]+(?:-[a-z]+)*) "
+    r"height=(?P<height>\d+\.\d+)m "
+    r"battery=(?P<battery>\d+\.\d+)V "
+    r"quality=(?P<quality>[a-z]+)"
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One measurement. `height` in metres above chart datum, `battery` in volts."""
+
+    time: datetime
+    gauge: str
+    height: float
+    battery: float
+    quality: str
+
+    @property
+    def counts(self) -> bool:
+        """Is it good enough to be used at all?"""
+        return self.quality != "poor"
+
+
+def read(lines: Iterable[str]) -> Iterator[Reading]:
+    """The readings among the lines, in the order of the log."""
+    for line in lines:
+        reading = read_line(line)
+        if reading is not None:
+            yield reading
+
+
+def read_line(line: str) -> "Reading | None":
+    """The reading on a line, or None where it holds none."""
+    found = LINE.match(line.strip())
+    if found is None or found["quality"] not in QUALITIES:
+        return None
+    return Reading(
+        time=datetime.strptime(found["time"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),  # noqa: UP017
+        gauge=found["gauge"],
+        height=float(found["height"]),
+        battery=float(found["battery"]),
+        quality=found["quality"],
+    )
