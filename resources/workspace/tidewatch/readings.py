@@ -8,7 +8,7 @@ figure further on is a little wrong.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 QUALITIES = ("good", "fair", "poor")
 
