@@ -1,0 +1,94 @@
+"""A cut: what a person made of a held buffer, made again on every later request of that thread.
+
+A client keeps its own conversation and sends all of it with every turn. A cut knows the items that it replaces by what
+they say, and how the new ones are made of them; whatever comes behind is passed on as it came. Where the beginning is
+another one (the client compacted by itself, or went back), the cut does not fit any more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.wire.dialects import WIRES
+from inspector.core.wire.fingerprint import fingerprint
+from inspector.core.wire.recipe import Recipe, Ref, carry_out, looks_into
+from inspector.core.wire.rewrite import items_of, with_items
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The items at the beginning, by fingerprint, and the recipes of those that stand for them."""
+
+    dialect: str
+    before: tuple[str, ...]
+    after: tuple[Recipe, ...]
+    inside: frozenset[int] = frozenset()
+    """Items of which pieces are kept: these must be alike in every piece."""
+
+    def fits(self, items: Sequence[Any]) -> bool:
+        """Do the items begin with those that it replaces?"""
+        return len(items) >= len(self.before) and all(
+            _print(self.dialect, item, n in self.inside) == known
+            for n, (item, known) in enumerate(zip(items, self.before, strict=False))
+        )
+
+    def apply(self, items: Sequence[Any]) -> list[Any]:
+        """The items with the cut made. Only for items that it `fits`."""
+        opened = [_opened(self.dialect, item) if n in self.inside else item for n, item in enumerate(items)]
+        return [*(carry_out(recipe, opened) for recipe in self.after), *items[len(self.before) :]]
+
+
+def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> Cut | None:
+    """The cut that turns `items` into what `plan` (of `rewrite.plan`) makes of them. None: it changes nothing."""
+    same = 0
+    while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
+        same += 1
+    after = tuple(plan[: len(plan) - same])
+    count = len(items) - same
+    if not after and not count:
+        return None
+    inside = frozenset(n for recipe in after for n in looks_into(recipe))
+    before = tuple(_print(dialect, item, n in inside) for n, item in enumerate(items[:count]))
+    return Cut(dialect, before, after, inside)
+
+
+def _opened(dialect: str, item: Any) -> Any:
+    """With its content as a list: the same text may come as a string one time and as a block another."""
+    match item:
+        case {"content": str(text)}:
+            said = "output_text" if item.get("role") == "assistant" else "input_text"
+            kind = said if dialect == "openai-responses" else "text"
+            return {**item, "content": [{"type": kind, "text": text}]}
+    return item
+
+
+def _print(dialect: str, item: Any, whole: bool) -> str:
+    return fingerprint(WIRES[dialect].read(item, ""), whole=whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Recut:
+    """What the cuts of a thread made of a later request."""
+
+    items: list[Any]
+    made: int
+    """So many cuts were made, from the first one on."""
+    left: int
+    """So many do not fit: the client's own conversation has changed under them."""
+
+
+def recut(cuts: Sequence[Cut], items: Sequence[Any]) -> Recut:
+    """Each cut on what the one before it left. Those behind one that does not fit were made of it: they wait, too."""
+    now = list(items)
+    for n, cut in enumerate(cuts):
+        if not cut.fits(now):
+            return Recut(now, n, len(cuts) - n)
+        now = cut.apply(now)
+    return Recut(now, len(cuts), 0)
+
+
+def recut_body(cuts: Sequence[Cut], body: Mapping[str, Any]) -> tuple[dict[str, Any], Recut]:
+    """The same on a body that holds its whole conversation; all cuts are of one dialect."""
+    dialect = cuts[0].dialect
+    done = recut(cuts, items_of(dialect, body))
+    return (with_items(dialect, body, done.items) if done.made else dict(body)), done

@@ -1,0 +1,138 @@
+"""How a JSON value is made from the items that came: mostly by pointing at them.
+
+A recipe points into a list of items, patches an object of it, or brings a value of its own. What is pointed at is the
+very object that came, with every field and in the order of its keys; so a recipe can be made from one list and carried
+out on a longer one that begins with the same items.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The value at `path`: number of the item, then keys and numbers inside it."""
+
+    path: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A value that did not come."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list."""
+
+    of: tuple["Recipe", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The object at `base` with some fields changed or added, others left out; the order of its keys stays."""
+
+    base: Ref
+    fields: tuple[tuple[str, "Recipe"], ...]
+    without: tuple[str, ...] = ()
+
+
+Recipe: TypeAlias = Ref | Made | Many | Patch
+
+
+def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
+    """The value. Raises LookupError or TypeError where the items are not those it was made for."""
+    match recipe:
+        case Ref(path):
+            value: Any = items
+            for step in path:
+                value = value[step]
+            return value
+        case Made(value):
+            return value
+        case Many(of):
+            return [carry_out(one, items) for one in of]
+        case Patch(base, fields, without):
+            changed = dict(carry_out(base, items))
+            for name, one in fields:
+                changed[name] = carry_out(one, items)
+            for name in without:
+                changed.pop(name, None)
+            return changed
+
+
+def looks_into(recipe: Recipe) -> Iterator[int]:
+    """Numbers of the items whose inside the recipe depends on."""
+    match recipe:
+        case Ref(path):
+            if len(path) > 1:
+                yield int(path[0])
+        case Many(of):
+            for one in of:
+                yield from looks_into(one)
+        case Patch(base, fields, _):
+            yield int(base.path[0])
+            for _, one in fields:
+                yield from looks_into(one)
+
+
+def changes(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recipe:
+    """What turns `wire` (at `path`) into `new`, where the adapter would have written it as `old`.
+
+    What the adapter writes alike for both is left as it came: fields that the adapter does not know survive.
+    """
+    if old == new:
+        return Ref(path)
+    if isinstance(wire, Mapping) and isinstance(old, Mapping) and isinstance(new, Mapping):
+        fields = [(name, _field(path, name, wire, old, new)) for name in new if old.get(name, _NONE) != new[name]]
+        return Patch(Ref(path), tuple(fields), tuple(name for name in old if name not in new))
+    if isinstance(wire, list) and isinstance(old, list) and isinstance(new, list) and len(wire) == len(old):
+        return _listed(path, wire, old, new)
+    return Made(new)
+
+
+_NONE = object()
+
+
+def _field(
+    path: tuple[int | str, ...], name: str, wire: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Recipe:
+    if name not in wire or name not in old:
+        return Made(new[name])
+    return changes((*path, name), wire[name], old[name], new[name])
+
+
+def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:
+    """Each new element is the old one that equals it, else a change of the one with its id, else a value of its own."""
+    same, named = _places(old, dumps), _places(old, _identity)
+    of: list[Recipe] = []
+    for one in new:
+        name = _identity(one)
+        if places := same.get(dumps(one)):
+            of.append(Ref((*path, places.pop(0) if len(places) > 1 else places[0])))
+        elif name and (places := named.get(name)):
+            of.append(changes((*path, places[0]), wire[places[0]], old[places[0]], one))
+        else:
+            of.append(Made(one))
+    return Many(tuple(of))
+
+
+def _places(values: Sequence[Any], name: Any) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for n, value in enumerate(values):
+        found.setdefault(name(value), []).append(n)
+    return found
+
+
+def _identity(value: Any) -> str:
+    """What an element is called by: the call it makes or answers. Empty for one without a name."""
+    if not isinstance(value, Mapping):
+        return ""
+    name = value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id") or value.get("id")
+    return f"{value.get('type')} {name}" if isinstance(name, str) and name else ""
