@@ -26,7 +26,7 @@ class _Past:
     @property
     def moves(self) -> int:
         """Calls so far; those that a compaction took away are counted by what it says of them."""
-        told = sum(made(message.text) for message in self.since if message.role in ("user", "system"))
+        told = sum(made(message.text) for message in self.since if message.role in _TELLING or message.summary)
         return told + sum(1 for message in self.since if message.calls)
 
 
@@ -45,6 +45,7 @@ def counted(messages: Sequence[Message]) -> str:
     return f"Tool calls so far: {number}"
 
 
+_TELLING = ("user", "system")
 _COUNTED = re.compile(r"Tool calls so far: (\d{1,6})\b")
 _TOLD = re.compile(r"(?m)→ tool_use: |^- .*: (?:ok|error)$")
 _CALLED = re.compile(r"(?m)^\s*\[Assistant tool calls?\]|^\s*\[?tool[ _-](?:call|use)\b")
@@ -54,6 +55,7 @@ _MACHINE = re.compile(
     r"|The conversation history before this point was compacted|\*\*\* |Previous conversation was compacted)"
 )
 """Reminders and summaries travel in the user's name."""
+_GOAL = re.compile(r"(?m)^Goal:\s*^- (.+)$")
 
 
 def next_move(call: Call) -> Said:
@@ -75,7 +77,8 @@ def _past(messages: Sequence[Message]) -> _Past:
         typed = message.role == "user" and message.text.strip() and not _MACHINE.match(message.text)
         if typed and message.together not in with_results:
             return _Past(message.text, messages[n + 1 :])
-    return _Past("", messages)
+    goals = (found[1] for message in messages if (found := _GOAL.search(message.text)))
+    return _Past(next(goals, ""), messages)
 
 
 def _known(past: _Past, move: Move) -> Known:

@@ -12,6 +12,7 @@ from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
 from inspector.live.simulated.call import Call, Said
+from inspector.live.simulated.demo import MODEL, next_step
 from inspector.live.simulated.script import counted, next_move
 
 LABEL = "(simulated)"
@@ -29,7 +30,7 @@ def speak(call: Call) -> Said:
     if asks_for_summary(call):
         return Said(_summary(call))
     if call.buffer.prompt.tools:
-        return next_move(call)
+        return next_step(call) if call.model == MODEL else next_move(call)
     return Said(_chat(call.buffer.messages))
 
 
@@ -45,10 +46,14 @@ def asks_for_summary(call: Call) -> bool:
 
 
 def _summary(call: Call) -> str:
-    messages = call.buffer.messages
-    if len(messages) > 1:
-        return _told(Summarize(call.buffer.prompt.system or "", "", source=messages[:-1]), messages[:-1])
-    return _told(Summarize(call.buffer.prompt.system or "", messages[-1].text if messages else ""), messages)
+    """Of the conversation before the question; of the question itself where the client wrote all into it."""
+    said = [message for message in call.buffer.messages if message.role != "system"]
+    if len(said) > 1:
+        return _told(Summarize("", "", source=tuple(said[:-1])), said[:-1])
+    return _told(Summarize("", _USER.sub("User: ", said[0].text) if said else ""), said)
+
+
+_USER = re.compile(r"(?m)^\[User\]: ")
 
 
 def _told(need: Summarize, messages: Sequence[Message]) -> str:

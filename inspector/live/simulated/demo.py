@@ -1,0 +1,123 @@
+"""The demo: one long task in the sample workspace, played by the model `simulated-demo`.
+
+Every answer says which step it is, and every tier keeps the newest messages; so the next step follows from the
+conversation alone, whatever was compacted. What the script changes and reports is real: it edits the file where the
+fault is, runs the tests, and its last words say how they really ended.
+
+The steps are chosen so that each tier meets its own condition: results one by one (L0), more and more of them until a
+watermark is passed slowly (L1, and L2 once there are notes), several at once so that it is jumped over (L3a, L3b), and
+a file of single digits, of which every estimate by characters thinks too little (L4).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.message import Message, ToolCall
+from inspector.live.simulated.call import Call, Said
+
+MODEL = "simulated-demo"
+TASK = (
+    "The test of the storm day fails: the report has no low water below datum on 14 March, but the wreck fell dry. "
+    "Find out why, repair it, and show that the tests pass. Go through the log carefully, and keep notes in NOTES.md."
+)
+LOG, CODE = "logs/gauge.log", "tidewatch/readings.py"
+TESTS = "python3 -m unittest"
+SIGNLESS, SIGNED = r"height=(?P<height>\d+\.\d+)m", r"height=(?P<height>-?\d+\.\d+)m"
+NOTES = """# Notes
+
+Task: the test of the storm day fails; find out why, repair it, show that the tests pass.
+
+- The tests say: 384 readings in the log, 372 were read; low water of 14 March comes out as 0.05 m.
+- Twelve readings are below datum, height=-0.02m and lower, all of them on 14 March.
+- tidewatch/readings.py: the pattern LINE has height=(?P<height>\\d+\\.\\d+)m; it knows no sign.
+- Suspicion: a line with a minus does not match, and is left out without a word.
+- Still to do: read the rest of the log, look at the residuals, then change LINE and run the tests.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is said, and which tools are called at once."""
+
+    words: str
+    calls: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+def _read(path: str, offset: int = 0, limit: int = 0) -> tuple[str, Mapping[str, Any]]:
+    where = {"offset": offset, "limit": limit} if limit else {}
+    return "read_file", {"path": path, **where}
+
+
+def _log(*firsts: int, lines: int = 90) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return tuple(_read(LOG, first, lines) for first in firsts)
+
+
+STEPS = (
+    Step("I will look around first.", (("list_files", {}),)),
+    Step("What is this program, and what is known to be wrong?", (_read("README.md"),)),
+    Step("Which tests fail, and how?", (("run_command", {"command": TESTS}),)),
+    Step("Here a line of the log becomes a reading.", (_read(CODE),)),
+    Step("And here readings become days.", (_read("tidewatch/daily.py"),)),
+    Step("Now the log, from its beginning.", _log(1)),
+    Step("The second day.", _log(91)),
+    Step("Towards the storm.", _log(181)),
+    Step("The storm itself.", _log(226)),
+    Step("Which readings are below datum?", (("search_files", {"pattern": "height=-", "path": LOG}),)),
+    Step("I keep what I know so far.", (("write_file", {"path": "NOTES.md", "content": NOTES}),)),
+    Step("What the last day looked like.", _log(300)),
+    Step("The first night once more, for comparison.", _log(20)),
+    Step("And the one before the storm.", _log(120)),
+    Step("The whole second half at once, to be sure.", _log(181, 226, 271, 313)),
+    Step("Who else uses the height?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    Step("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"), *_log(1, 91, 181))),
+    Step("What the report makes of it.", (_read("tidewatch/report.py"),)),
+    Step("All of the storm again, beside the days around it.", _log(136, 181, 226, 271)),
+    Step("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
+    Step("Were there such readings last year? The residuals.", (_read("data/residuals.csv"),)),
+    Step("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height=", "path": CODE}),)),
+    Step(
+        "I let the height have a minus.",
+        (("edit_file", {"path": CODE, "old_text": SIGNLESS, "new_text": SIGNED}),),
+    ),
+    Step("Do the tests pass now?", (("run_command", {"command": TESTS}),)),
+)
+
+
+def next_step(call: Call) -> Said:
+    """The next step of the demo, or its report."""
+    messages = call.buffer.messages
+    done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
+    if done >= len(STEPS):
+        return Said(_report(messages))
+    step = STEPS[done]
+    calls = tuple(ToolCall(f"call_{call.digest}{n}", name, dict(given)) for n, (name, given) in enumerate(step.calls))
+    return Said(f"Step {done + 1} of {len(STEPS)}. {step.words}", calls, "calls")
+
+
+_SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")
+
+
+def _spoken(message: Message) -> str:
+    """What the model said, or is said to have said."""
+    return message.text if message.role == "assistant" or message.summary or message.text.startswith("[") else ""
+
+
+def _report(messages: Sequence[Message]) -> str:
+    """By what the last commands and edits really returned."""
+    results = [message.result for message in messages if message.result is not None]
+    tested = next((one for one in reversed(results) if "Ran " in one.content and "test" in one.content), None)
+    if tested is None:
+        return "(simulated) I could not run the tests, so I cannot say that they pass. Nothing else is left to try."
+    if tested.is_error:
+        return f"(simulated) The tests still fail; the last lines were:\n{_last(tested.content.splitlines())}"
+    return (
+        "(simulated) Done. The pattern in tidewatch/readings.py knew no sign, so the twelve readings below datum were "
+        "left out without a word, and low water of 14 March came out as 0.05 m instead of -0.50 m. I let the height "
+        f"have a minus. The tests pass: {_last(tested.content.splitlines(), 2)}. Nothing is left to do."
+    )
+
+
+def _last(lines: Iterable[str], count: int = 6) -> str:
+    return " / ".join([line for line in lines if line.strip()][-count:])
