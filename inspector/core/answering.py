@@ -4,6 +4,7 @@ An answerer is a function: need in, Answer out; it raises a Failure where it can
 keeps every need with what became of it, so that a step can be shown, replayed and exported.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,7 +130,18 @@ def http_failure(status: int, message: str, kind: str = "http", code: str = "", 
         return Timeout(told)
     if retry_after:
         told += f" (retry after {retry_after}{' s' if retry_after.isdecimal() else ''})"
-    return ProviderFailure(told, status, "http")
+    failure = ProviderFailure(told, status, "http")
+    failure.retry_after_s = _seconds(retry_after)
+    return failure
+
+
+def _seconds(header: str) -> float | None:
+    """`retry-after` as a number of seconds; a date is not one."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None
 
 
 _OVERFLOW_CODES = ("context_length_exceeded", "model_context_window_exceeded", "request_too_large")

@@ -121,6 +121,8 @@ class ProviderFailure(Failure):
         super().__init__(message)
         self.status = status
         self.kind = kind
+        self.retry_after_s: float | None = None
+        """How long the provider wants to be left alone, where it says so."""
 
 
 class Timeout(Failure):

@@ -1,0 +1,137 @@
+"""The reader of journals. What it collects opens as a session, and is all that a run needs to be gone on with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt
+from inspector.core.errors import InspectorError
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.journal.threads import Growing
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session
+from inspector.core.wire.neutral import read_buffer
+
+NAME = "journal"
+MAIN = "main"
+_ENDS = {
+    "done": "The run came to its end.",
+    "stopped": "The run was stopped.",
+    "max turns": "The run was ended after the number of turns that it may take.",
+}
+
+
+class JournalReader:
+    """A `Reader`. Unknown records are passed over: a later version may write more."""
+
+    def __init__(self) -> None:
+        self.header: Mapping[str, Any] = {}
+        self.threads: dict[str, Growing] = {}
+        self.allowed: dict[str, None] = {}
+        """What may be done without being asked again, by the words it is remembered by."""
+        self._prompt = NOT_IN_FILE
+        self._window: int | None = None
+        self._problems: list[Problem] = []
+        self._notes: list[str] = []
+        self._end = ""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one record. O(record), but for a changed buffer: O(buffer)."""
+        kind = value.get("type") if isinstance(value, Mapping) else None
+        if not isinstance(kind, str):
+            self._problems.append(Problem(line, "not a record of a journal", excerpt(value), file))
+            return
+        try:
+            self._take(kind, value, line, _text(value.get("time")))
+        except InspectorError as why:
+            self._problems.append(
+                Problem(line, f"a {kind[:40]} record that cannot be read: {why}", excerpt(value), file)
+            )
+
+    def _take(self, kind: str, value: Mapping[str, Any], line: int, time: str) -> None:
+        match kind:
+            case "journal":
+                self._take_header(value)
+            case "thread":
+                self._take_thread(value)
+            case "message":
+                self._of(value).take(value.get("message"), line, time)
+            case "request":
+                self._of(value).ask(value, line, time)
+            case "answer":
+                self._of(value).answer(value.get("answer"), line, time)
+            case "failed":
+                self._of(value).fail(value.get("failure"))
+            case "tier":
+                self._of(value).change(value, line, time, _text(value.get("tier")) or "tier")
+            case "edit":
+                self._of(value).change(value, line, time, "" if value.get("by") == "turn" else _text(value.get("by")))
+            case "running":
+                self._of(value).run(value)
+            case _:
+                self._take_small(kind, value, line)
+
+    def _take_small(self, kind: str, value: Mapping[str, Any], line: int) -> None:
+        """Records that no buffer depends on."""
+        match kind:
+            case "tool":
+                self._of(value).begun[_text(value.get("call"))] = line
+            case "permission" if value.get("answer") == "always":
+                self.allowed[_text(value.get("covers"))] = None
+            case "resumed":
+                self._end = ""
+                self._notes.append(f"It was gone on with at {_text(value.get('time'))}.")
+            case "end":
+                why = _text(value.get("why"))
+                self._end = _ENDS.get(why) or f"The run ended with an error: {_text(value.get('error'))}"
+
+    def _take_header(self, value: Mapping[str, Any]) -> None:
+        if self.header:
+            raise InspectorError("a second beginning")
+        self.header = value
+        window = value.get("window")
+        self._window = window if type(window) is int and window > 0 else None
+        self._prompt = _prompt(value.get("prompt"))
+        forked = value.get("forked_from")
+        if isinstance(forked, Mapping):
+            place = f"request {forked['request']}" if isinstance(forked.get("request"), int) else "the end"
+            self._notes.append(
+                f"Forked from {_text(forked.get('path'))}, thread {_text(forked.get('thread')) or MAIN}, {place}."
+            )
+            changes = forked.get("changes")
+            self._notes += [one for one in changes if isinstance(one, str)] if isinstance(changes, list) else []
+
+    def _take_thread(self, value: Mapping[str, Any]) -> None:
+        thread = self._of({"thread": value.get("id")})
+        thread.title, thread.parent = _text(value.get("title")), _text(value.get("parent"))
+        thread.parent_call = _text(value.get("parent_call"))
+        if "prompt" in value:
+            thread.prompt = _prompt(value["prompt"])
+
+    def _of(self, value: Mapping[str, Any]) -> Growing:
+        """The thread of a record; one that was not announced begins with it."""
+        name = _text(value.get("thread")) or MAIN
+        if name not in self.threads:
+            self.threads[name] = Growing(name, self._prompt, self._window)
+            self.threads[name].model = _text(self.header.get("model"))
+        return self.threads[name]
+
+    def session(self) -> Session:
+        """The session so far."""
+        ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
+        notes = [] if self.header else ["The file has no beginning: task, model and prompt are not known."]
+        return Session(
+            NAME,
+            tuple(thread.thread() for thread in ordered),
+            Prefix(self._problems),
+            client=_text(self.header.get("program")) or "context-inspector",
+            id=_text(self.header.get("id")),
+            notes=(*notes, *self._notes, *([self._end] if self._end else [])),
+        )
+
+
+def _prompt(value: Any) -> Prompt:
+    return read_buffer({**value, "messages": []}).prompt if isinstance(value, Mapping) else NOT_IN_FILE
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
