@@ -8,21 +8,22 @@ from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking,
 
 
 class Known:
-    """The messages of a buffer by what they say, each to be found once."""
+    """The messages of a buffer by what they say, each to be found once; with or without what was thought."""
 
-    def __init__(self, messages: Iterable[Message]) -> None:
+    def __init__(self, messages: Iterable[Message], *, thoughts: bool = True) -> None:
         self._found: dict[Hashable, deque[Message]] = defaultdict(deque)
+        self._thoughts = thoughts
         for message in messages:
-            self._found[_key(message)].append(message)
+            self._found[self._key(message)].append(message)
 
     def take(self, message: Message) -> Message | None:
         """The oldest message that says the same and was not taken yet; None where there is none."""
-        same = self._found.get(_key(message))
+        same = self._found.get(self._key(message))
         return same.popleft() if same else None
 
-
-def _key(message: Message) -> Hashable:
-    return message.role, tuple(_part_key(part) for part in message.parts)
+    def _key(self, message: Message) -> Hashable:
+        parts = (part for part in message.parts if self._thoughts or not isinstance(part, Thinking))
+        return message.role, tuple(_part_key(part) for part in parts)
 
 
 def _part_key(part: Part) -> Hashable:

@@ -33,7 +33,6 @@ def _by_bytes(data: bytes) -> str:
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
-        ("sessionId projectHash startTime", "a Gemini CLI chat"),
         ("requests responderUsername", "a VS Code Copilot chat export"),
         ("trajectory_format messages", "a mini-swe-agent trajectory"),
         ("trajectory history info", "a SWE-agent trajectory"),
@@ -69,8 +68,6 @@ def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
     request = first.get("request")
     if isinstance(request, Mapping) and "response" in first and ("method" in request or "headers" in request):
         return "a proxy log (claude-tap and its like)"
-    if any(isinstance(value, Mapping) and "$set" in value for value in values[:5]):
-        return "a Gemini CLI chat"
     return next((title for keys, title in _OBJECTS if keys <= first.keys()), "")
 
 

@@ -25,6 +25,8 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("codex", "rollout", (CODEX, {"type": "response_item", "payload": {"type": "message"}})),
     ("codex", "header only", (CODEX,)),
     ("pi", "v1", ({"type": "session", "id": "a", "cwd": "/", "timestamp": "t"},)),
+    ("gemini-cli", "document", ({"sessionId": "s", "projectHash": "p", "messages": [{"type": "user"}]},)),
+    ("gemini-cli", "log", ({"sessionId": "s", "projectHash": "p", "kind": "main"}, {"$set": {"messages": []}})),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),
     ("anthropic", "body", ({"model": "m", "max_tokens": 5, "messages": [USER]},)),
     ("anthropic", "system in front", ({"model": "m", "system": "s", "messages": [USER]},)),
@@ -55,7 +57,6 @@ def test_known(name: str, values: tuple[Any, ...]) -> None:
 
 
 UNREAD: list[tuple[str, Any]] = [
-    ("Gemini CLI", {"sessionId": "s", "projectHash": "p", "startTime": "t", "messages": [{"type": "user"}]}),
     ("VS Code Copilot", {"requests": [], "responderUsername": "c", "requesterUsername": "u"}),
     ("mini-swe-agent", {"info": {}, "messages": [USER], "trajectory_format": "mini-swe-agent-1.1"}),
     ("SWE-agent", {"trajectory": [], "history": [USER], "info": {}}),
@@ -114,8 +115,8 @@ def test_by_name() -> None:
 
 
 def test_a_format_of_somebody_else_may_be_surer() -> None:
-    gemini = Format("gemini", "Gemini CLI chat", lambda head: 0.95, FORMATS[0].start)
-    assert detect(head_of(UNREAD[0][1]), None, (*FORMATS, gemini)) is gemini
+    copilot = Format("copilot", "VS Code Copilot chat", lambda head: 0.95, FORMATS[0].start)
+    assert detect(head_of(UNREAD[0][1]), None, (*FORMATS, copilot)) is copilot
 
 
 def test_names_are_unique_and_plain() -> None:

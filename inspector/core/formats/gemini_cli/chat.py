@@ -1,0 +1,271 @@
+"""One chat of Gemini CLI as its file tells it: messages, told again with the same id, patches, rewinds.
+
+The last message of the model is open: its calls and their answers, and what was reported, come in records of the same
+id. It is laid into the buffer when the next message comes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.buffer import Stretch, View
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.gemini_cli.content import (
+    Where,
+    answered,
+    calls_of,
+    read_answer,
+    read_results,
+    read_usage,
+    read_user,
+)
+from inspector.core.formats.gemini_cli.replaced import compare
+from inspector.core.message import Message
+from inspector.core.prefix import Prefix
+from inspector.core.session import Compaction, Problem, Request
+
+_SHOWN = ("info", "warning", "error")
+"""What the client says to the user only."""
+_REWRITES = 20_000_000
+"""Messages that may be copied because an earlier one was told anew: a damaged file must not take for ever."""
+_NOBODY: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Open:
+    """The last message of the model, and what it was an answer to."""
+
+    value: Mapping[str, Any]
+    where: Where
+    view: View
+    begins: bool
+    """Did the user's side speak last? Else its calls may belong to the message before."""
+
+
+class Chat:
+    """What one agent said and was told."""
+
+    def __init__(self, file: str, problems: list[Problem]) -> None:
+        self.file, self.header = file, dict[str, Any]()
+        self.model = ""
+        self._spawned: dict[str, str] = {}
+        """The tool call that started a sub-agent, by the agent's id."""
+        self._problems = problems
+        self._stretch = Stretch()
+        self._starts: dict[str, int] = {}
+        """Where each record begins in the buffer, by its id, in order."""
+        self._open: _Open | None = None
+        self._answers = True
+        self._messages: list[Message] = []
+        self._seen: set[str] = set()
+        self._requests: list[Request] = []
+        self._called: set[str] = set()
+        self._compactions: list[Compaction] = []
+        self._copied = 0
+
+    def take(self, line: int, value: Mapping[str, Any], n: int = 0) -> None:
+        """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
+        name = value.get("id")
+        time = value.get("timestamp")
+        where = Where(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
+        kind = value.get("type")
+        if kind in _SHOWN:
+            return
+        if kind not in ("user", "gemini"):
+            what = f"unknown message type {str(kind)[:40]!r}"
+            self._problems.append(Problem(line, what, excerpt(value), self.file))
+        elif self._open is not None and self._open.where.id == where.id:
+            self._open.value = value
+        elif where.id in self._starts:
+            self._settle(_NOBODY)
+            self._tell_anew(value, where)
+        elif kind == "user":
+            self._settle(answered(value))
+            self._put(where.id, read_user(value, where))
+            self._answers = True
+        else:
+            self._settle(_NOBODY)
+            self._open = _Open(value, where, self._stretch.view(), self._answers)
+
+    # ---- the open message ------------------------------------------------------------------------------------------
+
+    def _settle(self, told: frozenset[str] | None) -> None:
+        """The last message is complete. `told`: the calls that the next one answers; None = all that is to be told."""
+        if self._open is None:
+            return
+        opened, self._open = self._open, None
+        if request := self._request(opened):
+            self._requests.append(request)
+            self._called.add(opened.where.id)
+        self._note(opened.value)
+        self._put(opened.where.id, self._drafts(opened, told))
+        self._answers = False
+
+    def _note(self, value: Mapping[str, Any]) -> None:
+        model = value.get("model")
+        self.model = model if isinstance(model, str) and model else self.model
+        self._spawned |= _agents(value)
+
+    def _request(self, opened: _Open) -> Request | None:
+        """The call that made the message. Calls of tools alone, without usage, belong to the message before."""
+        value, usage = opened.value, read_usage(opened.value)
+        model = value.get("model")
+        said = bool(value.get("content") or value.get("thoughts"))
+        if usage is None and not (isinstance(model, str) and model and (said or opened.begins)):
+            return None
+        model = model if isinstance(model, str) and model else self.model
+        where = opened.where
+        return Request(len(self._requests), opened.view, usage=usage, model=model, time=where.time, line=where.line)
+
+    @staticmethod
+    def _drafts(opened: _Open, told: frozenset[str] | None) -> list[Message]:
+        answer = read_answer(opened.value, opened.where)
+        results = [] if told is None else read_results(opened.value, opened.where, told)
+        return [answer, *results] if answer.parts else results
+
+    # ---- the buffer ------------------------------------------------------------------------------------------------
+
+    def _put(self, name: str, messages: Sequence[Message]) -> None:
+        self._starts[name] = len(self._stretch)
+        for message in messages:
+            self._stretch.append(message)
+        self._list(messages)
+
+    def _list(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            if message.id not in self._seen:
+                self._seen.add(message.id)
+                self._messages.append(message)
+
+    def _tell_anew(self, value: Mapping[str, Any], where: Where) -> None:
+        """A message that does not stand last was completed or corrected."""
+        view = self._stretch.view()
+        names = list(self._starts)
+        at = names.index(where.id)
+        start = self._starts[where.id]
+        end = self._starts[names[at + 1]] if at + 1 < len(names) else view.length
+        self._copied += view.length - start
+        if self._copied > _REWRITES:
+            self._problems.append(Problem(where.line, "a message told anew too often: left as it was", "", self.file))
+            return
+        tail = view.tail(start)
+        before, behind = tail[: end - start], tail[end - start :]
+        if value.get("type") == "user":
+            messages = read_user(value, where)
+        else:
+            told = frozenset(message.result.call_id for message in behind if message.result is not None)
+            messages = self._drafts(_Open(value, where, view, True), told)
+            self._note(value)
+        if [message.parts for message in messages] == [message.parts for message in before]:
+            return
+        self._stretch = Stretch(View(self._stretch, start), (*messages, *behind))
+        for name in names[at + 1 :]:
+            self._starts[name] += len(messages) - len(before)
+        self._list(messages)
+
+    def rewind(self, name: str) -> None:
+        """Back to just before a message; to the beginning, where it is not known."""
+        self._settle(None)
+        names = list(self._starts)
+        at = names.index(name) if name in self._starts else 0
+        length = self._starts[names[at]] if names else 0
+        self._stretch = Stretch(View(self._stretch, length))
+        for gone in names[at:]:
+            del self._starts[gone]
+        self._answers = True
+
+    def replace(self, line: int, listed: Sequence[Any]) -> None:
+        """The whole history is another one from now on. O(both)."""
+        self._settle(None)
+        values = [value for value in listed if isinstance(value, dict) and value.get("type") in ("user", "gemini")]
+        starts, new = self._laid(line, values)
+        old = self._stretch.view().messages()
+        change = compare(old, new)
+        same = change.same
+        self._stretch = Stretch(View(self._stretch, same) if same else None, change.messages[same:])
+        self._starts = starts
+        self._list(change.messages)
+        self._add_untold(values, starts, line)
+        if change.summary or change.changed or change.lost:
+            self._compactions.append(
+                Compaction(
+                    before_request=len(self._requests),
+                    trigger="",
+                    kind="summary" if change.summary else "edit" if change.lost else "micro",
+                    summary=change.summary,
+                    kept=change.kept,
+                    cleared=() if change.summary else (*change.changed, *change.lost),
+                    line=line,
+                    time=change.summary.time if change.summary else "",
+                )
+            )
+        self._answers = not values or values[-1].get("type") == "user"
+
+    @staticmethod
+    def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
+        """The messages of a list, and where each record begins. Answers that another record tells are told there."""
+        told = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
+        starts: dict[str, int] = {}
+        found: list[Message] = []
+        for n, value in enumerate(values):
+            name = value.get("id")
+            where = Where(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
+            where = where._replace(time=str(value.get("timestamp") or ""))
+            if where.id in starts:
+                where = where._replace(id=f"{where.id}@{n}")
+            starts[where.id] = len(found)
+            if value.get("type") == "user":
+                found += read_user(value, where)
+            else:
+                last = n + 1 == len(values)
+                found += Chat._drafts(_Open(value, where, View(Stretch(), 0), True), None if last else told)
+        return starts, found
+
+    def _add_untold(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:
+        """Calls that the file tells in the list only: what came before is not in it."""
+        for value, start in zip(values, starts.values(), strict=True):
+            name, usage = value.get("id"), read_usage(value)
+            if value.get("type") == "gemini" and usage and isinstance(name, str) and name not in self._called:
+                self._called.add(name)
+                self._note(value)
+                time = str(value.get("timestamp") or "")
+                view = View(self._stretch, start)
+                self._requests.append(
+                    Request(len(self._requests), view, usage=usage, model=self.model, time=time, line=line)
+                )
+
+    # ---- what there is so far --------------------------------------------------------------------------------------
+
+    def _soon(self) -> list[Message]:
+        return self._drafts(self._open, _NOBODY) if self._open is not None else []
+
+    def started(self, agent: str) -> str:
+        """The tool call that started this sub-agent; empty where none names it."""
+        return (self._spawned | (_agents(self._open.value) if self._open else {})).get(agent, "")
+
+    def messages(self) -> Sequence[Message]:
+        """Every message, each once."""
+        return Prefix(self._messages, then=[message for message in self._soon() if message.id not in self._seen])
+
+    def requests(self) -> Sequence[Request]:
+        """Every model call."""
+        request = self._request(self._open) if self._open is not None else None
+        return Prefix(self._requests, then=[request] if request else [])
+
+    def compactions(self) -> Sequence[Compaction]:
+        """Every compaction that the lists tell."""
+        return Prefix(self._compactions)
+
+    def end(self) -> View:
+        """What the next call would send."""
+        soon = self._soon()
+        return Stretch(self._stretch.view(), soon).view() if soon else self._stretch.view()
+
+    def is_empty(self) -> bool:
+        """Has nothing come?"""
+        return not self._starts and self._open is None and not self._messages
+
+
+def _agents(value: Mapping[str, Any]) -> dict[str, str]:
+    named = ((call.get("agentId"), call.get("id")) for call in calls_of(value))
+    return {agent: name for agent, name in named if isinstance(agent, str) and isinstance(name, str)}

@@ -1,0 +1,169 @@
+"""Gemini CLI's messages to ours: a message of the user or of tools, a message of the model, and what was reported.
+
+The user's side may hold texts and the answers of several tools; each answer becomes a message of its own. Thoughts are
+headlines that are shown to the user and never sent again, so they weigh nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.usage import Usage
+
+_BY_CLIENT = ("<session_context>", "<hook_context>")
+
+
+class Where(NamedTuple):
+    """Where a message stood: its id, line and time."""
+
+    id: str
+    line: int
+    time: str
+
+
+def read_user(value: Mapping[str, Any], where: Where) -> list[Message]:
+    """What the user said and the tools answered, in order."""
+    runs: list[list[Part]] = []
+    for block in _listed(value.get("content")):
+        parts = _read_block(block)
+        answers = bool(parts) and isinstance(parts[0], ToolResult)
+        follows = bool(runs) and (not _is_answer(runs[-1]) or all(isinstance(part, Image) for part in parts))
+        if answers or not follows:
+            runs.append(parts)
+        else:
+            runs[-1] += parts
+    return _messages([run for run in runs if run], where)
+
+
+def _is_answer(run: Sequence[Part]) -> bool:
+    return bool(run) and isinstance(run[0], ToolResult)
+
+
+def _messages(runs: Sequence[Sequence[Part]], where: Where) -> list[Message]:
+    found: list[Message] = []
+    together = where.id if len(runs) > 1 else ""
+    for n, run in enumerate(runs):
+        role: Role = "tool" if _is_answer(run) else "user"
+        first = run[0]
+        mark: Mark = "meta" if isinstance(first, Text) and first.text.startswith(_BY_CLIENT) else ""
+        name = f"{where.id}.{n}" if n else where.id
+        found.append(Message(name, role, tuple(run), together, False, mark, where.line, where.time))
+    return found
+
+
+def read_answer(value: Mapping[str, Any], where: Where) -> Message:
+    """A message of the model: its thoughts, texts and calls. It may have no parts."""
+    parts: list[Part] = [*_thoughts(value.get("thoughts"))]
+    for block in _listed(value.get("content")):
+        parts += _read_block(block)
+    called = {part.id for part in parts if isinstance(part, ToolCall)}
+    for call in calls_of(value):
+        if _str(call.get("id")) not in called:
+            parts.append(ToolCall(_str(call.get("id")), _str(call.get("name")), _arguments(call)))
+    return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
+
+
+def read_results(value: Mapping[str, Any], where: Where, told: frozenset[str]) -> list[Message]:
+    """The answers that stand with the calls themselves, but for those of the calls `told` elsewhere."""
+    blocks = [
+        block
+        for call in calls_of(value)
+        if _str(call.get("id")) not in told
+        for block in _listed(call.get("result"))
+    ]  # fmt: skip
+    found = read_user({"content": blocks}, Where(f"{where.id}.r", where.line, where.time))
+    return [message for message in found if message.role == "tool"]
+
+
+def answered(value: Mapping[str, Any]) -> frozenset[str]:
+    """The calls that a message of the user's side answers."""
+    found = (part for block in _listed(value.get("content")) for part in _read_block(block))
+    return frozenset(part.call_id for part in found if isinstance(part, ToolResult))
+
+
+def calls_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The client's records of tool calls."""
+    return [call for call in _listed(value.get("toolCalls")) if isinstance(call, dict)]
+
+
+def _thoughts(thoughts: Any) -> Iterator[Thinking]:
+    for thought in thoughts if isinstance(thoughts, list) else ():
+        if isinstance(thought, dict):
+            said = "\n".join(filter(None, (_str(thought.get("subject")), _str(thought.get("description")).strip())))
+            if said:
+                yield Thinking(said, "", 0)
+
+
+def _listed(content: Any) -> Sequence[Any]:
+    if isinstance(content, list):
+        return content
+    return () if content is None or content == "" else (content,)
+
+
+def _read_block(block: Any) -> list[Part]:
+    if isinstance(block, str):
+        return [Text(block)] if block else []
+    if not isinstance(block, dict):
+        return [_opaque("", block)]
+    if isinstance(text := block.get("text"), str):
+        return [Thinking(text, "", 0) if block.get("thought") is True else Text(text)] if text else []
+    if isinstance(call := block.get("functionCall"), dict):
+        return [ToolCall(_str(call.get("id")), _str(call.get("name")), _arguments(call))]
+    if isinstance(answer := block.get("functionResponse"), dict):
+        return _result(answer)
+    for kind in ("inlineData", "fileData"):
+        if isinstance(data := block.get(kind), dict):
+            return [_media(kind, data)]
+    return [_opaque(next(iter(block), ""), block)]
+
+
+def _result(answer: Mapping[str, Any]) -> list[Part]:
+    told = answer.get("response")
+    failed = isinstance(told, dict) and "error" in told and "output" not in told
+    if isinstance(told, dict) and len(told) == 1 and isinstance(only := next(iter(told.values())), str):
+        said = only
+    else:
+        said = told if isinstance(told, str) else "" if told is None else dumps(told)
+    images = [part for block in _listed(answer.get("parts")) for part in _read_block(block)]
+    return [ToolResult(_str(answer.get("id")) or _str(answer.get("name")), said, failed), *images]
+
+
+def _media(kind: str, data: Mapping[str, Any]) -> Part:
+    media = _str(data.get("mimeType"))
+    if media.startswith("image/"):
+        return Image(media, _str(data.get("data")), _str(data.get("fileUri")))
+    return _opaque(kind, dict(data))
+
+
+def _opaque(kind: str, value: Any) -> Opaque:
+    return Opaque(str(kind), value, len(dumps(value).encode("utf-8", errors="replace")))
+
+
+def _arguments(call: Mapping[str, Any]) -> Any:
+    arguments = call.get("args")
+    return {} if arguments is None else arguments
+
+
+def read_usage(value: Mapping[str, Any]) -> Usage | None:
+    """What was reported for the call that made a message; None where nothing was (absent, or all zero).
+
+    `input` includes what came from the cache; `tool` is what tools of the provider's own read besides.
+    """
+    tokens = value.get("tokens")
+    if not isinstance(tokens, dict):
+        return None
+    names = ("input", "output", "cached", "thoughts", "tool")
+    prompt, output, cached, thoughts, tool = (_count(tokens.get(name)) for name in names)
+    if not prompt + output + cached + thoughts + tool:
+        return None
+    cached = min(cached, prompt)
+    return Usage(prompt - cached + tool, cached, 0, output + thoughts, thoughts, True, prompt if tool else None)
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,99 @@
+"""The reader of Gemini CLI sessions: the main chat and those of its sub-agents, each a thread."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.gemini_cli.chat import Chat
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session, Thread
+
+NAME = "gemini-cli"
+
+
+class GeminiReader:
+    """A `Reader`. Asking for the session costs O(threads)."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+        self._main = Chat("", self._problems)
+        self._chats: dict[str, Chat] = {}
+        self._headless = False
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one record, or the whole document. Never raises for what it holds."""
+        chat = self._chat(file)
+        if not isinstance(value, dict):
+            self._problems.append(Problem(line, "not a record", excerpt(value), file))
+        elif isinstance(name := value.get("$rewindTo"), str):
+            chat.rewind(name)
+        elif isinstance(patch := value.get("$set"), dict):
+            self._patch(chat, line, patch)
+        elif "id" in value and ("type" in value or "content" in value):
+            self._headless = self._headless or not (chat.header or chat.file)
+            chat.take(line, value)
+        elif isinstance(value.get("sessionId"), str):
+            self._begin(chat, line, value)
+        else:
+            self._problems.append(Problem(line, "not a message of a session", excerpt(value), file))
+
+    def _chat(self, file: str) -> Chat:
+        if not file:
+            return self._main
+        chat = self._chats.get(file)
+        if chat is None:
+            chat = self._chats[file] = Chat(file, self._problems)
+        return chat
+
+    def _begin(self, chat: Chat, line: int, value: Mapping[str, Any]) -> None:
+        """The header; in an older file the messages stand in it."""
+        messages = value.get("messages")
+        chat.header |= {key: told for key, told in value.items() if key != "messages"}
+        for n, message in enumerate(messages if isinstance(messages, list) else ()):
+            if isinstance(message, dict):
+                chat.take(line, message, n)
+            else:
+                self._problems.append(Problem(line, "not a message of a session", excerpt(message), chat.file))
+
+    def _patch(self, chat: Chat, line: int, patch: Mapping[str, Any]) -> None:
+        chat.header |= {key: told for key, told in patch.items() if key != "messages"}
+        if isinstance(messages := patch.get("messages"), list):
+            chat.replace(line, messages)
+
+    def session(self) -> Session:
+        """The session so far."""
+        name = _str(self._main.header, "sessionId")
+        own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
+        threads = [_thread(chat, self._main) for chat in own if not chat.is_empty()]
+        notes = ["The file has no header: it may begin in the middle."] if self._headless else []
+        if _str(self._main.header, "kind") == "subagent":
+            notes.append("This is the chat of a sub-agent.")
+        return Session(
+            format=NAME,
+            threads=(_thread(self._main, None), *threads),
+            problems=Prefix(self._problems),
+            client="Gemini CLI",
+            id=name,
+            notes=tuple(notes),
+        )
+
+
+def _thread(chat: Chat, parent: Chat | None) -> Thread:
+    name = _str(chat.header, "sessionId") or chat.file
+    requests = chat.requests()
+    return Thread(
+        id=name if parent else "main",
+        title=_str(chat.header, "summary"),
+        model=requests[-1].model if requests else chat.model,
+        requests=requests,
+        messages=chat.messages(),
+        end=chat.end(),
+        compactions=chat.compactions(),
+        parent="main" if parent else "",
+        parent_call=parent.started(name) if parent else "",
+    )
+
+
+def _str(value: Mapping[str, Any], key: str) -> str:
+    told = value.get(key)
+    return told if isinstance(told, str) else ""
