@@ -15,11 +15,11 @@ TIDE_H = 12.42
 """Hours from one high water to the next."""
 STORM = datetime(2026, 3, 14, 9, tzinfo=UTC)
 MESSAGES = (
-    "INFO station: uploaded {n} readings, {n} were taken",
-    "INFO station: clock is {n} ms off, corrected",
-    "WARN station: wind {n} km/h from the land, water is pushed out of the bay",
-    "INFO station: sluice at the old dock opened by hand, {n} minutes",
-    "INFO station: a fishing boat moored at the gauge, readings may be fair for {n} minutes",
+    "station: {n} readings were sent to the office, and all of them were taken",
+    "station: the clock was {n} milliseconds off and has been corrected",
+    "station: wind of {n} knots from the land, the water is pushed out of the bay",
+    "station: the sluice at the old dock was opened by hand for {n} minutes",
+    "station: a fishing boat is moored at the gauge, readings may be fair for {n} minutes",
 )
 
 
@@ -32,7 +32,7 @@ def log() -> str:
             lines.append(_reading(now, gauge, shift, dice))
         if dice.random() < 0.12:
             said = dice.choice(MESSAGES).format(n=dice.randint(3, 90))
-            lines.append(f"{now + timedelta(minutes=dice.randint(1, 28)):%Y-%m-%dT%H:%M:%SZ} {said}")
+            lines.append(f"{now + timedelta(minutes=dice.randint(1, 28)):%d %B %Y %H:%M} {said}")
     return "\n".join(lines) + "\n"
 
 
@@ -41,8 +41,10 @@ def _reading(now: datetime, gauge: str, shift: float, dice: random.Random) -> st
     wind = -0.75 * math.exp(-(((now - STORM).total_seconds() / 3600 / 7) ** 2))
     height = 1.75 + 1.55 * math.cos(2 * math.pi * (hours - 2.6) / TIDE_H) + wind + shift + dice.uniform(-0.04, 0.04)
     quality = "good" if dice.random() < 0.94 else "fair"
-    battery = 12.6 - 0.002 * hours
-    return f"{now:%Y-%m-%dT%H:%M:%SZ} INFO {gauge} height={height:.2f}m battery={battery:.1f}V quality={quality}"
+    return (
+        f"{now:%d %B %Y %H:%M} {gauge}: height {height:.2f} metres above chart datum, "
+        f"sensor clean, battery charging, quality {quality}"
+    )
 
 
 def residuals() -> str:

@@ -9,8 +9,8 @@ from tidewatch.readings import Reading
 
 QUAY = 3.60
 """Metres above datum at which the quay is under water."""
-BATTERY = 11.5
-"""Volts below which a gauge is about to fall silent."""
+WEAK = ("low", "empty")
+"""What a battery is when its gauge is about to fall silent."""
 APART = 0.25
 """Metres by which two gauges of the same harbour may differ at the same moment."""
 
@@ -46,8 +46,8 @@ def _flooded(readings: "list[Reading]") -> Iterator[Alarm]:
 
 def _weak(readings: "list[Reading]") -> Iterator[Alarm]:
     for one in readings:
-        if one.battery < BATTERY:
-            yield Alarm(one.time, one.gauge, f"battery low: {one.battery:.1f} V")
+        if one.battery in WEAK:
+            yield Alarm(one.time, one.gauge, f"battery: {one.battery}")
 
 
 def _apart(readings: "list[Reading]") -> Iterator[Alarm]:

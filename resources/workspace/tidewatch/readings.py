@@ -13,23 +13,24 @@ from datetime import datetime, timezone
 QUALITIES = ("good", "fair", "poor")
 
 LINE = re.compile(
-    r"(?P<time>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z) "
-    r"(?P<level>[A-Z]+) "
-    r"(?P<gauge>[a-z]+(?:-[a-z]+)*) "
-    r"height=(?P<height>\d+\.\d+)m "
-    r"battery=(?P<battery>\d+\.\d+)V "
-    r"quality=(?P<quality>[a-z]+)"
+    r"(?P<time>\d{2} [A-Z][a-z]+ \d{4} \d{2}:\d{2}) "
+    r"(?P<gauge>[a-z]+(?:-[a-z]+)*): "
+    r"height (?P<height>\d+\.\d+) metres above chart datum, "
+    r"sensor (?P<sensor>[a-z]+), "
+    r"battery (?P<battery>[a-z]+), "
+    r"quality (?P<quality>[a-z]+)"
 )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One measurement. `height` in metres above chart datum, `battery` in volts."""
+    """One measurement. `height` in metres above chart datum."""
 
     time: datetime
     gauge: str
     height: float
-    battery: float
+    sensor: str
+    battery: str
     quality: str
 
     @property
@@ -52,9 +53,10 @@ def read_line(line: str) -> "Reading | None":
     if found is None or found["quality"] not in QUALITIES:
         return None
     return Reading(
-        time=datetime.strptime(found["time"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),  # noqa: UP017
+        time=datetime.strptime(found["time"], "%d %B %Y %H:%M").replace(tzinfo=timezone.utc),  # noqa: UP017
         gauge=found["gauge"],
         height=float(found["height"]),
-        battery=float(found["battery"]),
+        sensor=found["sensor"],
+        battery=found["battery"],
         quality=found["quality"],
     )
