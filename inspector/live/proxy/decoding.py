@@ -40,7 +40,8 @@ class _Damaged(ValueError):
 
 
 def _gzip(data: bytes) -> bytes:
-    out, size = [], 0
+    out: list[bytes] = []
+    size = 0
     while data:
         member = zlib.decompressobj(wbits=47)  # gzip or zlib, told by its head
         try:
@@ -87,7 +88,7 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _brotli(data: bytes) -> bytes:
-    import brotli
+    import brotli  # type: ignore[import-untyped]
 
     out, size = [], 0
     unpacker = brotli.Decompressor()

@@ -31,7 +31,7 @@ def is_here(host: str) -> bool:
 
 
 def is_foreign(origin: str) -> bool:
-    """Is an Origin header that of a web page elsewhere? A page of no site (`null`) is; a program's own scheme is not."""
+    """Is an Origin header a web page's from elsewhere? A page of no site (`null`) is; a program's own scheme is not."""
     if not origin:
         return False
     if origin == "null":

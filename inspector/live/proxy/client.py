@@ -1,0 +1,184 @@
+"""One client's connection: its requests, one after the other, each to the provider and back."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.live.proxy.gate import Asking, Gate
+from inspector.live.proxy.heads import BadMessage, Head, RequestHead, read_head, request_framing, request_head
+from inspector.live.proxy.hosts import is_foreign, is_here
+from inspector.live.proxy.link import Link
+from inspector.live.proxy.passage import Passage
+from inspector.live.proxy.recorder import Recorder
+from inspector.live.proxy.refusals import error_body, whole
+from inspector.live.proxy.trip import LINGER_S, NoAnswer, Trip
+from inspector.live.proxy.upload import Upload
+from inspector.live.proxy.upstream import Unreachable, Upstream
+
+_TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
+_JSON = (("content-type", "application/json"),)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What all connections share. `numbers` gives each exchange its own."""
+
+    upstream: Upstream
+    recorder: Recorder
+    gate: Gate
+    numbers: Iterator[int]
+
+
+def split_tag(target: str) -> tuple[str, str]:
+    """(tag, target without it): `/s/T/v1/messages` is `/v1/messages` of the launch T."""
+    found = _TAG.fullmatch(target)
+    if found is None:
+        return "", target
+    rest = found[2]
+    return found[1], rest if rest.startswith("/") else "/" + rest
+
+
+def forwarded_head(request: RequestHead, target: str, authority: str) -> bytes:
+    """The head as it came, for another host."""
+    lines = [f"{request.method} {target} HTTP/{request.head.version}".encode("latin-1")]
+    for line, (name, _) in zip(request.head.lines, request.head.pairs, strict=True):
+        is_host = name.lower() == "host"
+        lines.append(f"{name}: {authority}".encode("latin-1") if is_host else line)
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+class Client:
+    """`serve()` until one of the two ends."""
+
+    def __init__(self, house: House, link: Link, number: int) -> None:
+        self._house, self._link, self._number = house, link, number
+        self._up: Link | None = None
+        self._is_idle = True
+
+    async def serve(self) -> None:
+        """All requests of this connection."""
+        try:
+            while True:
+                self._is_idle = True
+                raw = await read_head(self._link)
+                self._is_idle = False
+                if raw is None or not await self._exchange(raw):
+                    break
+        except BadMessage as bad:
+            await self._answer_and_close("", bad.status, f"The proxy cannot pass this on: {bad}.")
+        finally:
+            self._link.on_gone = None
+            if self._up is not None:
+                self._up.abort()
+            self._link.close()
+
+    def stop(self) -> None:
+        """The proxy ends."""
+        self._link.abort()
+
+    async def _exchange(self, raw: bytes) -> bool:
+        """One request; True where another may follow on this connection. Raises BadMessage."""
+        request = _origin_form(request_head(raw))
+        framing = request_framing(request.head)
+        if why := _refusal(request.head):
+            await self._answer_and_close(request.target, 403, why)
+            return False
+        tag, path = split_tag(request.target)
+        house = self._house
+        asking = Asking(next(house.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
+        passage = Passage(asking, house.recorder, house.gate)
+        try:
+            return await self._pass(request, passage, Upload(self._link, framing, passage))
+        finally:
+            self._link.on_gone = None
+            passage.finish("client closed" if self._link.gone else "failed")
+
+    async def _pass(self, request: RequestHead, passage: Passage, upload: Upload) -> bool:
+        house, path = self._house, passage.asking.path
+        try:
+            up, is_new = await self._reach()
+        except Unreachable as why:
+            return await self._refuse(passage, upload, str(why))
+        trip = Trip(request, passage, upload, self._link, up)
+        self._link.on_gone = up.abort
+        if self._link.gone:
+            return False
+        try:
+            await trip.send(forwarded_head(request, house.upstream.target(path), house.upstream.authority))
+            answer = await trip.answer()
+            return await trip.relay(answer)
+        except NoAnswer as why:
+            if passage.client_gone or self._has_gone():
+                return False
+            if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
+                passage.finish("upstream closed", f"The provider gave no answer: {why}.")
+                return False
+            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.")
+        finally:
+            trip.stop()
+
+    def _has_gone(self) -> bool:
+        return self._link.gone
+
+    async def _reach(self) -> tuple[Link, bool]:
+        """This client's connection to the provider, and whether it was just made. Raises Unreachable."""
+        if self._up is not None and self._up.is_usable():
+            return self._up, False
+        up = await self._house.upstream.connect()
+        assert up is not None
+        up.on_gone = self._upstream_gone
+        self._up = up
+        return up, True
+
+    def _upstream_gone(self) -> None:
+        if self._is_idle and not self._link.has_unread():
+            self._link.close()
+
+    async def _refuse(self, passage: Passage, upload: Upload, sentence: str) -> bool:
+        """The provider cannot be asked: the client is told so, behind its whole body."""
+        request = passage.asking
+        waits = "100-continue" in request.header("expect").lower()
+        while not upload.is_done and not waits and await upload.read():
+            upload.forget()
+        body = error_body(request.path, 502, sentence)
+        persists = upload.is_done and not self._link.gone
+        passage.answered(502, _JSON)
+        passage.down.add(body)
+        self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
+        passage.finish("client closed" if self._link.gone else "failed", sentence, own=True)
+        return persists
+
+    async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
+        """Behind the answer, the client's bytes are read a while: a close upon them would take the answer with it."""
+        self._link.write(whole(status, error_body(path, status, sentence), _JSON, persists=False))
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while await self._link.read():
+                    pass
+        except TimeoutError:
+            pass
+
+
+def _origin_form(request: RequestHead) -> RequestHead:
+    """A target with scheme and host (as for a forward proxy) is taken as its path. Raises BadMessage."""
+    target = request.target
+    if request.method == "CONNECT":
+        raise BadMessage(501, "CONNECT is not for a reverse proxy; set the client's base URL, not its HTTP proxy")
+    if target.startswith("/") or target == "*":
+        return request
+    scheme, mark, rest = target.partition("://")
+    host, slash, path = rest.partition("/")
+    if scheme.lower() != "http" or not mark or not is_here(host):
+        raise BadMessage(400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy")
+    return RequestHead(request.method, slash + path or "/", request.head)
+
+
+def _refusal(head: Head) -> str:
+    """Why this request is not for us; empty where it is."""
+    hosts = head.all("host")
+    if len(hosts) != 1 or not is_here(hosts[0]):
+        return "This proxy answers to 127.0.0.1 and localhost only."
+    if is_foreign(head.first("origin")):
+        return "This proxy does not answer to web pages of other sites."
+    return ""

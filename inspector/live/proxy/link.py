@@ -1,0 +1,142 @@
+"""One TCP connection, either side: bytes as they come, in the pieces in which they came, nothing held back.
+
+A whole HTTP library on both sides would parse and write anew what only has to pass; here the bytes pass, and what has
+to be known of them (where a body ends) is read on the way.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+HIGH = 1 << 20
+"""Bytes that may lie here unread before the other end is made to wait."""
+
+
+class Link(asyncio.Protocol):
+    """Read, write, and be told at once when the other end closes, also while nothing is read."""
+
+    def __init__(self, opened: "Callable[[Link], None] | None" = None) -> None:
+        self.gone = False
+        """The other end has closed, or broke."""
+        self.failed = ""
+        """Why it broke; empty where it closed in good order."""
+        self.on_gone: Callable[[], None] | None = None
+        self._opened = opened
+        self._transport: asyncio.Transport | None = None
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._reader: asyncio.Future[None] | None = None
+        self._writer: asyncio.Future[None] | None = None
+        self._is_full = self._is_paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the loop."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._opened is not None:
+            self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop."""
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > HIGH and not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """Called by the loop. True: what is still to be written to it may be."""
+        self._close_seen("")
+        return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop."""
+        self._close_seen(_told(exc) if exc is not None else "")
+        self.resume_writing()
+        self._transport = None
+
+    def _close_seen(self, why: str) -> None:
+        first, self.gone = not self.gone, True
+        self.failed = self.failed or why
+        self._wake()
+        if first and self.on_gone is not None:
+            self.on_gone()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def pause_writing(self) -> None:
+        """Called by the loop."""
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        """Called by the loop."""
+        self._is_full = False
+        if self._writer is not None and not self._writer.done():
+            self._writer.set_result(None)
+
+    async def read(self) -> bytes:
+        """All that has come and was not read; waits for the first byte. Empty: the other end has closed."""
+        while not self._pieces:
+            if self.gone or self._transport is None:
+                return b""
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        if self._is_paused:
+            self._is_paused = False
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.resume_reading()
+        return data
+
+    def unread(self, data: bytes) -> None:
+        """Put back what was read and belongs to what comes next."""
+        if data:
+            self._pieces.insert(0, data)
+            self._size += len(data)
+
+    def has_unread(self) -> bool:
+        """Is there anything to read already?"""
+        return bool(self._pieces)
+
+    def write(self, data: bytes) -> None:
+        """Send it, at once where the network takes it. Bytes for one who has gone are dropped."""
+        if self._transport is not None and data and not self._transport.is_closing():
+            self._transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait where more was written than the other end takes."""
+        if self._is_full and self._transport is not None:
+            self._writer = asyncio.get_running_loop().create_future()
+            try:
+                await self._writer
+            finally:
+                self._writer = None
+
+    def is_usable(self) -> bool:
+        """Can it be written to, and answer?"""
+        return not self.gone and self._transport is not None and not self._transport.is_closing()
+
+    def close(self) -> None:
+        """Close behind what was written."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def info(self, name: str) -> object:
+        """What the transport knows (`peername`, `ssl_object`); None where nothing."""
+        return self._transport.get_extra_info(name) if self._transport is not None else None
+
+
+def _told(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

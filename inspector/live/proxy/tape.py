@@ -1,0 +1,76 @@
+"""What passed, kept until it is written down: bounded in memory, whatever passes.
+
+Forwarding never waits for the recording. Where more would be kept than `Budget` allows, the body at hand is left out
+of the recording, and its record says so.
+"""
+
+from threading import Lock
+
+LARGEST = 64_000_000
+"""Bytes of one body, as sent."""
+ALL = 256_000_000
+"""Bytes of all bodies that wait to be written down."""
+
+
+class Budget:
+    """Bytes that are kept, of all exchanges together. Asked by the server, given back by the recorder's thread."""
+
+    def __init__(self, limit: int = ALL) -> None:
+        self._left, self._lock = limit, Lock()
+
+    def take(self, count: int) -> bool:
+        """May so many more be kept?"""
+        with self._lock:
+            if count > self._left:
+                return False
+            self._left -= count
+            return True
+
+    def give_back(self, count: int) -> None:
+        """They are written down."""
+        with self._lock:
+            self._left += count
+
+
+class Tape:
+    """The pieces of one body, as they passed."""
+
+    __slots__ = ("_budget", "_kept", "_pieces", "left_out", "size")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._pieces: list[bytes] = []
+        self._kept = 0
+        self.size = 0
+        """Bytes that passed, kept or not."""
+        self.left_out = ""
+        """Why nothing is kept; empty where all is."""
+
+    def add(self, data: bytes) -> None:
+        """One more piece."""
+        self.size += len(data)
+        if self.left_out:
+            return
+        if self.size > LARGEST:
+            self._leave_out(f"the body is larger than {LARGEST:,} bytes")
+        elif not self._budget.take(len(data)):
+            self._leave_out("too much was waiting to be written down")
+        else:
+            self._pieces.append(data)
+            self._kept += len(data)
+
+    def _leave_out(self, why: str) -> None:
+        self.left_out = why
+        self.free()
+
+    def join(self) -> bytes:
+        """All of it in one. Empty where it was left out."""
+        if len(self._pieces) > 1:
+            self._pieces = [b"".join(self._pieces)]
+        return self._pieces[0] if self._pieces else b""
+
+    def free(self) -> None:
+        """It is needed no longer."""
+        self._pieces = []
+        self._budget.give_back(self._kept)
+        self._kept = 0
