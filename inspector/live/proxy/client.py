@@ -5,8 +5,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from inspector.live.proxy.admitting import Admitted, admit
 from inspector.live.proxy.gate import Asking, Gate
-from inspector.live.proxy.heads import BadMessage, Head, RequestHead, read_head, request_framing, request_head
+from inspector.live.proxy.heads import (
+    BadMessage,
+    Head,
+    RequestHead,
+    forwarded_head,
+    read_head,
+    request_framing,
+    request_head,
+)
 from inspector.live.proxy.hosts import is_foreign, is_here
 from inspector.live.proxy.link import Link
 from inspector.live.proxy.passage import Passage
@@ -37,15 +46,6 @@ def split_tag(target: str) -> tuple[str, str]:
         return "", target
     rest = found[2]
     return found[1], rest if rest.startswith("/") else "/" + rest
-
-
-def forwarded_head(request: RequestHead, target: str, authority: str) -> bytes:
-    """The head as it came, for another host."""
-    lines = [f"{request.method} {target} HTTP/{request.head.version}".encode("latin-1")]
-    for line, (name, _) in zip(request.head.lines, request.head.pairs, strict=True):
-        is_host = name.lower() == "host"
-        lines.append(f"{name}: {authority}".encode("latin-1") if is_host else line)
-    return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
 class Client:
@@ -96,17 +96,28 @@ class Client:
 
     async def _pass(self, request: RequestHead, passage: Passage, upload: Upload) -> bool:
         house, path = self._house, passage.asking.path
+        admitted: Admitted | None = None
+        if house.gate.wants(passage.asking):
+            admitted = await admit(house.gate, request, passage, upload, self._link)
+            if admitted is None or admitted.is_refused:
+                return admitted is not None and admitted.persists
         try:
             up, is_new = await self._reach()
         except Unreachable as why:
-            return await self._refuse(passage, upload, str(why))
+            return await self._refuse(passage, upload, str(why), admitted)
         trip = Trip(request, passage, upload, self._link, up)
         self._link.on_gone = up.abort
         if self._link.gone:
             return False
         try:
-            await trip.send(forwarded_head(request, house.upstream.target(path), house.upstream.authority))
+            target = house.upstream.target(path)
+            if admitted is not None:
+                trip.send_whole(admitted.message(target, house.upstream.authority))
+            else:
+                await trip.send(forwarded_head(request, target, house.upstream.authority))
             answer = await trip.answer()
+            if admitted is not None and admitted.talk.begun:
+                return await trip.splice(answer, admitted.talk)
             return await trip.relay(answer)
         except NoAnswer as why:
             if passage.client_gone or self._has_gone():
@@ -114,7 +125,7 @@ class Client:
             if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
                 passage.finish("upstream closed", f"The provider gave no answer: {why}.")
                 return False
-            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.")
+            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.", admitted)
         finally:
             trip.stop()
 
@@ -135,17 +146,20 @@ class Client:
         if self._is_idle and not self._link.has_unread():
             self._link.close()
 
-    async def _refuse(self, passage: Passage, upload: Upload, sentence: str) -> bool:
+    async def _refuse(self, passage: Passage, upload: Upload, sentence: str, admitted: Admitted | None) -> bool:
         """The provider cannot be asked: the client is told so, behind its whole body."""
         request = passage.asking
         waits = "100-continue" in request.header("expect").lower()
         while not upload.is_done and not waits and await upload.read():
             upload.forget()
         body = error_body(request.path, 502, sentence)
-        persists = upload.is_done and not self._link.gone
         passage.answered(502, _JSON)
         passage.down.add(body)
-        self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
+        persists = upload.is_done and not self._link.gone
+        if admitted is not None and admitted.talk.begun:
+            persists = persists and await admitted.talk.fail(request.path, 502, body)
+        else:
+            self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
         passage.finish("client closed" if self._link.gone else "failed", sentence, own=True)
         return persists
 

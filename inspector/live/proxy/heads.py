@@ -165,3 +165,16 @@ def _length(head: Head, status: int) -> int | None:
     if told or not (one.isascii() and one.isdecimal()) or len(one) > 18:
         raise BadMessage(status, "Content-Length is not one number")
     return int(one)
+
+
+def forwarded_head(
+    request: RequestHead, target: str, authority: str, without: tuple[str, ...] = (), more: Pairs = ()
+) -> bytes:
+    """The head as it came, for another host: the same lines, but for those in `without` (lower case), then `more`."""
+    lines = [f"{request.method} {target} HTTP/{request.head.version}".encode("latin-1")]
+    for line, (name, _) in zip(request.head.lines, request.head.pairs, strict=True):
+        lower = name.lower()
+        if lower not in without:
+            lines.append(f"{name}: {authority}".encode("latin-1") if lower == "host" else line)
+    lines += [f"{name}: {value}".encode("latin-1") for name, value in more]
+    return b"\r\n".join(lines) + END

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
-from inspector.core.jsontext import dumps
+from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.live.proxy.gate import Pairs
 
 
@@ -49,3 +49,20 @@ def start(status: int, headers: list[tuple[str, str]] | Pairs, reason: str | Non
         reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", errors="replace")
+
+
+def late_error(path: str, status: int, body: bytes) -> bytes:
+    """An error for a client whose answer was begun as a stream: an event in its dialect, with the error inside."""
+    try:
+        told = loads(body)
+    except NotJson:
+        told = None
+    if not isinstance(told, dict):
+        told = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
+    if dialect_of(path) == "anthropic":
+        return b"event: error\ndata: " + dumps(told).encode() + b"\n\n"
+    if "/responses" in path.partition("?")[0]:
+        error = told.get("error")
+        failed = {"type": "response.failed", "response": {"object": "response", "status": "failed", "error": error}}
+        return b"event: response.failed\ndata: " + dumps(failed).encode() + b"\n\n"
+    return b"data: " + dumps(told).encode() + b"\n\n"

@@ -4,6 +4,7 @@ Forwarding never waits for the recording. Where more would be kept than `Budget`
 of the recording, and its record says so.
 """
 
+from collections.abc import Iterable
 from threading import Lock
 
 LARGEST = 64_000_000
@@ -58,6 +59,11 @@ class Tape:
         else:
             self._pieces.append(data)
             self._kept += len(data)
+
+    def add_all(self, pieces: Iterable[bytes]) -> None:
+        """Several more."""
+        for piece in pieces:
+            self.add(piece)
 
     def _leave_out(self, why: str) -> None:
         self.left_out = why

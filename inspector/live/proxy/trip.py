@@ -7,6 +7,8 @@ would without the proxy. Changed are the Host line, and the path where it holds 
 
 import asyncio
 
+from inspector.live.proxy.admitting import Talk
+from inspector.live.proxy.decoding import decoded
 from inspector.live.proxy.framing import BadFraming, Framing
 from inspector.live.proxy.heads import BadMessage, RequestHead, StatusHead, read_head, status_framing, status_head
 from inspector.live.proxy.link import Link
@@ -77,18 +79,51 @@ class Trip:
 
     async def relay(self, answer: StatusHead) -> bool:
         """The answer, byte for byte as it comes. True where both connections can be used again."""
+        framing = self._framing(answer)
+        clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
+        return await self._end(answer, clean, clean and framing.done)
+
+    async def splice(self, answer: StatusHead, talk: Talk) -> bool:
+        """The answer behind one that was begun early: unpacked, in chunks of our own. True as for `relay`."""
+        framing = self._framing(answer)
+        encoding = answer.head.first("content-encoding")
+        waits = answer.status >= 400 or encoding.lower() not in ("", "identity")
+        pieces: list[bytes] = []
+        clean = True
+        while not framing.done and clean and (data := await self._up.read()):
+            try:
+                self._up.unread(data[framing.feed(data, pieces.append) :])
+            except BadFraming:
+                clean = False
+            self._passage.down.add_all(pieces if not waits else ())
+            if not waits:
+                await talk.send(b"".join(pieces))
+                pieces.clear()
+        clean = clean and framing.ends_well() and not self._up.failed
+        self._passage.down.add_all(pieces)
+        body = decoded(b"".join(pieces), encoding).data
+        if answer.status >= 400:
+            await talk.fail(self._passage.asking.path, answer.status, body)
+        else:
+            await talk.send(body)
+            if clean:
+                talk.end()
+        return await self._end(answer, clean, clean and framing.done and talk.persists)
+
+    def _framing(self, answer: StatusHead) -> Framing:
         try:
-            framing = status_framing(answer, self._request.method)
+            return status_framing(answer, self._request.method)
         except BadMessage as bad:
             raise NoAnswer(str(bad)) from None
-        clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
+
+    async def _end(self, answer: StatusHead, clean: bool, persists: bool) -> bool:
         if clean and not self._passage.client_gone:
             self._passage.finish("complete")
         elif self._down.gone:
             self._passage.finish("client closed")
         else:
             self._passage.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
-        persists = clean and framing.done and answer.head.persists and self._request.head.persists
+        persists = persists and answer.head.persists and self._request.head.persists
         await self._end_upload(persists)
         return persists and self._upload.is_done and self._up.is_usable() and not self._up.has_unread()
 
