@@ -24,14 +24,14 @@ TASK = (
 )
 LOG, CODE = "logs/gauge.log", "tidewatch/readings.py"
 TESTS = "python3 -m unittest"
-SIGNLESS, SIGNED = r"height=(?P<height>\d+\.\d+)m", r"height=(?P<height>-?\d+\.\d+)m"
+SIGNLESS, SIGNED = r"height (?P<height>\d+\.\d+) metres", r"height (?P<height>-?\d+\.\d+) metres"
 NOTES = """# Notes
 
 Task: the test of the storm day fails; find out why, repair it, show that the tests pass.
 
 - The tests say: 384 readings in the log, 372 were read; low water of 14 March comes out as 0.05 m.
-- Twelve readings are below datum, height=-0.02m and lower, all of them on 14 March.
-- tidewatch/readings.py: the pattern LINE has height=(?P<height>\\d+\\.\\d+)m; it knows no sign.
+- Twelve readings are below datum, height -0.02 and lower, all of them on 14 March.
+- tidewatch/readings.py: the pattern LINE has height (?P<height>\\d+\\.\\d+) metres; it knows no sign.
 - Suspicion: a line with a minus does not match, and is left out without a word.
 - Still to do: read the rest of the log, look at the residuals, then change LINE and run the tests.
 """
@@ -50,7 +50,7 @@ def _read(path: str, offset: int = 0, limit: int = 0) -> tuple[str, Mapping[str,
     return "read_file", {"path": path, **where}
 
 
-def _log(*firsts: int, lines: int = 90) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def _log(*firsts: int, lines: int = 60) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     return tuple(_read(LOG, first, lines) for first in firsts)
 
 
@@ -60,23 +60,27 @@ STEPS = (
     Step("Which tests fail, and how?", (("run_command", {"command": TESTS}),)),
     Step("Here a line of the log becomes a reading.", (_read(CODE),)),
     Step("And here readings become days.", (_read("tidewatch/daily.py"),)),
-    Step("Now the log, from its beginning.", _log(1)),
-    Step("The second day.", _log(91)),
-    Step("Towards the storm.", _log(181)),
-    Step("The storm itself.", _log(226)),
-    Step("Which readings are below datum?", (("search_files", {"pattern": "height=-", "path": LOG}),)),
-    Step("I keep what I know so far.", (("write_file", {"path": "NOTES.md", "content": NOTES}),)),
-    Step("What the last day looked like.", _log(300)),
-    Step("The first night once more, for comparison.", _log(20)),
-    Step("And the one before the storm.", _log(120)),
-    Step("The whole second half at once, to be sure.", _log(181, 226, 271, 313)),
-    Step("Who else uses the height?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
-    Step("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"), *_log(1, 91, 181))),
+    Step("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"),)),
     Step("What the report makes of it.", (_read("tidewatch/report.py"),)),
-    Step("All of the storm again, beside the days around it.", _log(136, 181, 226, 271)),
+    Step("Now the log, from its beginning.", _log(1, lines=80)),
+    Step("The second day.", _log(81, lines=80)),
+    Step("Towards the storm.", _log(161, lines=80)),
+    Step("The storm itself.", _log(221, lines=80)),
+    Step("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
+    Step("I keep what I know so far.", (("write_file", {"path": "NOTES.md", "content": NOTES}),)),
+    Step("What the last day looked like.", _log(301, lines=80)),
+    Step("The first night once more, for comparison.", _log(21, lines=80)),
+    Step("And the one before the storm.", _log(121, lines=80)),
+    Step("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
+    Step("Who else uses the height?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    Step("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
     Step("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
-    Step("Were there such readings last year? The residuals.", (_read("data/residuals.csv"),)),
-    Step("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height=", "path": CODE}),)),
+    Step("And the first half in the same way.", _log(1, 51, 101, 151)),
+    Step("Both sides of the low water, once more.", _log(221, lines=100)),
+    Step("The night after it.", _log(281, lines=75)),
+    Step("And the evening before.", _log(141, lines=50)),
+    Step("Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)),
+    Step("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height ", "path": CODE}),)),
     Step(
         "I let the height have a minus.",
         (("edit_file", {"path": CODE, "old_text": SIGNLESS, "new_text": SIGNED}),),
