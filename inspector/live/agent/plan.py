@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json
+from inspector.core.usage import Usage
 from inspector.live.simulated.world import World
 
 Permissions: TypeAlias = Literal["ask", "always", "never"]
@@ -34,16 +35,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Where a journal left off: what a resumed run needs besides the buffer and the running state."""
+    """Where a journal left off: what a resumed run needs besides its main buffer and running state."""
 
     turn: int = 0
     """Turns that were finished."""
+    usage: Usage | None = None
+    finish: str = ""
+    """Of the last call."""
     allowed: tuple[str, ...] = ()
-    """Tools that are allowed for the whole session."""
+    """What is allowed for the whole session."""
     begun: tuple[str, ...] = ()
     """Ids of calls that had begun and have no result: nobody knows how far they came."""
-    told: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """What the journal holds already, by kind of record; for people."""
+    threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
+    running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    """As the journal holds them: buffers, and running states in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     max_tokens: int | None = None
     """Output tokens of a call; None = as the provider's dialect has it."""
+    remote: bool | None = None
+    """The provider can compact by itself; None = where it is known to."""
     start: Buffer | None = None
     """What the run begins with, `task` behind it; None = the task alone. Its prompt is used as it stands."""
     running: Any | None = None

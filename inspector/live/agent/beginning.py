@@ -1,0 +1,96 @@
+"""How a run begins: its first buffer, its journal, its main thread; or those of one that is gone on with."""
+
+from typing import Any
+from uuid import uuid4
+
+from inspector import __version__
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message, Text, ToolCall
+from inspector.core.needs import Answer
+from inspector.core.policies.policy import Policy
+from inspector.live.agent.agent import MAIN, Agent
+from inspector.live.agent.controls import Controls
+from inspector.live.agent.journal import Journal
+from inspector.live.agent.plan import Plan
+from inspector.live.agent.run import Models, Run, model_of
+from inspector.live.agent.voice import Voice
+from inspector.live.tools.prompt import prompt
+from inspector.live.tools.toolbox import Toolbox
+
+PROGRAM = f"context-inspector {__version__}"
+"""Who writes the journal."""
+
+
+def first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
+    """What the run begins with. Raises InspectorError where nothing says what is to be done."""
+    start = plan.start or Buffer((), prompt(tools.folder))
+    if not plan.task.strip():
+        last = start.messages[-1] if start.messages else None
+        if last is None or (last.role == "assistant" and not last.calls):
+            raise InspectorError("It is not said what is to be done: give the run a task.")
+        return start
+    return start.with_messages((*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),))))
+
+
+def begin(
+    plan: Plan,
+    policy: Policy[Any, Any],
+    settings: Any,
+    window: int | None,
+    tools: Toolbox,
+    models: Models,
+    controls: Controls,
+    voice: Voice,
+) -> Agent:
+    """The main thread, ready to live. Opens the journal. Raises InspectorError."""
+    buffer = first_buffer(plan, tools)
+    models.of(MAIN, buffer.prompt)
+    running = policy.fresh(settings) if plan.running is None else plan.running
+    journal = Journal(plan.record, new=plan.resumed is None)
+    allowed = dict.fromkeys(plan.resumed.allowed if plan.resumed else ())
+    run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, allowed)
+    agent = Agent(run, MAIN, buffer, running)
+    if plan.resumed is None:
+        journal.begin(_header(plan, policy, window), buffer.prompt)
+        journal.thread(MAIN, buffer, title=" ".join(plan.task.split())[:80], parent="", parent_call="")
+        agent.write_running()
+    else:
+        held = plan.resumed
+        journal.resume(held.threads, held.running, PROGRAM)
+        journal.sync(MAIN, buffer.messages)
+        agent.turn, agent.begun = held.turn, frozenset(held.begun)
+        agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
+        agent.waiting = open_calls(buffer)
+    return agent
+
+
+def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:
+    """The calls of the last answer that have no result, in order."""
+    answered, calls = set[str](), list[ToolCall]()
+    for message in reversed(buffer.messages):
+        if message.role not in ("assistant", "tool"):
+            break
+        if message.result is not None:
+            answered.add(message.result.call_id)
+        calls += reversed([call for call in message.calls if call.id not in answered])
+    return tuple(reversed(calls))
+
+
+def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[str, Any]:
+    return {
+        "id": str(uuid4()),
+        "program": PROGRAM,
+        "task": plan.task,
+        "workspace": str(plan.workspace.absolute()),
+        "provider": plan.provider,
+        "model": model_of(plan),
+        "policy": plan.policy,
+        "policy_name": policy.name,
+        "settings": dict(plan.settings),
+        "window": window,
+        "window_set": plan.window,
+        "max_tokens": plan.max_tokens,
+        "remote": plan.remote,
+        **({"forked_from": dict(plan.forked_from)} if plan.forked_from is not None else {}),
+    }
