@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from inspector.core.needs import ContextWindowExceeded, Failure, ProviderFailure, Timeout
 from inspector.live.answerers import answerer
 from inspector.live.providers.failures import read_failure, told_failure
-from inspector.live.providers.gather_anthropic import AnthropicGathering
-from inspector.live.providers.gather_chat import ChatGathering
-from inspector.live.providers.gather_responses import ResponsesGathering
+from inspector.core.wire.gather_anthropic import AnthropicGathering
+from inspector.core.wire.gather_chat import ChatGathering
+from inspector.live.providers.gather_responses import ResponsesAnswer
 from inspector.live.simulated.world import World
 
 OVERFLOW = {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}
@@ -34,7 +34,7 @@ OVERFLOW = {"code": "context_length_exceeded", "message": "Your input exceeds th
 )
 def test_a_response_that_failed(event: dict[str, Any], kind: type[Failure]) -> None:
     with pytest.raises(kind):
-        ResponsesGathering().feed(event)
+        ResponsesAnswer().feed(event)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ _EVENTS = st.lists(
     ("gathering", "whole"),
     [
         (AnthropicGathering, AnthropicGathering.message),
-        (ResponsesGathering, ResponsesGathering.response),
+        (ResponsesAnswer, ResponsesAnswer.response),
         (ChatGathering, ChatGathering.completion),
     ],
     ids=["anthropic", "responses", "chat"],

@@ -37,7 +37,8 @@ class PayloadReader:
         """Take a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
         if self._dialect.is_message(value):
-            for message in self._pool.messages(self._dialect.read([value], line, ""), self._loose_seen):
+            units = self._dialect.pair(self._dialect.read([value], line, ""), self._loose.view())
+            for message in self._pool.messages(units, self._loose_seen):
                 self._loose.append(message)
             return
         rows = value if isinstance(value, list) and _is_row(self._dialect, value) else [value]

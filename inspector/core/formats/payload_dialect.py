@@ -33,6 +33,10 @@ class Dialect:
     is_response: Callable[[Mapping[str, Any]], bool]
     is_message: Callable[[Any], bool]
     """Is it one message of the list under `key`, standing alone?"""
+    counts: str = "usage"
+    """Under which a response tells its usage."""
+    pair: Callable[[Units, Iterable[Message]], Units] = lambda units, before: units
+    """(messages read, messages in front of them) -> the same, with names for calls and results that have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,9 @@ class Exchange:
     def model(self) -> str:
         """Named by the response, else by the request."""
         for body in (self.response, self.request):
-            if body is not None and isinstance(model := body.get("model"), str):
-                return model
+            for key in ("model", "modelVersion"):
+                if body is not None and isinstance(model := body.get(key), str):
+                    return model
         return ""
 
     @property
@@ -111,3 +116,10 @@ def side_reason(dialect: Dialect, one: Exchange) -> str:
     if one.response is not None and _counted(one.response):
         return "token count"
     return dialect.side(one.request) if one.request is not None else ""
+
+
+def applied_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """What Anthropic says it cleared of the buffer before the model read it."""
+    told = response.get("context_management")
+    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
+    return tuple(one for one in edits if isinstance(one, Mapping)) if isinstance(edits, list) else ()

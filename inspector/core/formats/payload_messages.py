@@ -29,6 +29,8 @@ class Pool:
     def __init__(self) -> None:
         self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
         self._prompts: dict[str, Prompt] = {}
+        self.summaries: list[str] = []
+        """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
 
     def messages(self, units: Units, seen: Counter[str]) -> list[Message]:
         """The messages of `units`, behind those counted in `seen` (which is brought up to date)."""
@@ -39,8 +41,14 @@ class Pool:
         seen[name] += 1
         key = (exact, seen[name])
         if key not in self._messages:
-            self._messages[key] = _named(unit, name + (f".{seen[name]}" if seen[name] > 1 else ""))
+            named = _named(unit, name + (f".{seen[name]}" if seen[name] > 1 else ""))
+            self._messages[key] = tuple(map(self._marked, named)) if self.summaries else named
         return self._messages[key]
+
+    def _marked(self, message: Message) -> Message:
+        if message.summary or message.role == "tool" or not any(known in message.text for known in self.summaries):
+            return message
+        return replace(message, summary=True)
 
     def prompt(self, prompt: Prompt) -> Prompt:
         """The same prompt as one object."""

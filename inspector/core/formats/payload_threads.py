@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
-from inspector.core.formats.payload_dialect import Dialect, Exchange
+from inspector.core.formats.payload_dialect import Dialect, Exchange, applied_edits
 from inspector.core.formats.payload_messages import Pool, counted
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
@@ -107,7 +107,7 @@ class Threads:
         else:
             thread, view = self._complete(one, step=step)
         answer_wire = self._dialect.answer(one.response) if one.response is not None else ()
-        answer = self._read(answer_wire, one, thread.seen)
+        answer = self._read(answer_wire, one, thread.seen, view)
         thread.collect(answer)
         thread.end = grown(view, view.length, answer)
         if step:
@@ -117,14 +117,17 @@ class Threads:
             owner = known[0] if known else thread
             self._by_response[one.response_id] = (owner, thread.end)
 
-    def _read(self, wire: Sequence[object], one: Exchange, seen: Counter[str]) -> list[Message]:
-        return self._pool.messages(self._dialect.read(wire, one.line, one.time), seen)
+    def _read(
+        self, wire: Sequence[object], one: Exchange, seen: Counter[str], before: View = EMPTY_VIEW
+    ) -> list[Message]:
+        units = self._dialect.pair(self._dialect.read(wire, one.line, one.time), before)
+        return self._pool.messages(units, seen)
 
     def _continued(self, one: Exchange, thread: Growing, view: View) -> tuple[Growing, View]:
         """A delta: what comes behind the response that it names."""
         if view != thread.end:
             thread.seen = counted(view.messages())
-        more = self._read(self._dialect.body(one.request or {}), one, thread.seen)
+        more = self._read(self._dialect.body(one.request or {}), one, thread.seen, view)
         thread.collect(more)
         return thread, grown(view, view.length, more)
 
@@ -169,11 +172,12 @@ class Threads:
                 index=len(thread.requests),
                 view=view,
                 prompt=self._pool.prompt(self._prompt(one)),
-                usage=self._dialect.usage(response.get("usage")),
+                usage=self._dialect.usage(response.get(self._dialect.counts)),
                 model=one.model,
                 time=one.time,
                 finish=self._dialect.finish(response),
                 line=one.line,
+                edits=applied_edits(response),
             )
         )
 

@@ -8,10 +8,10 @@ from inspector.core.heavy import load
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
 from inspector.core.wire.anthropic import read_messages, read_usage, write_body
+from inspector.core.wire.gather_anthropic import AnthropicGathering
 from inspector.live.keys import Key
 from inspector.live.providers.clients import http_client
 from inspector.live.providers.dialect import CONNECT_S, DEFAULT_OUTPUT, Call, Compaction, OnText, broken
-from inspector.live.providers.gather_anthropic import AnthropicGathering
 from inspector.live.providers.named import fresh_id
 from inspector.live.providers.shapes import for_anthropic
 

@@ -7,11 +7,11 @@ from typing import Any
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact
+from inspector.core.wire.gather_chat import ChatGathering
 from inspector.core.wire.openai_chat import read_message, read_usage, write_body
 from inspector.live.keys import Key
 from inspector.live.providers.clients import OpenAIClient
 from inspector.live.providers.dialect import DEFAULT_OUTPUT, Call, Compaction, OnText, broken
-from inspector.live.providers.gather_chat import ChatGathering
 from inspector.live.providers.named import fresh_id
 from inspector.live.providers.shapes import for_chat
 

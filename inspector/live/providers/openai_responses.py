@@ -12,7 +12,7 @@ from inspector.live.keys import Key
 from inspector.live.providers.bodies import sendable
 from inspector.live.providers.clients import OpenAIClient
 from inspector.live.providers.dialect import DEFAULT_OUTPUT, Call, Compaction, OnText, broken
-from inspector.live.providers.gather_responses import ResponsesGathering, failed
+from inspector.live.providers.gather_responses import ResponsesAnswer, failed
 from inspector.live.providers.named import fresh_id
 from inspector.live.providers.shapes import for_responses
 
@@ -38,7 +38,7 @@ class ResponsesDialect(OpenAIClient):
         return read_answer(await self._gathered(options, on_text), call.buffer)
 
     async def _gathered(self, options: dict[str, Any], on_text: OnText | None) -> dict[str, Any]:
-        gathered = ResponsesGathering()
+        gathered = ResponsesAnswer()
         async with await self.opened().responses.create(**options, stream=True) as events:
             async for event in events:
                 text = gathered.feed(event.to_dict(warnings=False))

@@ -1,0 +1,53 @@
+"""What a body says of its purpose, taken out of it for `side`: texts at its two ends, tools, size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.proxy.bodies import Body
+from inspector.core.formats.proxy.keys import turn_metadata
+from inspector.core.formats.proxy.side import Asked
+from inspector.core.message import Message, Opaque, Text
+
+_HEAD = 6
+"""Messages in which the first words of the user are looked for."""
+
+
+def asked_of(body: Body, headers: Mapping[str, str]) -> Asked:
+    """O(1): of a long buffer only its ends are looked at."""
+    view = body.view
+    last = next(view.backwards(), None)
+    head = view.messages()[:_HEAD] if view.length <= _HEAD else ()
+    first = next((message.text for message in head if message.role == "user"), "")
+    prompt = body.prompt
+    return Asked(
+        body=body.fields,
+        headers=headers,
+        system=prompt.system or _system(head),
+        tools=len(prompt.tools or ()),
+        messages=view.length - body.start,
+        first=first,
+        last=_last(last) if last is not None and last.role in ("user", "system") else "",
+        trigger=last is not None and any(_is_trigger(part) for part in last.parts),
+    )
+
+
+def _system(head: tuple[Message, ...]) -> str:
+    """A system prompt that stands among the messages."""
+    return next((message.text for message in head if message.role == "system"), "")
+
+
+def _last(message: Message) -> str:
+    """The text of the last part: reminders travel in front of it."""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    return texts[-1] if texts else ""
+
+
+def _is_trigger(part: object) -> bool:
+    return isinstance(part, Opaque) and part.kind == "compaction_trigger"
+
+
+def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
+    """Why the client compacts, in its own word (Codex tells); empty where it does not say."""
+    told = turn_metadata(headers, fields).get("compaction")
+    trigger = told.get("trigger") if isinstance(told, Mapping) else None
+    return trigger if isinstance(trigger, str) else ""

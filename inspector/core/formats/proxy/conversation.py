@@ -1,0 +1,194 @@
+"""One thread of a recording while its exchanges come in, in whatever order their answers come.
+
+What was handed out is never changed: a list of which somebody holds a beginning is copied before an item of it changes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.keys import Key
+from inspector.core.formats.proxy.views import extended, shared
+from inspector.core.message import Message
+from inspector.core.prefix import Prefix
+from inspector.core.session import Compaction, CompactionKind, Request, Thread
+
+_NEAR = 8
+"""A summary stands among the first so many messages behind what two buffers share."""
+
+
+@dataclass(slots=True, eq=False)
+class Made:
+    """A compaction: the exchange that showed it, and the calls that made it."""
+
+    by: Exchange
+    summary: Message | None
+    kept: int
+    kind: CompactionKind
+    calls: Sequence[Exchange]
+    trigger: str
+
+
+class Conversation:
+    """The steps of one thread."""
+
+    def __init__(self, key: Key, number: int) -> None:
+        self.key = key
+        self.number = number
+        self.name = ""
+        self.parent: Conversation | None = None
+        self.parent_call = ""
+        self.steps: list[Exchange] = []
+        self.made: list[Made] = []
+        self.compacting: list[Exchange] = []
+        """Calls for a summary of which nothing has come yet."""
+        self.worked = False
+        """Some request of it offered tools."""
+        self._requests: list[Request] = []
+        self._messages: list[Message] = []
+        self._ids: set[str] = set()
+        self._given = 0
+        self._thread: tuple[tuple[str, str, str, str], Thread] | None = None
+
+    @property
+    def end(self) -> View:
+        """The buffer after the last step."""
+        return self.steps[-1].end if self.steps else EMPTY_VIEW
+
+    @property
+    def prompt(self) -> Prompt:
+        """What went along with the last step."""
+        return self.steps[-1].body.prompt if self.steps else Prompt()
+
+    def add(self, one: Exchange) -> None:
+        """The next step."""
+        before, last = self.end, self.steps[-1] if self.steps else None
+        view = _on(before, one.body.view)
+        self._compare(last, view, one)
+        self._settle(one, view)
+        self.worked = self.worked or bool(one.body.prompt.tools)
+        self.steps.append(one)
+        self._requests.append(one.request(len(self._requests), view))
+        self.collect(view.tail(shared(before, view)))
+        self._thread = None
+
+    def change(self, one: Exchange) -> None:
+        """Something came for a step: what was really sent, or what it goes on from."""
+        at = self.index(one)
+        last = self.steps[at - 1] if at else None
+        view = _on(last.end if last else EMPTY_VIEW, one.body.view)
+        self._settle(one, view)
+        self.made = [made for made in self.made if made.by is not one]
+        self._compare(last, view, one)
+        self.collect(view.messages())
+        self._again(at)
+
+    def answered(self, one: Exchange, end: View) -> None:
+        """The answer to a step came; `end` is the buffer with it."""
+        self.collect(end.tail(one.body.view.length))
+        one.end = end
+        self._again(self.index(one))
+
+    def remove(self, one: Exchange) -> None:
+        """It was no step after all: the provider refused it."""
+        at = self.index(one)
+        self._own()
+        del self.steps[at], self._requests[at]
+        self.made = [made for made in self.made if made.by is not one]
+        self._again(at)
+
+    def index(self, one: Exchange) -> int:
+        """Where a step stands: near the end."""
+        return next(at for at in range(len(self.steps) - 1, -1, -1) if self.steps[at] is one)
+
+    def collect(self, messages: Sequence[Message]) -> None:
+        """Remember messages of the thread, each once."""
+        for message in messages:
+            if message.id not in self._ids:
+                self._ids.add(message.id)
+                self._messages.append(message)
+
+    def _settle(self, one: Exchange, view: View) -> None:
+        if one.sent is not None:
+            one.sent = replace(one.sent, view=view)
+        else:
+            one.asked = replace(one.asked, view=view)
+        one.end = view
+
+    def _again(self, at: int) -> None:
+        """Write the requests from `at` on anew."""
+        self._own()
+        self._requests[at:] = [one.request(n, one.body.view) for n, one in enumerate(self.steps[at:], at)]
+        self._thread = None
+
+    def _own(self) -> None:
+        if self._given:
+            self._requests, self._given = list(self._requests), 0
+
+    def _compare(self, last: Exchange | None, view: View, one: Exchange) -> None:
+        """A buffer that lost messages where a summary stands now, or after a call for one: a compaction."""
+        if last is None:
+            return
+        before = last.end
+        same = shared(before, view)
+        if same >= before.length:
+            return
+        fresh = next((message for message in view.tail(same)[:_NEAR] if message.summary), None)
+        calls, cut = tuple(self.compacting), one.sent is not None
+        shrunk = same < last.body.view.length and view.length < before.length
+        if fresh is None and not (shrunk and (calls or cut)):
+            return
+        old = {message.id for message in before}
+        kept = sum(message.id in old for message in view)
+        trigger = next((call.trigger for call in calls if call.trigger), "proxy" if cut and not calls else "")
+        self.made.append(Made(one, fresh, kept, "edit" if fresh is None and cut else "summary", calls, trigger))
+        self.compacting = []
+
+    def thread(self, name: str, title: str, parent: str, parent_call: str) -> Thread:
+        """The thread so far."""
+        about = (name, title, parent, parent_call)
+        if self._thread is not None and self._thread[0] == about:
+            return self._thread[1]
+        last = self.steps[-1] if self.steps else None
+        self._given = len(self._requests)
+        made = Thread(
+            id=name,
+            title=title,
+            model=last.model if last else "",
+            requests=Prefix(self._requests),
+            messages=Prefix(self._messages),
+            end=self.end,
+            prompt=self.prompt,
+            compactions=[self._compaction(one) for one in self.made],
+            parent=parent,
+            parent_call=parent_call,
+        )
+        self._thread = about, made
+        return made
+
+    def _compaction(self, made: Made) -> Compaction:
+        line, time = (made.summary.line, made.summary.time) if made.summary else (made.by.line, made.by.time)
+        return Compaction(
+            self.index(made.by),
+            made.trigger,
+            made.kind,
+            summary=made.summary,
+            kept=made.kept,
+            line=line or made.by.line,
+            time=time or made.by.time,
+        )
+
+    @property
+    def asked(self) -> str:
+        """What the user said first: one line, for a title."""
+        spoken = (message.text.strip() for message in self._messages if message.role == "user")
+        return next((text.partition("\n")[0][:80] for text in spoken if text and not text.startswith("<")), "")
+
+
+def _on(before: View, view: View) -> View:
+    """The same messages, in the stretch of the thread as far as they are the same."""
+    same = shared(before, view)
+    if not same or view.stretch is before.stretch:
+        return view
+    return extended(View(before.stretch, same), view.tail(same))

@@ -1,0 +1,164 @@
+"""Which thread does a request belong to? By the client's own keys; where it sends none, by what the buffers share."""
+
+from collections.abc import Iterator, Sequence
+
+from inspector.core.buffer import View
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.views import shared
+from inspector.core.message import Message, Text
+
+_BACK = 400
+"""Messages that are looked at, from the last one back, for one that a known thread has seen."""
+_NEAR = 8
+_TOLD = 12
+"""Characters of an argument of a call, at least, that may be a sub-agent's task."""
+
+
+class Conversations:
+    """All threads of a recording."""
+
+    def __init__(self) -> None:
+        self.all: list[Conversation] = []
+        self._scopes: dict[tuple[str, str, str], list[Conversation]] = {}
+        self._seen: dict[str, Conversation] = {}
+        """The thread that a message of the model's (or a result) stood in last, by its id."""
+        self._tasks: dict[str, tuple[Conversation, str]] = {}
+        """Texts that calls were given: what a sub-agent is told stands among them. With the call's id."""
+
+    def place(self, one: Exchange) -> Conversation:
+        """The thread that the exchange is a step of; it is added there."""
+        found = self._thread_of(one)
+        found.add(one)
+        self.saw(found, one.body.view)
+        return found
+
+    def owner(self, one: Exchange) -> Conversation | None:
+        """The thread that a side call was made for, as far as it can be told."""
+        among = self._among(one)
+        if found := self._continued(one.body.view, among):
+            return found
+        if one.key.strong:
+            return among[0] if among else None
+        said = "\n".join(message.text for message in one.body.view.messages()[-3:])
+        told = [each for each in among if each.asked and each.asked in said]
+        return told[-1] if told else among[-1] if among and one.kind == "compaction" else None
+
+    def saw(self, found: Conversation, view: View, start: int = 0) -> None:
+        """The messages of `view` from `start` on stand in that thread."""
+        for message in view.tail(start) if start else view.backwards():
+            if message.role not in ("assistant", "tool"):
+                continue
+            if not start and self._seen.get(message.id) is found:
+                break
+            self._seen[message.id] = found
+            for call in message.calls:
+                for text in _told(call.arguments):
+                    self._tasks[text] = (found, call.id)
+
+    def adopt(self, found: Conversation) -> None:
+        """Find out who started a thread, where it is not known: the call that holds its task."""
+        if found.parent_call or not found.steps or (found.parent is None and found.key.strong and not found.key.sub):
+            return
+        for message in found.steps[0].body.view.messages()[:_NEAR]:
+            for part in message.parts if message.role == "user" else ():
+                parent, call = (
+                    self._tasks.get(part.text.strip(), (found, "")) if isinstance(part, Text) else (found, "")
+                )
+                if call and parent is not found and parent.parent is not found:
+                    found.parent, found.parent_call = parent, call
+                    return
+
+    # -- which thread ----------------------------------------------------------------------------------------------
+
+    def _scope(self, one: Exchange) -> tuple[str, str, str]:
+        key = one.key
+        if not key.strong:
+            return "", key.session, one.asked.dialect.name if one.asked.dialect else ""
+        return key.session, "", key.thread or ("?" if key.sub else "")
+
+    def _among(self, one: Exchange) -> list[Conversation]:
+        return self._scopes.get(self._scope(one), [])
+
+    def _thread_of(self, one: Exchange) -> Conversation:
+        key, among = one.key, self._among(one)
+        if key.strong and key.thread and among:
+            return among[0]
+        view = one.body.view
+        if found := self._continued(view, among):
+            return found
+        if self._task(view):
+            return self._new(one)
+        if key.strong and among and not key.sub:
+            main = among[0]
+            if one.body.prompt.tools or not main.worked:
+                return main
+        return self._compacted(one, among) or self._new(one)
+
+    def _continued(self, view: View, among: Sequence[Conversation]) -> Conversation | None:
+        """The thread whose answers the buffer repeats, or which it extends."""
+        if not among:
+            return None
+        for n, message in enumerate(view.backwards()):
+            if n >= _BACK:
+                break
+            if message.role in ("assistant", "tool") and (found := self._seen.get(message.id)) in among:
+                return found
+        for each in reversed(among):
+            last = each.steps[-1] if each.steps else None
+            if last is None or not last.body.view.length:
+                continue
+            length = last.body.view.length
+            again = length == view.length and last.end.length > length  # the same words once more: another session
+            if shared(last.body.view, view) == length and not again:
+                return each
+        return None
+
+    def _compacted(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
+        """The thread that a buffer with a summary at its head goes on."""
+        view = one.body.view
+        head = [message for message in view.messages()[:_NEAR] if message.summary]
+        if not head:
+            return None
+        said = "\n".join(message.text for message in head)
+        for each in reversed(among):
+            if any(call.said and call.said in said for call in each.compacting):
+                return each
+        ids = {message.id for message in view if not message.summary}
+        for each in reversed(among):
+            if not ids.isdisjoint(message.id for message in each.end):
+                return each
+        return next((each for each in reversed(among) if each.prompt is one.body.prompt), None)
+
+    def _task(self, view: View) -> bool:
+        """Is it the first request of a sub-agent: does a call of another thread hold what its user says?"""
+        messages = view.messages()[:_NEAR]
+        if any(message.role in ("assistant", "tool") for message in messages):
+            return False
+        return any(text in self._tasks for text in _texts(messages))
+
+    def _new(self, one: Exchange) -> Conversation:
+        made = Conversation(one.key, len(self.all))
+        self.all.append(made)
+        self._scopes.setdefault(self._scope(one), []).append(made)
+        if one.key.sub:
+            made.parent = self._parent(one)
+        return made
+
+    def _parent(self, one: Exchange) -> Conversation | None:
+        for thread in (one.key.parent, ""):
+            if found := self._scopes.get((one.key.session, "", thread)):
+                return found[0]
+        return None
+
+
+def _texts(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        for part in message.parts if message.role == "user" else ():
+            if isinstance(part, Text):
+                yield part.text.strip()
+
+
+def _told(arguments: object) -> Iterator[str]:
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    return (text for value in values if isinstance(value, str) and len(text := value.strip()) >= _TOLD)

@@ -1,0 +1,81 @@
+"""One exchange while its records come in: what was asked, what was really sent, what came back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, View
+from inspector.core.formats.proxy.bodies import Body
+from inspector.core.formats.proxy.endpoints import Endpoint
+from inspector.core.formats.proxy.keys import Key
+from inspector.core.formats.proxy.replies import Reply
+from inspector.core.session import Request, SideCall
+
+REFUSED, DROPPED = "refused", "dropped"
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """The only one who changes it is the reader."""
+
+    number: int
+    line: int
+    time: str
+    path: str
+    endpoint: Endpoint
+    key: Key
+    asked: Body
+    """As the client sent it."""
+    kind: str = ""
+    """Why it is no step of a conversation; empty where it is one."""
+    sent: Body | None = None
+    """As it went on to the provider, where that was something else."""
+    reply: Reply | None = None
+    """None while there is no answer."""
+    end: View = EMPTY_VIEW
+    """The buffer with the answer to it."""
+    trigger: str = ""
+    """Of a compaction, where the client tells."""
+    held: str = ""
+    released: str = ""
+    said: str = ""
+    """How the answer of a call for a summary begins."""
+    counted: int | None = None
+    """What a token count said."""
+    record: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The request as it was recorded, while something that it goes on from is missing."""
+
+    @property
+    def body(self) -> Body:
+        """What the provider read."""
+        return self.sent or self.asked
+
+    @property
+    def model(self) -> str:
+        """Named by the answer, else by the request, else by the path."""
+        asked = self.asked.fields.get("model")
+        return (self.reply.model if self.reply else "") or (asked if isinstance(asked, str) else self.endpoint.model)
+
+    def request(self, index: int, view: View) -> Request:
+        """As a step of a thread."""
+        reply = self.reply or Reply()
+        return Request(
+            index,
+            view,
+            self.body.prompt,
+            reply.usage,
+            self.model,
+            self.time,
+            reply.finish,
+            self.line,
+            None,
+            reply.edits,
+        )
+
+    def side_call(self, thread: str, before: int, made: int | None) -> SideCall:
+        """As a call beside the conversation."""
+        reply = self.reply or Reply()
+        told = reply.failure or (f"{self.counted:,} tokens" if self.counted is not None else self.path)
+        return SideCall(
+            self.kind, thread, before, made, told, self.model, reply.usage, reply.status, self.line, self.time
+        )

@@ -1,0 +1,131 @@
+"""Whose request is it? The client, its session and its thread, by the keys that the client itself sends along.
+
+A key is *strong* where it names one conversation (a session id); weak where several may share it (a cache key, a tag of
+the launch): then what the buffers share decides. Measured on the wire: shared/clients.md, section 4.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.formats.proxy.headers import read_json
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """To whom an exchange belongs, as far as the client tells. Empty = it does not say."""
+
+    client: str = ""
+    """`claude-code`, `codex`, `pi`, ...; else the first word of the user agent."""
+    session: str = ""
+    thread: str = ""
+    """Of a sub-agent; empty for the session's own thread."""
+    parent: str = ""
+    """The thread that started the sub-agent, where it is not the session's own."""
+    strong: bool = False
+    """Does `session` name one conversation?"""
+    sub: bool = False
+    """It is a sub-agent's, whether or not its thread is named."""
+
+
+def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> Key:
+    """The key of a request. `headers` by lower-case name; `system` is the beginning of the system prompt."""
+    client = client_of(headers)
+    for reader in (_claude_code, _codex, _opencode, _plain):
+        if key := reader(client, headers, body, system):
+            return key
+    name = body.get("prompt_cache_key")
+    return Key(client, name if isinstance(name, str) and name else f"tag {tag}" if tag else "")
+
+
+_AGENTS = (
+    (re.compile(r"(?i)claude-(?:cli|code)"), "claude-code"),
+    (re.compile(r"(?i)codex"), "codex"),
+    (re.compile(r"(?i)opencode"), "opencode"),
+    (re.compile(r"(?i)gemini-?cli"), "gemini-cli"),
+    (re.compile(r"(?i)litellm"), "litellm"),
+    (re.compile(r"(?i)aider"), "aider"),
+    (re.compile(r"(?:^|[/ ])pi(?:-coding-agent)?/"), "pi"),
+)
+
+
+def client_of(headers: Mapping[str, str]) -> str:
+    """The client's name, by its user agent and by headers that only it sends; empty where nothing tells."""
+    told = f"{headers.get('originator', '')} {headers.get('user-agent', '')}".strip()
+    if "x-claude-code-session-id" in headers:
+        return "claude-code"
+    if "x-codex-turn-metadata" in headers or "x-codex-window-id" in headers:
+        return "codex"
+    for pattern, name in _AGENTS:
+        if pattern.search(told):
+            return name
+    return re.split(r"[/ ]", told, maxsplit=1)[0]
+
+
+_USER = re.compile(r"_session_([0-9A-Za-z-]{8,})$")
+
+
+def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+    """Header, or the session inside `metadata.user_id`: a JSON string, a plain one of old."""
+    session = headers.get("x-claude-code-session-id", "")
+    if not session:
+        metadata = body.get("metadata")
+        user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+        inside = read_json(user).get("session_id")
+        old = _USER.search(user) if isinstance(user, str) else None
+        session = inside if isinstance(inside, str) else old[1] if old else ""
+    if not session:
+        return None
+    agent = headers.get("x-claude-code-agent-id", "")
+    sub = bool(agent) or "cc_is_subagent=true" in system
+    parent = headers.get("x-claude-code-parent-agent-id", "")
+    return Key(client or "claude-code", session, agent, parent, strong=True, sub=sub)
+
+
+def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+    """Session and thread in headers, in the turn's metadata, in the body's `client_metadata`."""
+    del system
+    told = body.get("client_metadata")
+    inner: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    turn = turn_metadata(headers, body)
+    thread = _first(headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id"))
+    session = _first(headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread)
+    if not session and client == "codex":  # before 0.99
+        session = _first(headers.get("session_id"), headers.get("conversation_id"), body.get("prompt_cache_key"))
+    if not session:
+        return None
+    parent = _first(headers.get("x-codex-parent-thread-id"), turn.get("parent_thread_id"))
+    sub = bool(parent or headers.get("x-openai-subagent")) or turn.get("thread_source") == "subagent"
+    own = thread if sub and thread != session else ""
+    return Key(client or "codex", session, own, "" if parent == session else parent, strong=True, sub=bool(own))
+
+
+def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What Codex tells of a turn: in the body, else in a header (over a WebSocket that tells of its first frame)."""
+    told = body.get("client_metadata")
+    inside = told.get("x-codex-turn-metadata") if isinstance(told, Mapping) else None
+    return read_json(inside) or read_json(headers.get("x-codex-turn-metadata"))
+
+
+def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+    """A sub-agent has a session of its own that names its parent."""
+    del body, system
+    session = _first(headers.get("x-session-id"), headers.get("x-session-affinity"))
+    session = session or headers.get("x-opencode-session", "")
+    if not session:
+        return None
+    if parent := headers.get("x-parent-session-id", ""):
+        return Key(client or "opencode", parent, session, strong=True, sub=True)
+    return Key(client or "opencode", session, strong=True)
+
+
+def _plain(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+    """A header that others use, too (pi over Responses)."""
+    del body, system
+    session = _first(headers.get("session_id"), headers.get("session-id"), headers.get("conversation_id"))
+    return Key(client, session, strong=True) if session else None
+
+
+def _first(*values: Any) -> str:
+    return next((value for value in values if isinstance(value, str) and value), "")

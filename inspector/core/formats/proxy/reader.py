@@ -1,0 +1,231 @@
+"""Reads a recording of the proxy: records of exchanges, in the order in which they came, to sessions and threads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, View
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.payload_messages import Pool
+from inspector.core.formats.proxy.asking import asked_of, trigger_of
+from inspector.core.formats.proxy.bodies import Bodies, Body, Like, read_like
+from inspector.core.formats.proxy.conversations import Conversations
+from inspector.core.formats.proxy.endpoints import Endpoint, endpoint
+from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange
+from inspector.core.formats.proxy.headers import read_headers
+from inspector.core.formats.proxy.keys import key_of
+from inspector.core.formats.proxy.replies import Reply, read_reply
+from inspector.core.formats.proxy.side import plain_kind, side_kind
+from inspector.core.formats.proxy.told import Teller, gist
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session
+
+
+class ProxyReader:
+    """A `Reader` (see `format.py`)."""
+
+    def __init__(self) -> None:
+        self._pool = Pool()
+        self._bodies = Bodies(self._pool)
+        self._conversations = Conversations()
+        self._exchanges: dict[int, Exchange] = {}
+        self._ends: dict[str, View] = {}
+        """What a response leads to, by its id: `previous_response_id` goes on from there."""
+        self._waiting: dict[str, list[Exchange]] = {}
+        self._problems: list[Problem] = []
+        self._teller = Teller(self._conversations)
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a record. Types that are not known say nothing to us."""
+        del file  # a recording has no companions
+        if not isinstance(value, Mapping) or not isinstance(kind := value.get("type"), str):
+            self._problem(line, "this is no record of the proxy; it was left out", value)
+            return
+        if kind == "proxy":
+            self._teller.begins(value)
+            self._exchanges = {}  # another run of the proxy counts from 0 again
+        elif kind == "note":
+            self._teller.note(value)
+        elif kind in _EXCHANGED:
+            self._exchanged(kind, line, value)
+
+    def session(self) -> Session:
+        """The session so far."""
+        return self._teller.session(Prefix(self._problems))
+
+    def _exchanged(self, kind: str, line: int, value: Mapping[str, Any]) -> None:
+        number = value.get("exchange")
+        if type(number) is not int:
+            self._problem(line, f"a {kind} without the number of its exchange; it was left out", value)
+            return
+        if kind == "request":
+            self._request(line, number, value)
+            return
+        one = self._exchanges.get(number)
+        if one is None:
+            self._problem(line, f"a {kind} of exchange {number}, whose request is not in the file", value)
+            return
+        match kind:
+            case "sent":
+                self._sent(line, one, value)
+            case "response":
+                self._response(line, one, value)
+            case "held":
+                one.held = _str(value.get("why")) or "by hand"
+                self._teller.held.append(one)
+            case "released":
+                self._released(one, _str(value.get("how")))
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def _request(self, line: int, number: int, value: Mapping[str, Any]) -> None:
+        if number in self._exchanges:
+            self._problem(line, f"a second request of exchange {number}; it was left out", value)
+            return
+        method, path = _str(value.get("method")), _str(value.get("path"))
+        where = endpoint(method, path)
+        headers = read_headers(value.get("headers"))
+        if value.get("transport") == "websocket":  # told when the connection was made, of its first frame
+            headers = {name: told for name, told in headers.items() if name != "x-codex-turn-metadata"}
+        asked, missing = self._body(line, value, where, None)
+        system = (asked.prompt.system or "")[:4000]
+        key = key_of(headers, asked.fields, _str(value.get("tag")), system)
+        one = Exchange(number, line, _str(value.get("time")), path, where, key, asked, end=asked.view)
+        self._exchanges[number] = one
+        if missing:
+            one.record = value
+            self._waiting.setdefault(missing, []).append(one)
+            self._teller.missing[number] = line
+        self._sort_in(one, method, headers)
+
+    def _sort_in(self, one: Exchange, method: str, headers: Mapping[str, str]) -> None:
+        """Step or side call, and of which thread."""
+        asked, where = one.asked, one.endpoint
+        told = asked.view.length > 0 or "model" in asked.fields or bool(asked.prompt.system)
+        if where.purpose != "call" or where.dialect is None or not told:
+            one.kind = plain_kind("other" if where.purpose == "call" else where.purpose, method, one.path)
+        else:
+            one.kind = side_kind(asked_of(asked, headers))
+        if not one.kind:
+            self._teller.placed(one, self._conversations.place(one))
+            return
+        if one.kind == "compaction":
+            one.trigger = trigger_of(headers, asked.fields)
+        self._teller.aside(one, self._conversations.owner(one) if where.dialect else None)
+
+    def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
+        """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
+        told = value.get("body")
+        body = told if isinstance(told, Mapping) else {}
+        like = None
+        if (named := read_like(value.get("like"))) is not None:
+            number, every, first = named
+            known = own if own is not None and number == value.get("exchange") else self._asked(number)
+            if known is None:
+                what = (
+                    f"the request is like that of exchange {number}, which is not in the file: what they share is lost"
+                )
+                self._problem(line, what, value)
+            else:
+                like = Like(known, every, first)
+        previous = body.get("previous_response_id")
+        if previous is None and like is not None and "previous_response_id" in like.all:
+            previous = like.body.fields.get("previous_response_id")
+        name = previous if isinstance(previous, str) else ""
+        start = self._ends.get(name, EMPTY_VIEW)
+        read = self._bodies.read(where.dialect, body, like, start, line, _str(value.get("time")))
+        return read, name if name and name not in self._ends else ""
+
+    def _asked(self, number: int) -> Body | None:
+        one = self._exchanges.get(number)
+        return one.asked if one is not None else None
+
+    def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
+        one.sent, _ = self._body(line, value, one.endpoint, one.asked)
+        self._teller.rewritten.append((one, one.asked.view.length, one.sent.view.length))
+        self._changed(one)
+
+    def _changed(self, one: Exchange) -> None:
+        """Its buffer is another one."""
+        one.end = one.body.view
+        thread = self._teller.thread_of(one)
+        if thread is not None and not one.kind:
+            thread.change(one)
+            self._conversations.saw(thread, one.body.view)
+        if one.reply is not None:
+            self._answer(one, one.reply, one.line)
+
+    def _released(self, one: Exchange, how: str) -> None:
+        one.released = how
+        if how in ("dropped", "client gone") and one.reply is None:
+            self._away(one, DROPPED)
+
+    # -- responses ---------------------------------------------------------------------------------------------------
+
+    def _response(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
+        if one.reply is not None:
+            self._problem(line, f"a second response of exchange {one.number}; it was left out", value)
+            return
+        reply = one.reply = read_reply(one.endpoint.dialect, value)
+        if one.endpoint.purpose == "count":
+            one.counted = _tokens(value.get("body"))
+        if reply.failure and not one.kind:
+            self._away(one, REFUSED)
+        elif not reply.failure:
+            self._answer(one, reply, line)
+
+    def _answer(self, one: Exchange, reply: Reply, line: int) -> None:
+        dialect = one.endpoint.dialect
+        if dialect is None:
+            return
+        compacted = one.endpoint.purpose == "compact"
+        before = EMPTY_VIEW if compacted else one.body.view
+        end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
+        thread = self._teller.thread_of(one)
+        if one.kind == "compaction":
+            one.said = gist(end.tail(before.length))
+            if one.said:
+                self._pool.summaries.append(one.said)
+            if thread is not None and one not in thread.compacting:
+                thread.compacting.append(one)
+        elif not one.kind and thread is not None:
+            thread.answered(one, end)
+            self._conversations.saw(thread, end, before.length)
+        one.end = end
+        if reply.id and not compacted:
+            self._ends[reply.id] = end
+            for other in self._waiting.pop(reply.id, ()):
+                self._found(other)
+
+    def _found(self, one: Exchange) -> None:
+        """What it goes on from has come."""
+        assert one.record is not None
+        one.asked, _ = self._body(one.line, one.record, one.endpoint, None)
+        one.record = None
+        self._teller.missing.pop(one.number, None)
+        self._changed(one)
+
+    def _away(self, one: Exchange, kind: str) -> None:
+        """It was no step after all."""
+        if one.kind:
+            return
+        thread = self._teller.thread_of(one)
+        one.kind = kind
+        if thread is not None:
+            thread.remove(one)
+        self._teller.aside(one, thread)
+
+    def _problem(self, line: int, what: str, value: Any) -> None:
+        self._problems.append(Problem(line, what, excerpt(value)))
+
+
+_EXCHANGED = ("request", "response", "sent", "held", "released")
+
+
+def _tokens(body: Any) -> int | None:
+    """What a count says, in the provider's own word."""
+    found = [body.get(key) for key in ("input_tokens", "totalTokens", "total_tokens")] if isinstance(body, dict) else []
+    return next((one for one in found if type(one) is int), None)
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,95 @@
+"""Responses as they are recorded: a JSON body, an event stream, WebSocket frames; whole or cut off."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.formats.payload_dialect import Dialect, applied_edits, unwrapped
+from inspector.core.usage import Usage
+from inspector.core.wire.streams import events, gather
+
+CUT = "cut"
+"""How a request ends whose answer did not come to its own end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back."""
+
+    wire: tuple[Any, ...] = ()
+    """What the next request will repeat, as wire messages."""
+    usage: Usage | None = None
+    finish: str = ""
+    model: str = ""
+    id: str = ""
+    edits: tuple[Mapping[str, Any], ...] = ()
+    failure: str = ""
+    """Why there is no answer; empty where there is one."""
+    status: int | None = None
+    time: str = ""
+
+
+def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
+    """A recorded response. Never raises."""
+    status, time = record.get("status"), record.get("time")
+    code = status if isinstance(status, int) else None
+    when = time if isinstance(time, str) else ""
+    body, finished, error = _body(dialect, record)
+    failure = _failure(record, code, error or _error(body))
+    if dialect is None or (failure and (code or 0) >= 400):
+        return Reply(failure=failure, status=code, time=when)
+    answer = tuple(dialect.answer(body))
+    finish = dialect.finish(body) or ("" if finished and not error else "error" if error else CUT)
+    if not finished and dialect.name == "openai-responses":
+        finish = "error" if error else CUT
+    model = next((told for key in ("model", "modelVersion") if isinstance(told := body.get(key), str)), "")
+    name = next((told for key in ("id", "responseId") if isinstance(told := body.get(key), str)), "")
+    usage = _usage(dialect, body, final=finished)
+    lost = failure if not answer and not _whole(dialect, body, finished) else ""
+    return Reply(answer, usage, finish, model, name, applied_edits(body), lost, code, when)
+
+
+def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
+    return finished and (dialect.is_response(body) or "input_tokens" in body)
+
+
+def _body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:
+    """The response's body, whether it came to its end, and the error that a stream told of."""
+    told = record.get("frames")
+    stream = record.get("stream")
+    body = record.get("body")
+    if dialect is not None and (isinstance(told, list) or isinstance(stream, str) or isinstance(body, list)):
+        parts = told if isinstance(told, list) else events(stream) if isinstance(stream, str) else body
+        gathered = gather(dialect.name, parts if isinstance(parts, list) else parts or ())
+        return gathered.body, gathered.finished, gathered.failure or {}
+    found = unwrapped(body) or {}
+    return found, bool(found), {}
+
+
+def _error(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The error of a body that is one."""
+    error = body.get("error")
+    if isinstance(error, Mapping):
+        return error
+    return {"message": error} if isinstance(error, str) and error else {}
+
+
+def _failure(record: Mapping[str, Any], status: int | None, error: Mapping[str, Any]) -> str:
+    """Why there is no answer, in the provider's words."""
+    words = next((told for key in ("message", "code", "type", "status") if isinstance(told := error.get(key), str)), "")
+    if status is not None and status >= 400:
+        text = record.get("text")
+        return words[:300] or (text[:300] if isinstance(text, str) and text else f"status {status}")
+    if words:
+        return words[:300]
+    ended, why = record.get("ended"), record.get("error")
+    if ended in ("failed", "upstream closed", "client closed") or (isinstance(why, str) and why):
+        return f"{ended}: {why}" if isinstance(why, str) and why else f"{ended}"
+    return "" if status is not None else "no answer"
+
+
+def _usage(dialect: Dialect, body: Mapping[str, Any], *, final: bool) -> Usage | None:
+    usage = dialect.usage(body.get(dialect.counts))
+    if usage is None or final:
+        return usage
+    return Usage(usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, False, usage.context)

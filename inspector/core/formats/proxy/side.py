@@ -1,0 +1,170 @@
+"""Is it a step of the conversation, or a call beside it? By what the request itself says, as a table of known cases.
+
+Trap: texts that stand in the buffer *after* a compaction speak of summaries, too ("This session is being continued from
+...", "Another language model started to ..."). So a call for a summary is known by how its last message or its system
+prompt begins, never by a word somewhere.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.core.formats.proxy.keys import turn_metadata
+
+LOOK = 4_000
+"""Characters of each text that are looked at, from its beginning and from its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request says, as far as it tells what the request is for."""
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """Its top-level fields, but for the messages."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    system: str = ""
+    tools: int = 0
+    messages: int = 0
+    first: str = ""
+    """Text of the first user message."""
+    last: str = ""
+    """Text of the last message, where the user (or the client in the user's name) wrote it."""
+    trigger: bool = False
+    """The last item is a `compaction_trigger`."""
+
+
+def side_kind(asked: Asked) -> str:
+    """title, prewarm, quota probe, router, compaction, ...; empty for a step of the conversation."""
+    return next((kind for kind, told in _RULES if told(asked)), "")
+
+
+def _codex(kind: str) -> Callable[[Asked], bool]:
+    return lambda asked: turn_metadata(asked.headers, asked.body).get("request_kind") == kind
+
+
+def _title(asked: Asked) -> bool:
+    if turn_metadata(asked.headers, asked.body).get("thread_source") == "thread_title":
+        return True
+    if asked.tools:
+        return False
+    if {"title", "isNewTopic"} & properties(asked.body):
+        return True
+    told = (asked.system[:LOOK], asked.last[:LOOK], asked.first[:LOOK])
+    return any(lead in text for text in told for lead in _TITLES)
+
+
+_TITLES = (
+    "Generate a title for this conversation",
+    "Generate a concise, sentence-case title",
+    "You are a title generator",
+    "Summarize this coding conversation in under 50 characters",
+    "Analyze if this message indicates a new conversation topic",
+    "Please write a 5-10 word title",
+)
+
+
+def properties(body: Mapping[str, Any]) -> set[str]:
+    """The fields that the answer must have, where it must keep to a JSON schema."""
+    found: set[str] = set()
+    places = (
+        ("output_config", "format", "schema"),
+        ("output_format", "schema"),
+        ("text", "format", "schema"),
+        ("response_format", "json_schema", "schema"),
+        ("generationConfig", "responseSchema"),
+        ("generationConfig", "responseJsonSchema"),
+    )
+    for place in places:
+        value: Any = body
+        for key in place:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        inner = value.get("properties") if isinstance(value, Mapping) else None
+        found |= set(inner) if isinstance(inner, Mapping) else set()
+    return found
+
+
+def _schema(*names: str) -> Callable[[Asked], bool]:
+    return lambda asked: not asked.tools and not properties(asked.body).isdisjoint(names)
+
+
+def _probe(asked: Asked) -> bool:
+    """One token of an answer to one message: is the key good, is there quota?"""
+    limit = asked.body.get("max_tokens", asked.body.get("max_output_tokens"))
+    return limit == 1 and asked.messages == 1
+
+
+def _compaction(asked: Asked) -> bool:
+    if asked.trigger:
+        return True
+    last = asked.last.lstrip()
+    if last.startswith(_ASKS) and not last.startswith(_AFTER):
+        return True
+    if asked.tools:
+        return False
+    system = asked.system.lstrip()
+    if system.startswith(_SYSTEMS) or ("<state_snapshot>" in system[:LOOK] and "history" in system[:LOOK]):
+        return True
+    return any(lead in last[:LOOK] or lead in last[-LOOK:] for lead in _ASKS_ALONE) and not last.startswith(_AFTER)
+
+
+_ASKS = (
+    "CRITICAL: Respond with TEXT ONLY",
+    "Your task is to create a detailed summary of the conversation",
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",
+    "Provide a detailed prompt for continuing our conversation above",
+)
+"""How a client asks for a summary as the last message of the conversation, tools and all."""
+_ASKS_ALONE = (
+    "Here is the conversation so far",
+    "the <state_snapshot>",
+    "create a structured context checkpoint summary",
+    "Update the existing structured summary",
+)
+"""What stands in such a message where the call has no tools."""
+_SYSTEMS = (
+    "You are a context summarization assistant",
+    "You are an anchored context summarization assistant",
+    "You are a helpful AI assistant tasked with summarizing conversations",
+    "*Briefly* summarize this partial conversation",
+    "You are a specialized system component responsible for distilling chat history",
+    "You are the component that summarizes internal chat history",
+)
+_AFTER = (
+    "This session is being continued",
+    "Another language model started to solve",
+    "The conversation history before this point was compacted",
+    "The following is a summary",
+)
+
+_RULES: tuple[tuple[str, Callable[[Asked], bool]], ...] = (
+    ("prewarm", lambda asked: asked.body.get("generate") is False),
+    ("prewarm", _codex("prewarm")),
+    ("compaction", _codex("compaction")),
+    ("compaction", lambda asked: asked.headers.get("x-openai-subagent") == "compact"),
+    ("compaction", _compaction),
+    ("title", _title),
+    ("quota probe", _probe),
+    ("warm-up", lambda asked: asked.messages == 1 and asked.last.strip() == "Warmup"),
+    ("router", _schema("complexity_score", "complexity_reasoning", "model_choice")),
+    ("next speaker", _schema("next_speaker")),
+    ("loop check", _schema("unproductive_state_analysis", "unproductive_state_confidence")),
+)
+
+
+def plain_kind(purpose: str, method: str, path: str) -> str:
+    """The kind of an exchange that is no call of a model at all."""
+    where = path.partition("?")[0].rstrip("/").lower()
+    if purpose == "count":
+        return "token count"
+    if purpose == "compact":
+        return "compaction"
+    if where.endswith("/models") or "/models/" in where:
+        return "models"
+    if any(word in where for word in _TELEMETRY):
+        return "telemetry"
+    if method.upper() == "HEAD" or where in ("", "/api/hello"):
+        return "connection check"
+    return "other"
+
+
+_TELEMETRY = ("telemetry", "statsig", "event_logging", "metrics", "/analytics", "/logs", "/otlp", "sentry", "/track")

@@ -1,0 +1,164 @@
+"""What a recording tells: its threads by name, side calls with what came of them, notes."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversations import Conversations
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.message import Message
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session, SideCall, Thread
+
+_NOTES = 20
+_GIST = 160
+
+
+class Teller:
+    """Knows which exchange belongs where, and says it."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        self.missing: dict[int, int] = {}
+        """Line of the requests, by exchange, that go on from a response which is not in the file."""
+        self.held: list[Exchange] = []
+        self.rewritten: list[tuple[Exchange, int, int]] = []
+        """Exchanges that were sent otherwise than asked, with the messages of both."""
+        self._conversations = conversations
+        self._threads: dict[int, Conversation] = {}
+        self._asides: list[Exchange] = []
+        self._notes: list[str] = []
+        self._id = ""
+
+    def begins(self, value: Mapping[str, Any]) -> None:
+        """The first record."""
+        self._id = self._id or (value["id"] if isinstance(value.get("id"), str) else "")
+
+    def note(self, value: Mapping[str, Any]) -> None:
+        """Something that the proxy wants said."""
+        if isinstance(what := value.get("what"), str):
+            self._notes.append(what)
+
+    def placed(self, one: Exchange, thread: Conversation) -> None:
+        """The exchange is a step of that thread."""
+        self._threads[id(one)] = thread
+
+    def aside(self, one: Exchange, thread: Conversation | None) -> None:
+        """The exchange is a side call, made for that thread."""
+        if thread is not None:
+            self._threads[id(one)] = thread
+        self._asides.append(one)
+
+    def thread_of(self, one: Exchange) -> Conversation | None:
+        """The thread that the exchange belongs to, as far as it is known."""
+        return self._threads.get(id(one))
+
+    # -- the session -------------------------------------------------------------------------------------------------
+
+    def session(self, problems: Sequence[Problem]) -> Session:
+        """Everything so far."""
+        steps, singles = _split([one for one in self._conversations.all if one.steps])
+        for one in steps:
+            self._conversations.adopt(one)
+        names = _names(steps)
+        several = sum(one.parent is None for one in steps) > 1
+        threads = tuple(_thread(one, names, several) for one in steps)
+        clients = dict.fromkeys(one.key.client for one in steps if one.key.client)
+        return Session(
+            "proxy",
+            threads,
+            problems,
+            client=", ".join(clients),
+            id=(steps[0].key.session if steps and steps[0].key.strong else "") or self._id,
+            notes=tuple(self._sentences(several, len(steps))),
+            side_calls=self._side_calls(names, singles),
+        )
+
+    def _side_calls(self, names: Mapping[int, str], singles: Sequence[Conversation]) -> Sequence[SideCall]:
+        made = {
+            id(call): n for one in self._conversations.all for n, each in enumerate(one.made) for call in each.calls
+        }
+        found: list[tuple[int, SideCall]] = []
+        for one in self._asides:
+            thread = self._threads.get(id(one))
+            found.append((one.line, _aside(one, thread, names, made.get(id(one)))))
+        for single in singles:
+            (one,) = single.steps
+            owner = next(
+                (each for each in self._conversations.all if each.key == single.key and each.number in names), None
+            )
+            found.append((one.line, _aside(one, owner, names, None, "call without tools")))
+        return Prefix([call for _, call in sorted(found, key=lambda pair: pair[0])])
+
+    def _sentences(self, several: bool, count: int) -> list[str]:
+        told = []
+        if several:
+            told.append(f"The recording holds several sessions: {count} threads, each with its client in its title.")
+        if self.missing:
+            lines = ", ".join(map(str, list(self.missing.values())[:5])) + (", ..." if len(self.missing) > 5 else "")
+            told.append(f"Line {lines}: goes on from a response that is not in the file; what was before is unknown.")
+        for one, asked, sent in self.rewritten[:_NOTES]:
+            told.append(
+                f"Exchange {one.number} (line {one.line}): the client sent {asked:,} messages, {sent:,} were forwarded."
+            )
+        if len(self.rewritten) > _NOTES:
+            told.append(f"{len(self.rewritten) - _NOTES:,} more exchanges were forwarded otherwise than asked.")
+        waiting = [one for one in self.held if not one.released and one.reply is None]
+        told += [f"Exchange {one.number} (line {one.line}) is held: {one.held}." for one in waiting[:_NOTES]]
+        return told + self._notes[:_NOTES]
+
+
+def _aside(
+    one: Exchange, thread: Conversation | None, names: Mapping[int, str], made: int | None, kind: str = ""
+) -> SideCall:
+    if thread is None or thread.number not in names:
+        found = one.side_call("", 0, made)
+    else:
+        before = bisect_left(thread.steps, one.line, key=lambda step: step.line)
+        found = one.side_call(names[thread.number], before, made)
+    return found if not kind else SideCall(kind, *[getattr(found, name) for name in SideCall.__slots__[1:]])
+
+
+def _split(found: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
+    """The threads, that of the first real work in front, and the single calls without tools beside them."""
+    worked = [one for one in found if one.worked]
+    singles = [one for one in found if worked and not one.worked and len(one.steps) == 1 and _beside(one, worked)]
+    steps = [one for one in found if one not in singles]
+    first = next((one for one in (*worked, *steps) if one.parent is None), None)
+    return sorted(steps, key=lambda one: one is not first), singles
+
+
+def _beside(one: Conversation, worked: Sequence[Conversation]) -> bool:
+    """Does it stand beside work of the same client's session (or, without keys, of the same scope)?"""
+    return any(each.key.session == one.key.session and each.key.client == one.key.client for each in worked)
+
+
+def _names(steps: Sequence[Conversation]) -> dict[int, str]:
+    """Thread id by number of the conversation: stable, unique."""
+    names: dict[int, str] = {}
+    for n, one in enumerate(steps):
+        own = one.key.thread if one.key.sub else one.key.session if one.key.strong and one.parent is None else ""
+        name = "main" if n == 0 else own or f"thread-{one.number + 1}"
+        names[one.number] = name if name not in names.values() else f"{name}-{one.number + 1}"
+    return names
+
+
+def _thread(one: Conversation, names: Mapping[int, str], several: bool) -> Thread:
+    parent = names.get(one.parent.number, "") if one.parent is not None else ""
+    title = one.asked
+    if one.parent is None:
+        whose = " ".join(word for word in (one.key.client, one.key.session[:13]) if word)
+        title = f"{whose}: {title}".strip(": ") if several else ""
+    return one.thread(names[one.number], title, parent, one.parent_call)
+
+
+_INNER = re.compile(r"<(summary|state_snapshot)>\s*(.*)", re.DOTALL)
+
+
+def gist(messages: Sequence[Message]) -> str:
+    """How a summary begins, so that it is known again in the buffer it becomes part of; empty for a short answer."""
+    text = "\n".join(message.text for message in messages if message.role == "assistant").strip()
+    inner = _INNER.search(text)
+    begun = (inner[2] if inner else text).partition("</")[0].strip()[:_GIST]
+    return begun if len(begun) >= 20 else ""
