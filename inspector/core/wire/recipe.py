@@ -134,5 +134,8 @@ def _identity(value: Any) -> str:
     """What an element is called by: the call it makes or answers. Empty for one without a name."""
     if not isinstance(value, Mapping):
         return ""
+    for kind in ("functionCall", "functionResponse"):
+        if isinstance(inner := value.get(kind), Mapping):
+            return f"{kind} {inner.get('id')}"
     name = value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id") or value.get("id")
     return f"{value.get('type')} {name}" if isinstance(name, str) and name else ""

@@ -23,7 +23,7 @@ class CannotRewrite(InspectorError):
 
 def items_of(dialect: str, body: Mapping[str, Any]) -> list[Any]:
     """The wire items of a body, in order; a bare string is the one user message that it stands for."""
-    value = body.get(WIRES[dialect].key)
+    value = _inner(dialect, body).get(WIRES[dialect].key)
     if isinstance(value, str):
         return [{"role": "user", "content": value}]
     return list(value) if isinstance(value, list) else []
@@ -95,7 +95,15 @@ def rewrite(dialect: str, body: Mapping[str, Any], original: Buffer, new: Buffer
 
 def with_items(dialect: str, body: Mapping[str, Any], items: Sequence[Any]) -> dict[str, Any]:
     """The body with other items; keys in their order."""
-    return {**body, WIRES[dialect].key: list(items)}
+    changed = {**_inner(dialect, body), WIRES[dialect].key: list(items)}
+    return changed if _inner(dialect, body) is body else {**body, "request": changed}
+
+
+def _inner(dialect: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of the body that holds the items: Google's Code Assist wraps a Gemini request into another one."""
+    inner = body.get("request")
+    wrapped = dialect == "gemini" and WIRES[dialect].key not in body and isinstance(inner, Mapping)
+    return inner if wrapped and isinstance(inner, Mapping) else body
 
 
 PREVIOUS = "previous_response_id"

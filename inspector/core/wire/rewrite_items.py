@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.message import Message, Part, ToolCall
-from inspector.core.wire.dialects import WIRES
+from inspector.core.wire.dialects import WIRES, calls_of
 from inspector.core.wire.openai_responses import join, read_item
 from inspector.core.wire.recipe import Made, Many, Patch, Recipe, Ref, changes
 
@@ -68,26 +68,23 @@ def plan(items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | N
     A message that was not changed equals the one that `spans` gives.
     """
     came, recipes = spans(items), list[Recipe]()
-    kinds = [message for message in new if message.calls]  # the calls decide what kind of item a result is
+    calls = calls_of((*(span.message for span in came), *new))
     for message, source in zip(new, sources, strict=True):
         span = None if source is None else came[source]
         if span is None:
-            recipes += [Made(one) for one in _write(message, kinds)]
+            recipes += [Made(one) for one in _write(message, calls)]
         elif message.role == span.message.role and message.parts == span.message.parts:
             recipes += [Ref((n,)) for n in range(span.start, span.end)]
         else:
-            recipes += _changed(items, span, message, kinds)
+            recipes += _changed(items, span, message, calls)
     return tuple(recipes)
 
 
-def _write(message: Message, calls: Sequence[Message]) -> Sequence[Any]:
-    if message.result is None:
-        return WIRES[NAME].write((message,))
-    named = [one for one in calls if any(call.id == message.result.call_id for call in one.calls)]
-    return WIRES[NAME].write((*named, message))[-1:]
+def _write(message: Message, calls: Mapping[str, ToolCall]) -> Sequence[Any]:
+    return WIRES[NAME].write((message,), calls)
 
 
-def _changed(items: Sequence[Any], span: Span, message: Message, calls: Sequence[Message]) -> Iterator[Recipe]:
+def _changed(items: Sequence[Any], span: Span, message: Message, calls: Mapping[str, ToolCall]) -> Iterator[Recipe]:
     if len(span.parts) == 1:
         old, new = _write(span.message, calls), _write(message, calls)
         if len(old) == len(new) == 1:
@@ -110,7 +107,7 @@ def _as_text(written: Any) -> Any:
     return written
 
 
-def _rebuilt(items: Sequence[Any], span: Span, message: Message, calls: Sequence[Message]) -> Iterator[Recipe]:
+def _rebuilt(items: Sequence[Any], span: Span, message: Message, calls: Mapping[str, ToolCall]) -> Iterator[Recipe]:
     """Part by part: runs of parts that came in one item are that item again, or what is left of it."""
     run: list[_Leaf] = []
     for part, leaf in _matched(span, message.parts):
@@ -153,7 +150,7 @@ def _kept(items: Sequence[Any], run: Sequence[_Leaf]) -> Recipe:
 
 
 def _new_part(
-    items: Sequence[Any], span: Span, message: Message, part: Part, calls: Sequence[Message]
+    items: Sequence[Any], span: Span, message: Message, part: Part, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     written = _write(Message("", message.role, (part,)), calls)
     came = next((leaf for leaf in _leaves(span) if _same_call(leaf.part, part)), None)

@@ -4,13 +4,13 @@ A wire message is a unit: one or several messages of the buffer. A unit that is 
 or changed something is patched; what was inserted is written, beside the results that it belongs to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any
 
-from inspector.core.message import Message
-from inspector.core.wire.dialects import Wire
+from inspector.core.message import Message, ToolCall
+from inspector.core.wire.dialects import Wire, calls_of
 from inspector.core.wire.recipe import Made, Recipe, Ref, changes
 
 
@@ -33,8 +33,8 @@ class _Group:
 def units(wire: Wire, items: Sequence[Any]) -> list[Unit]:
     """All wire messages in order."""
     head = wire.head(items)
-    read = [() if n < head else tuple(wire.read(item, f"{n}")) for n, item in enumerate(items)]
-    return [Unit(n, messages) for n, messages in enumerate(read)]
+    read = [() if n < head else wire.read(item, f"{n}") for n, item in enumerate(items)]
+    return [Unit(n, tuple(messages)) for n, messages in enumerate(wire.pair(read))]
 
 
 def plan(wire: Wire, items: Sequence[Any], new: Sequence[Message], sources: Sequence[int | None]) -> tuple[Recipe, ...]:
@@ -45,12 +45,25 @@ def plan(wire: Wire, items: Sequence[Any], new: Sequence[Message], sources: Sequ
     all_units = units(wire, items)
     owner = [unit.at for unit in all_units for _ in unit.messages]
     recipes: list[Recipe] = [Ref((unit.at,)) for unit in all_units[: wire.head(items)]]
+    calls = {**calls_of(new), **_calls(wire, items, all_units)}
     for group in _grouped(wire, new, sources, owner):
         if group.unit is None:
-            recipes += [Made(one) for one in wire.write(group.messages)]
+            recipes += [Made(one) for one in wire.write(group.messages, calls)]
         else:
-            recipes.append(_changed(wire, items[group.unit], all_units[group.unit], group.messages))
+            recipes.append(_changed(wire, items[group.unit], all_units[group.unit], group.messages, calls))
     return tuple(recipes)
+
+
+def _calls(wire: Wire, items: Sequence[Any], all_units: Sequence[Unit]) -> Mapping[str, ToolCall]:
+    """The calls that came, by id; those that have none on the wire by the one that we gave them."""
+    found: dict[str, ToolCall] = {}
+    for unit in all_units:
+        if any(message.calls for message in unit.messages):
+            came = [call for message in wire.read(items[unit.at], "") for call in message.calls]
+            ours = [call for message in unit.messages for call in message.calls]
+            for call, one in zip(came, ours, strict=True):
+                found[one.id] = one if call.id == one.id else replace(one, id="")
+    return found
 
 
 def _grouped(
@@ -75,18 +88,18 @@ def _joins(wire: Wire, group: _Group, message: Message, unit: int | None) -> boo
     return wire.shares(group.messages[-1], message)
 
 
-def _changed(wire: Wire, item: Any, unit: Unit, messages: Sequence[Message]) -> Recipe:
+def _changed(wire: Wire, item: Any, unit: Unit, messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Recipe:
     if len(messages) == len(unit.messages) and all(map(is_, messages, unit.messages)):
         return Ref((unit.at,))
-    old, new = _one(wire, unit.messages), _one(wire, messages)
+    old, new = _one(wire, unit.messages, calls), _one(wire, messages, calls)
     if isinstance(item, dict) and isinstance(item.get("content"), list):
         old, new = _as_list(old), _as_list(new)
     return changes((unit.at,), item, old, new)
 
 
-def _one(wire: Wire, messages: Sequence[Message]) -> Any:
+def _one(wire: Wire, messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Any:
     """Messages as one wire message."""
-    written = wire.write([replace(message, together="one") for message in messages])
+    written = wire.write([replace(message, together="one") for message in messages], calls)
     return written[0] if written else {}
 
 

@@ -5,6 +5,7 @@ requests then stream through while they arrive.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -69,6 +70,9 @@ class Line(Protocol):
 
     def released(self, how: How) -> None:
         """Record that it waits no longer."""
+
+    def sends(self, body: bytes) -> None:
+        """Record what would be forwarded, while it waits."""
 
 
 class Asked:
@@ -144,6 +148,10 @@ class Asked:
         """Record that it waits no longer, and what was done."""
         self._line.released(how)
 
+    def sends(self, body: bytes) -> None:
+        """Record what would be forwarded as it stands, where that is not what the client sent."""
+        self._line.sends(body)
+
 
 class Gate(Protocol):
     """Who stands at the gate. Called on the server's loop."""
@@ -156,6 +164,9 @@ class Gate(Protocol):
 
     def answered(self, asking: Asking, status: int, ended: str) -> None:
         """The answer is through (also of requests that were not wanted); status 0 where there was none."""
+
+    def heard(self, line: Mapping[str, Any]) -> None:
+        """A line of the recording, as it is written. Called in the recorder's thread."""
 
 
 class Observe:
@@ -171,6 +182,9 @@ class Observe:
 
     def answered(self, asking: Asking, status: int, ended: str) -> None:
         """Nobody waits for it."""
+
+    def heard(self, line: Mapping[str, Any]) -> None:
+        """Nobody listens."""
 
 
 _AGENTS = (

@@ -27,6 +27,7 @@ class Passage:
     _first: float = 0.0
     _is_told: bool = False
     _is_over: bool = False
+    _sent: bytes | None = None
 
     def __post_init__(self) -> None:
         self.up, self.down = self.recorder.tape(), self.recorder.tape()
@@ -49,8 +50,10 @@ class Passage:
         self._handed = time.monotonic()
 
     def sent(self, body: bytes) -> None:
-        """Something else goes than what came."""
-        self.recorder.put(SentSeen(time.time(), self.asking.exchange, body))
+        """Something else goes than what came. Said again, it is not recorded again."""
+        if body != self._sent:
+            self._sent = body
+            self.recorder.put(SentSeen(time.time(), self.asking.exchange, body))
 
     def held(self, why: Why, tokens: int | None) -> None:
         """It waits."""

@@ -7,11 +7,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.formats.detect import FORMATS
+from inspector.core.formats import anthropic_payload, gemini_payload, openai_chat_payload, openai_responses_payload
+from inspector.core.formats.payload import PayloadReader
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
 
-DIALECTS = ("anthropic", "openai-chat", "openai-responses")
+DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
+READ = {
+    one.DIALECT.name: one.DIALECT
+    for one in (anthropic_payload, openai_chat_payload, openai_responses_payload, gemini_payload)
+}
 WORDS = st.sampled_from(["look", "why?", "ü 語", "a b", "line\nline", '{"a": 1}', "go on", "x" * 40])
 
 
@@ -39,7 +44,7 @@ TURNS = st.lists(
 
 def wire_items(dialect: str, turns: Sequence[Turn]) -> list[Any]:
     """The whole conversation as the client holds it, up to the last answer."""
-    write = {"anthropic": _anthropic, "openai-chat": _chat, "openai-responses": _responses}[dialect]
+    write = {"anthropic": _anthropic, "openai-chat": _chat, "openai-responses": _responses, "gemini": _gemini}[dialect]
     found: list[Any] = []
     for n, turn in enumerate(turns):
         found += write(n, turn)
@@ -103,6 +108,30 @@ def _result(k: int, call_id: str, text: str) -> Any:
     return {"type": kind, "call_id": call_id, "output": text}
 
 
+def _gemini(n: int, turn: Turn) -> list[Any]:
+    items: list[Any] = [{"role": "user", "parts": [{"text": turn.said}]}]
+    for m, (thinking, text, results) in enumerate(turn.rounds):
+        said: list[Any] = [{"text": thinking, "thought": True}] * bool(thinking) + [{"text": text}] * bool(text)
+        named = {"id": f"c{n}{m}"} if m == 1 else {}  # most have none
+        for k in range(len(results)):
+            call = {"name": f"run{k}", "args": {"c": f"{n} {m} {k}"}}
+            extra = {"thoughtSignature": f"sig{n}{m}"} if k == 0 else {}
+            said.append({"functionCall": {**({"id": f"{named['id']}{k}"} if named else {}), **call}, **extra})
+        back = [
+            {
+                "functionResponse": {
+                    **({"id": f"{named['id']}{k}"} if named else {}),
+                    "name": f"run{k}",
+                    "response": {"output": result},
+                    "extra": k,
+                }
+            }
+            for k, result in enumerate(results)
+        ]
+        items += [{"role": "model", "parts": said}, {"parts": back, "role": "user"}]
+    return [*items, {"role": "model", "parts": [{"text": turn.answer}]}]
+
+
 def body_of(dialect: str, items: Sequence[Any]) -> dict[str, Any]:
     """A request with these items, and with much else."""
     if dialect == "anthropic":
@@ -116,6 +145,8 @@ def body_of(dialect: str, items: Sequence[Any]) -> dict[str, Any]:
             "tools": [{"name": "b"}],
             **more,
         }
+    if dialect == "gemini":
+        return {"contents": list(items), "systemInstruction": {"parts": [{"text": "be kind"}]}, "generationConfig": {}}
     if dialect == "openai-chat":
         head = [{"role": "system", "content": "be kind", "name": "s"}]
         return {"messages": [*head, *items], "model": "m", "stream_options": {"include_usage": True}}
@@ -134,7 +165,7 @@ def marked(body: dict[str, Any], at: int) -> dict[str, Any]:
 
 def buffer_of(dialect: str, body: Any) -> Buffer:
     """The buffer that the format of that name reads."""
-    reader = next(one for one in FORMATS if one.name == dialect).start()
+    reader = PayloadReader(READ[dialect])
     reader.feed(1, body)
     return reader.session().main.requests[-1].buffer()
 

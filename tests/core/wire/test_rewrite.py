@@ -42,7 +42,7 @@ def test_what_is_sent_is_what_was_meant(data: st.DataObject, request: tuple[str,
     dialect, body, buffer = request
     new = data.draw(edited(buffer))
     sent = rewrite(dialect, body, buffer, new)
-    key = "input" if dialect == "openai-responses" else "messages"
+    key = {"openai-responses": "input", "gemini": "contents"}.get(dialect, "messages")
     assert {k: v for k, v in sent.items() if k != key} == {k: v for k, v in body.items() if k != key}
     assert list(sent) == list(body)
     again = buffer_of(dialect, sent)
