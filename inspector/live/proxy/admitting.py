@@ -57,14 +57,22 @@ class Talk:
         """Record it."""
         self._passage.released(how)
 
+    def sends(self, body: bytes) -> None:
+        """Record it."""
+        self._passage.sent(body)
+
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the gate decided. `raw` is the body as it was sent, chunk marks and all; `body` what goes in its place."""
+    """What the gate decided. `raw` is the body as it was sent, `carried` the same without chunk marks.
+
+    `body` goes in its place, unless it is None.
+    """
 
     request: RequestHead
     talk: Talk
     raw: bytes
+    carried: bytes = b""
     body: bytes | None = None
     is_refused: bool = False
     persists: bool = False
@@ -79,6 +87,10 @@ class Admitted:
         """Headers that go along besides."""
         early = (("accept-encoding", "identity"),) if self.talk.begun else ()
         return (*early, *((("content-length", str(len(self.body))),) if self.body is not None else ()))
+
+    def plain_body(self) -> bytes | None:
+        """The body without chunk marks; None where there is none."""
+        return (self.carried or None) if self.body is None else self.body
 
     def message(self, target: str, authority: str) -> bytes:
         """Head and body for the provider."""
@@ -107,7 +119,7 @@ async def admit(gate: Gate, request: RequestHead, passage: Passage, upload: Uplo
         case Forward():
             if decision.body is not None:
                 passage.sent(decision.body)
-            return Admitted(request, talk, b"".join(raw), decision.body)
+            return Admitted(request, talk, b"".join(raw), asked.raw, decision.body)
 
 
 async def _decide(gate: Gate, asked: Asked, link: Link) -> Forward | Refuse | None:

@@ -2,41 +2,34 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from inspector.live.proxy.admitting import Admitted, admit
-from inspector.live.proxy.gate import Asking, Gate
+from inspector.live.proxy.conversation import Conversation
+from inspector.live.proxy.gate import Asking
 from inspector.live.proxy.heads import (
     BadMessage,
     Head,
     RequestHead,
+    StatusHead,
     forwarded_head,
     read_head,
     request_framing,
     request_head,
 )
 from inspector.live.proxy.hosts import is_foreign, is_here
+from inspector.live.proxy.house import House
 from inspector.live.proxy.link import Link
 from inspector.live.proxy.passage import Passage
-from inspector.live.proxy.recorder import Recorder
 from inspector.live.proxy.refusals import error_body, whole
 from inspector.live.proxy.trip import LINGER_S, NoAnswer, Trip
+from inspector.live.proxy.tunnel import Tunnel
 from inspector.live.proxy.upload import Upload
-from inspector.live.proxy.upstream import Unreachable, Upstream
+from inspector.live.proxy.upstream import Unreachable
+from inspector.live.proxy.websocket import packing
 
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """What all connections share. `numbers` gives each exchange its own."""
-
-    upstream: Upstream
-    recorder: Recorder
-    gate: Gate
-    numbers: Iterator[int]
 
 
 def split_tag(target: str) -> tuple[str, str]:
@@ -102,13 +95,16 @@ class Client:
             if admitted is None or admitted.is_refused:
                 return admitted is not None and admitted.persists
         try:
-            up, is_new = await self._reach()
+            reached = await self._reach(may_be_h2=not request.head.tokens("upgrade"))
         except Unreachable as why:
             return await self._refuse(passage, upload, str(why), admitted)
-        trip = Trip(request, passage, upload, self._link, up)
-        self._link.on_gone = up.abort
         if self._link.gone:
             return False
+        if reached is None:
+            return await self._pass_h2(request, passage, upload, admitted)
+        up, is_new = reached
+        trip = Trip(request, passage, upload, self._link, up)
+        self._link.on_gone = up.abort
         try:
             target = house.upstream.target(path)
             if admitted is not None:
@@ -116,6 +112,8 @@ class Client:
             else:
                 await trip.send(forwarded_head(request, target, house.upstream.authority))
             answer = await trip.answer()
+            if answer.status == 101:
+                return await self._upgraded(answer, passage, up)
             if admitted is not None and admitted.talk.begun:
                 return await trip.splice(answer, admitted.talk)
             return await trip.relay(answer)
@@ -129,15 +127,40 @@ class Client:
         finally:
             trip.stop()
 
+    async def _upgraded(self, answer: StatusHead, passage: Passage, up: Link) -> bool:
+        """From here on the connection is not HTTP; it ends with it."""
+        house, head = self._house, answer.head
+        self._link.write(answer.raw)
+        passage.finish("complete")
+        conversation = None
+        if head.first("upgrade").lower() == "websocket":
+            number = partial(next, house.numbers)
+            conversation = Conversation(passage.asking, head.pairs, house.recorder, house.gate, number)
+        packed = packing(",".join(head.all("sec-websocket-extensions")))
+        await Tunnel(self._link, up, house.gate, conversation, packed).run()
+        return False
+
+    async def _pass_h2(self, request: RequestHead, passage: Passage, upload: Upload, admitted: Admitted | None) -> bool:
+        from inspector.live.proxy.h2 import Http2Trip, cancelled_with  # httpx2 is heavy
+
+        house = self._house
+        trip = Http2Trip(house.h2(), request, passage, upload, self._link)
+        work = asyncio.create_task(trip.go(house.upstream.target(passage.asking.path), admitted))
+        try:
+            return await cancelled_with(self._link, work) or False
+        except NoAnswer as why:
+            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.", admitted)
+
     def _has_gone(self) -> bool:
         return self._link.gone
 
-    async def _reach(self) -> tuple[Link, bool]:
-        """This client's connection to the provider, and whether it was just made. Raises Unreachable."""
+    async def _reach(self, *, may_be_h2: bool) -> tuple[Link, bool] | None:
+        """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
         if self._up is not None and self._up.is_usable():
             return self._up, False
-        up = await self._house.upstream.connect()
-        assert up is not None
+        up = await self._house.upstream.connect(may_be_h2=may_be_h2)
+        if up is None:
+            return None
         up.on_gone = self._upstream_gone
         self._up = up
         return up, True

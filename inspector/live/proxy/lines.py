@@ -62,7 +62,8 @@ class Lines:
             case FrameSeen():
                 told = {} if record.exchange is None else {"exchange": record.exchange}
                 head = {"type": "frame", "time": _iso(record.time), "connection": record.connection, **told}
-                return head | {"from": "client"} | _parsed(*_as_bytes(record.data))
+                left_out = {"left_out": record.body.left_out} if record.body.left_out else {}
+                return head | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
             case HeldSeen():
                 tokens = {} if record.tokens is None else {"tokens": record.tokens}
                 return _head("held", record.time, record.exchange) | {"why": record.why} | tokens
@@ -127,19 +128,15 @@ def _answered(record: ResponseSeen | FramesSeen) -> dict[str, Any]:
 
 
 def _frames(record: FramesSeen) -> dict[str, Any]:
-    left_out = {"left_out": record.tape.left_out} if record.tape.left_out else {}
-    frames = [] if left_out else [_frame(one) for one in record.frames]
+    tape = record.body
+    told = {"left_out": tape.left_out} if tape.left_out else {"frames": [_frame(one) for one in tape.pieces()]}
     error = {"error": record.error} if record.error else {}
-    return _answered(record) | {"size": record.size, "frames": frames} | left_out | {"ended": record.ended} | error
+    return _answered(record) | {"size": tape.size} | told | {"ended": record.ended} | error
 
 
-def _frame(data: str | bytes) -> Any:
-    told = _parsed(*_as_bytes(data))
+def _frame(data: bytes) -> Any:
+    told = _parsed(data, "application/json", "")
     return told["body"] if "body" in told else told.get("text", told)
-
-
-def _as_bytes(data: str | bytes) -> tuple[bytes, str, str]:
-    return (data.encode(errors="replace"), "application/json", "") if isinstance(data, str) else (data, "", "")
 
 
 def _taped(tape: Tape, headers: Pairs) -> dict[str, Any]:

@@ -7,7 +7,7 @@ written to again.
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,7 +19,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.live.proxy.lines import Lines
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import FramesSeen, NoteSeen, Record, RequestSeen, ResponseSeen
+from inspector.live.proxy.records import FrameSeen, FramesSeen, NoteSeen, Record, RequestSeen, ResponseSeen
 from inspector.live.proxy.redact import redacted_url
 from inspector.live.proxy.tape import Budget, Tape
 
@@ -37,12 +37,19 @@ def to_stderr(sentence: str) -> None:
 class Recorder:
     """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used."""
 
-    def __init__(self, path: Path, upstream: str, tell: Callable[[str], None] = to_stderr) -> None:
+    def __init__(
+        self,
+        path: Path,
+        upstream: str,
+        tell: Callable[[str], None] = to_stderr,
+        heard: Callable[[Mapping[str, Any]], None] = lambda line: None,
+    ) -> None:
+        """`heard` is told each line, in the recorder's thread, whether or not it can be written."""
         self.budget = Budget()
         self._file = RecordFile(path)
         self.first_exchange = self._file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
-        self._upstream, self._tell = redacted_url(upstream), tell
+        self._upstream, self._tell, self._heard = redacted_url(upstream), tell, heard
         self._lines = Lines()
         self._queue: SimpleQueue[Record | None] = SimpleQueue()
         self._trouble = ""
@@ -100,6 +107,7 @@ class Recorder:
             self._file.close()
 
     def _write(self, record: Record) -> None:
+        line: Mapping[str, Any] | None = None
         try:
             self._look_after_file()
             if lost := self._lost:
@@ -108,13 +116,16 @@ class Recorder:
             if self._trouble:
                 self._append_note(f"Records are missing before this: {self._trouble}")
                 self._trouble = ""
-            self._append(self._lines.line(record))
+            line = self._lines.line(record)
+            self._append(line)
             self._lines.written()
         except OSError as error:
             self._fail(f"The recording cannot be written ({error.strerror or error}); requests are still forwarded.")
         except InspectorError as error:
             self._fail(f"Nothing is recorded any more: {error} Requests are still forwarded.")
             self._is_dead = True
+        finally:
+            self._heard(line or self._lines.line(record))
 
     def _look_after_file(self) -> None:
         if not self._file.is_there():
@@ -132,7 +143,7 @@ class Recorder:
     def _append_note(self, what: str) -> None:
         self._append({"type": "note", "time": _now(), "what": what})
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: Mapping[str, Any]) -> None:
         self._file.append(dumps(line).encode())
 
     def _fail(self, sentence: str) -> None:
@@ -143,10 +154,8 @@ class Recorder:
 
 def _free(record: Record) -> None:
     match record:
-        case RequestSeen() | ResponseSeen():
+        case RequestSeen() | ResponseSeen() | FramesSeen() | FrameSeen():
             record.body.free()
-        case FramesSeen():
-            record.tape.free()
         case _:
             pass
 

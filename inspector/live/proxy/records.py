@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from inspector.live.proxy.gate import How, Pairs, Transport, Why
 from inspector.live.proxy.tape import Tape
 
+Side: TypeAlias = Literal["client", "upstream"]
 Ended: TypeAlias = Literal["complete", "client closed", "upstream closed", "failed"]
 
 
@@ -71,7 +72,7 @@ class ResponseSeen:
 
 @dataclass(frozen=True, slots=True)
 class FramesSeen:
-    """What came back on a WebSocket: the messages in order."""
+    """What came back on a WebSocket: a piece of the tape is a message."""
 
     time: float
     exchange: int
@@ -79,21 +80,20 @@ class FramesSeen:
     headers: Pairs
     first_byte_ms: float
     elapsed_ms: float
-    size: int
-    frames: tuple[str | bytes, ...]
-    tape: Tape
+    body: Tape
     ended: Ended
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameSeen:
-    """A message of a WebSocket's client that begins no exchange."""
+    """A message of a WebSocket that begins no exchange and answers none. `exchange`: the one under way then."""
 
     time: float
     connection: int
     exchange: int | None
-    data: str | bytes
+    side: Side
+    body: Tape
 
 
 @dataclass(frozen=True, slots=True)

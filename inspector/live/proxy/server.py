@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 
 from inspector.core.errors import InspectorError
-from inspector.live.proxy.client import Client, House
+from inspector.live.proxy.client import Client
 from inspector.live.proxy.gate import Gate, Observe
 from inspector.live.proxy.hosts import loopback_address
+from inspector.live.proxy.house import House
 from inspector.live.proxy.link import Link
 from inspector.live.proxy.recorder import Recorder, to_stderr
 from inspector.live.proxy.upstream import Upstream
@@ -44,7 +45,7 @@ class ProxyServer:
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self.gate = gate or Observe()
         try:
-            self.recorder = Recorder(record, self._upstream.url, tell)
+            self.recorder = Recorder(record, self._upstream.url, tell, self.gate.heard)
         except BaseException:
             self._socket.close()
             raise
@@ -91,6 +92,7 @@ class ProxyServer:
             for task in self._clients:
                 task.cancel()
             await asyncio.wait(self._clients, timeout=STOP_S / 2)
+        await self._house.close()
 
     def _welcome(self, link: Link) -> None:
         client = Client(self._house, link, next(self._connections))

@@ -4,7 +4,7 @@ Forwarding never waits for the recording. Where more would be kept than `Budget`
 of the recording, and its record says so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Lock
 
 LARGEST = 64_000_000
@@ -74,6 +74,10 @@ class Tape:
         if len(self._pieces) > 1:
             self._pieces = [b"".join(self._pieces)]
         return self._pieces[0] if self._pieces else b""
+
+    def pieces(self) -> Sequence[bytes]:
+        """As they were added. Empty where it was left out."""
+        return self._pieces
 
     def free(self) -> None:
         """It is needed no longer."""

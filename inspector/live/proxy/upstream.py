@@ -36,6 +36,7 @@ class Upstream:
         self.authority = parts.netloc
         """As a Host header names it."""
         self.url = f"{parts.scheme}://{parts.netloc}{self.prefix}"
+        self.origin = f"{parts.scheme}://{parts.netloc}"
         self._is_h2 = False
         self._context: ssl.SSLContext | None = None
 
