@@ -8,10 +8,13 @@ from inspector.core.formats import (
     claude_code,
     codex,
     gemini_cli,
+    gemini_payload,
     journal,
     openai_chat_payload,
     openai_responses_payload,
+    opencode,
     pi,
+    proxy,
 )
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.unread import recognise
@@ -22,9 +25,12 @@ FORMATS: tuple[Format, ...] = (
     pi.FORMAT,
     journal.FORMAT,
     gemini_cli.FORMAT,
+    opencode.FORMAT,
+    proxy.FORMAT,
     anthropic_payload.FORMAT,
     openai_chat_payload.FORMAT,
     openai_responses_payload.FORMAT,
+    gemini_payload.FORMAT,
 )
 """The one list that names the formats."""
 

@@ -22,7 +22,7 @@ def _by_bytes(data: bytes) -> str:
         inspect = b"header.json" in data or b"_journal/" in data or b"samples/" in data
         return "an Inspect .eval log" if inspect else "a zip archive"
     if data.startswith(b"SQLite format 3\x00"):
-        return "an SQLite database (opencode and llm keep their sessions in one)"
+        return "an SQLite database that is not opencode's"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
         return "a VCR cassette"
     if b"# aider chat started at" in start:
@@ -40,7 +40,6 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("eval status samples", "an Inspect log"),
         ("eval status plan", "an Inspect log"),
         ("session agent task packets", "a claude-tap capture"),
-        ("info messages", "an opencode session export"),
         ("v agent cli_version ts content", "an Entire compact transcript"),
         ("dir size text ts", "a log of raw WebSocket frames"),
         ("resourceSpans", "an OpenTelemetry trace"),

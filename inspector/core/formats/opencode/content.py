@@ -1,0 +1,240 @@
+"""opencode's stored messages to ours, as it sends them: a message and its parts, step by step.
+
+A message of the assistant holds one step as a rule, several in older versions; each step is one model call. A call and
+its answer are one part there, and become two messages here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.usage import Usage
+
+CLEARED = "[Old tool result content cleared]"
+INTERRUPTED = "[Tool execution was interrupted]"
+QUESTION = "What did we do so far?"
+BY_USER = "The following tool was executed by the user"
+_PLAIN = ("text/plain", "application/x-directory")
+"""Files whose content was put into text parts when they were attached."""
+_SILENT = ("step-start", "step-finish", "patch", "snapshot", "agent", "retry")
+SENT = ("text", "file", "reasoning", "tool", "compaction", "subtask")
+KINDS = frozenset((*_SILENT, *SENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model call: how many messages of its stored message stand before its answer, and what was reported."""
+
+    before: int
+    usage: Usage | None
+    finish: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a stored message is to the model."""
+
+    messages: tuple[Message, ...]
+    steps: tuple[Step, ...] = ()
+    sent: bool = True
+    """Does it go back to the model? An answer that failed does not."""
+    pruned: tuple[tuple[int, str], ...] = ()
+    """When an answer of a tool was cleared (ms since 1970), and the id of its message."""
+
+
+def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Unit:
+    """A message of the user, or one that the client wrote in the user's name."""
+    found: list[Part] = []
+    typed = False
+    for part in parts:
+        kind = part.get("type")
+        if kind == "text" and part.get("ignored") is not True and (text := string(part, "text")):
+            found.append(Text(text))
+            typed = typed or part.get("synthetic") is not True
+        elif kind == "file" and part.get("mime") not in _PLAIN:
+            found.append(_file(part))
+            typed = True
+        elif kind == "compaction":
+            found.append(Text(QUESTION))
+        elif kind == "subtask":
+            found.append(Text(BY_USER))
+    mark: Mark = "" if typed else "meta"
+    message = Message(string(info, "id"), "user", tuple(found), mark=mark, time=time_of(info))
+    return Unit((message,) if found else ())
+
+
+def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> Unit:
+    """An answer. In the last message of a session a tool may still run: its call has no answer yet."""
+    messages: list[Message] = []
+    steps: list[Step] = []
+    pruned: list[tuple[int, str]] = []
+    runs = _runs(parts)
+    for n, run in enumerate(runs):
+        step = _step(info, run, len(messages), is_last=n == len(runs) - 1)
+        if step is not None:
+            steps.append(step)
+        messages += _laid(info, run, n, step.usage if step else None, last)
+        pruned += _pruned(run)
+    return Unit(tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
+
+
+def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The parts of each step."""
+    runs: list[list[Mapping[str, Any]]] = [[]]
+    for part in parts:
+        if part.get("type") == "step-start" and runs[-1]:
+            runs.append([])
+        runs[-1].append(part)
+    return runs
+
+
+def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool) -> Step | None:
+    """The call of a step; None where the model was not called (a command of the user), or refused."""
+    end = next((part for part in reversed(run) if part.get("type") == "step-finish"), None)
+    usage = read_usage(end) if end else None
+    if usage is None and is_last:
+        usage = read_usage(info)
+    finish = (string(end, "reason") if end else "") or (string(info, "finish") if is_last else "")
+    begun = any(part.get("type") == "step-start" for part in run)
+    if usage is None and not finish and (not begun or info.get("error") is not None):
+        return None
+    return Step(before, usage, finish)
+
+
+def _is_sent(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> bool:
+    error = info.get("error")
+    if error is None:
+        return True
+    aborted = isinstance(error, dict) and error.get("name") == "MessageAbortedError"
+    return aborted and any(part.get("type") not in ("step-start", "reasoning") for part in parts)
+
+
+def _laid(
+    info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], n: int, usage: Usage | None, last: bool
+) -> list[Message]:
+    """The answer of a step, and those of its tools."""
+    name, time = string(info, "id") + (f".{n}" if n else ""), time_of(info)
+    said: list[Part] = []
+    results: list[Message] = []
+    tools = sum(part.get("type") == "tool" for part in run)
+    together = f"{name} tools" if tools > 1 else ""
+    reasoning = usage.reasoning if usage and usage.reasoning else None
+    for part in run:
+        kind = part.get("type")
+        if kind == "text" and (text := string(part, "text")):
+            said.append(Text(text))
+        elif kind == "reasoning" and (string(part, "text") or _signature(part)):
+            said.append(Thinking(string(part, "text"), _signature(part), reasoning))
+            reasoning = (
+                0 if reasoning is not None else None
+            )  # all on the first of several, as it is reported in one sum
+        elif kind == "tool":
+            state = mapping(part, "state")
+            said.append(ToolCall(string(part, "callID"), string(part, "tool"), state.get("input", {})))
+            if answer := _answer(part, state, last):
+                results.append(Message(string(part, "id"), "tool", answer, together, time=time))
+    return [Message(name, "assistant", tuple(said), time=time), *results] if said else []
+
+
+def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tuple[Part, ...]:
+    """What came back from a tool; nothing while it runs."""
+    call, status = string(part, "callID"), state.get("status")
+    if status == "completed":
+        files = [_file(one) for one in listed(state, "attachments") if isinstance(one, dict)]
+        return (ToolResult(call, string(state, "output")), *files)
+    if status == "error":
+        about = mapping(state, "metadata")
+        if about.get("interrupted") is True and isinstance(output := about.get("output"), str):
+            return (ToolResult(call, output),)
+        return (ToolResult(call, string(state, "error"), True),)
+    return () if last else (ToolResult(call, INTERRUPTED, True),)
+
+
+def cleared(message: Message) -> Message:
+    """The answer of a tool as it is sent after pruning: its images are gone, too."""
+    result = message.result
+    part = ToolResult(result.call_id if result else "", CLEARED, result.is_error if result else False)
+    return replace(message, parts=(part,), mark="placeholder")
+
+
+def _pruned(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    found = []
+    for part in run:
+        state = mapping(part, "state") if part.get("type") == "tool" else {}
+        when = mapping(state, "time").get("compacted")
+        if state.get("status") == "completed" and isinstance(when, int | float) and -1 < when < 1 << 53:
+            found.append((int(when), string(part, "id")))
+    return found
+
+
+def _file(part: Mapping[str, Any]) -> Part:
+    mime, url = string(part, "mime"), string(part, "url")
+    if mime.startswith("image/"):
+        head, comma, data = url.partition(",")
+        return Image(mime, data) if comma and head.startswith("data:") else Image(mime, "", url)
+    return Opaque(mime or "file", dict(part), len(url))
+
+
+def _signature(part: Mapping[str, Any]) -> str:
+    """What only the provider can read: whichever provider it is, in whichever word."""
+    for about in mapping(part, "metadata").values():
+        for key in ("signature", "reasoningEncryptedContent", "thoughtSignature"):
+            if isinstance(about, dict) and isinstance(found := about.get(key), str):
+                return found
+    return ""
+
+
+def read_usage(value: Mapping[str, Any]) -> Usage | None:
+    """What was reported; None where nothing was (all zero). `input` is the uncached part.
+
+    `output` holds the reasoning where there is no total, or the total says so; else it comes on top.
+    """
+    tokens = mapping(value, "tokens")
+    cache = mapping(tokens, "cache")
+    fresh, output, reasoning = (_count(tokens, name) for name in ("input", "output", "reasoning"))
+    read, write = _count(cache, "read"), _count(cache, "write")
+    if not fresh + output + reasoning + read + write:
+        return None
+    total = tokens.get("total")
+    apart = type(total) is int and total == fresh + read + write + output + reasoning
+    return Usage(fresh, read, write, output + (reasoning if apart else 0), reasoning)
+
+
+def _count(value: Mapping[str, Any], key: str) -> int:
+    told = value.get(key)
+    return int(told) if isinstance(told, int | float) and 0 < told < 1 << 53 else 0
+
+
+def time_of(info: Mapping[str, Any]) -> str:
+    """When the message was made, in ISO 8601."""
+    made = created(info)
+    try:
+        return datetime.fromtimestamp(made / 1000, UTC).isoformat(timespec="milliseconds") if made else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def created(info: Mapping[str, Any]) -> int:
+    """When the message was made, in ms since 1970; 0 where it is not told."""
+    return _count(mapping(info, "time"), "created")
+
+
+def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object under a key; an empty one where there is none."""
+    told = value.get(key)
+    return told if isinstance(told, dict) else {}
+
+
+def listed(value: Mapping[str, Any], key: str) -> Sequence[Any]:
+    """The list under a key; an empty one where there is none."""
+    told = value.get(key)
+    return told if isinstance(told, list) else ()
+
+
+def string(value: Mapping[str, Any], key: str) -> str:
+    """The text under a key; empty where there is none, JSON where it is something else."""
+    told = value.get(key)
+    return told if isinstance(told, str) else "" if told is None else dumps(told)
