@@ -144,6 +144,8 @@ async def _compact(request: web.Request, world: World, dialect: ResponsesDialect
         body, fault = await received(request, world)
         if (early := await _early(request, dialect, fault)) is not None:
             return early
+        if not world.may_compact():
+            raise Refused(Refusal(404, "Invalid URL (POST /v1/responses/compact)"))
         call = dialect.read(body)
         check(dialect, call, world, fault)
     except Refused as refused:

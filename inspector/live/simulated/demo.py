@@ -22,7 +22,7 @@ TASK = (
     "The test of the storm day fails: the report has no low water below datum on 14 March, but the wreck fell dry. "
     "Find out why, repair it, and show that the tests pass. Go through the log carefully, and keep notes in NOTES.md."
 )
-LOG, CODE = "logs/gauge.log", "tidewatch/readings.py"
+LOG, CODE, NOTES_FILE = "logs/gauge.log", "tidewatch/readings.py", "NOTES.md"
 TESTS = "python3 -m unittest"
 SIGNLESS, SIGNED = r"height (?P<height>\d+\.\d+) metres", r"height (?P<height>-?\d+\.\d+) metres"
 NOTES = """# Notes
@@ -67,7 +67,7 @@ STEPS = (
     Step("Towards the storm.", _log(161, lines=80)),
     Step("The storm itself.", _log(221, lines=80)),
     Step("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
-    Step("I keep what I know so far.", (("write_file", {"path": "NOTES.md", "content": NOTES}),)),
+    Step("I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)),
     Step("What the last day looked like.", _log(301, lines=80)),
     Step("The first night once more, for comparison.", _log(21, lines=80)),
     Step("And the one before the storm.", _log(121, lines=80)),

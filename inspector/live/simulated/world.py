@@ -31,6 +31,7 @@ class World:
 
     `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
     windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.
+    `compactions`: so many remote ones are made, then there is no such endpoint any more; None = it stays.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class World:
         scale: float = 1.0,
         websocket: bool = True,
         log: WireLog | None = None,
+        compactions: int | None = None,
     ) -> None:
         self.window = window
         self.scale = scale
         self.websocket = websocket
         self.log = log
+        self.compactions = compactions
         self.pause_s = pause_s
         self.faults = FaultQueue()
         self.seen: deque[Seen] = deque(maxlen=remember)
@@ -59,6 +62,13 @@ class World:
         self.faults.clear()
         self.seen.clear()
         self._cache.clear()
+
+    def may_compact(self) -> bool:
+        """Is there an endpoint for remote compaction? Counts the request."""
+        if self.compactions is None:
+            return True
+        self.compactions -= 1
+        return self.compactions >= 0
 
     def prompt_tokens(self, call: Call) -> int:
         """Tokens of a prompt: system, tools, messages."""
