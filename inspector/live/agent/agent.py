@@ -16,7 +16,7 @@ from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.policy import Moment, Verdict
 from inspector.core.policies.turns import one_turn
 from inspector.live.agent import calling, needing, pausing
-from inspector.live.agent.run import Run, compacts_remotely, model_of
+from inspector.live.agent.run import Run, model_of
 from inspector.live.agent.standing import End, TurnReport
 from inspector.live.agent.tooling import result_of, run_call
 from inspector.live.tools.arguments import checked
@@ -127,7 +127,8 @@ class Agent:
             model=model_of(plan),
             usage=last.usage if last is not None else None,
             finish=last.finish if last is not None else "",
-            remote=compacts_remotely(plan),
+            summary=self.run.tools.peek(plan.memory) if plan.memory else "",
+            remote=self.run.remote,
             max_tokens=plan.max_tokens,
             agent="" if self.thread == MAIN else self.thread,
             idle_s=monotonic() - self._called if self._called else None,

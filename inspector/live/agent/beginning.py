@@ -13,7 +13,7 @@ from inspector.live.agent.agent import MAIN, Agent
 from inspector.live.agent.controls import Controls
 from inspector.live.agent.journal import Journal
 from inspector.live.agent.plan import Plan
-from inspector.live.agent.run import Models, Run, model_of
+from inspector.live.agent.run import Models, Run, compacts_remotely, model_of
 from inspector.live.agent.voice import Voice
 from inspector.live.tools.prompt import prompt
 from inspector.live.tools.toolbox import Toolbox
@@ -49,7 +49,7 @@ def begin(
     running = policy.fresh(settings) if plan.running is None else plan.running
     journal = Journal(plan.record, new=plan.resumed is None)
     allowed = dict.fromkeys(plan.resumed.allowed if plan.resumed else ())
-    run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, allowed)
+    run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, allowed, compacts_remotely(plan))
     agent = Agent(run, MAIN, buffer, running)
     if plan.resumed is None:
         journal.begin(_header(plan, policy, window), buffer.prompt)
@@ -92,5 +92,6 @@ def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[st
         "window_set": plan.window,
         "max_tokens": plan.max_tokens,
         "remote": plan.remote,
+        "memory": plan.memory,
         **({"forked_from": dict(plan.forked_from)} if plan.forked_from is not None else {}),
     }

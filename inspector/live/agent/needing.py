@@ -11,6 +11,7 @@ from inspector.core.needs import (
     Answer,
     Failure,
     Need,
+    ProviderFailure,
     ReadFile,
     RemoteCompact,
     SaveText,
@@ -20,6 +21,9 @@ from inspector.core.needs import (
 from inspector.core.recording import write_reply
 from inspector.live.agent import calling
 from inspector.live.agent.run import Run
+
+_NO_SUCH = (404, 405, 501)
+"""What a server says of an endpoint that it does not have."""
 
 
 def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
@@ -44,7 +48,18 @@ def _met(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
         case "offline":
             return offline(need)
         case "provider":
-            return calling.meet(run, thread, need, buffer)
+            return _by_provider(run, thread, need, buffer)
+
+
+def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
+    """A provider that has no way to compact is known by that from here on: the failure itself is the tier's."""
+    try:
+        return calling.meet(run, thread, need, buffer)
+    except ProviderFailure as failure:
+        if isinstance(need, RemoteCompact) and failure.status in _NO_SUCH:
+            run.remote = False
+            run.journal.told("remote", thread=thread, possible=False, why=str(failure))
+        raise
 
 
 def _by_hand(run: Run, need: Need) -> Answer:

@@ -74,7 +74,10 @@ class Plan:
     max_tokens: int | None = None
     """Output tokens of a call; None = as the provider's dialect has it."""
     remote: bool | None = None
-    """The provider can compact by itself; None = where it is known to."""
+    """The provider can compact by itself; None = where it is known to. One that has no such endpoint after all is not
+    asked again."""
+    memory: str = ""
+    """A file of the workspace, where the agent keeps notes: what it holds is the session memory at hand (Roku L2)."""
     start: Buffer | None = None
     """What the run begins with, `task` behind it; None = the task alone. Its prompt is used as it stands."""
     running: Any | None = None

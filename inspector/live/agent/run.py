@@ -65,6 +65,8 @@ class Run:
     models: Models
     allowed: dict[str, None]
     """What may be done without asking, by `Toolbox.covered_by_always`."""
+    remote: bool
+    """The provider can compact remotely, as far as is known by now."""
     reports: int = 0
     """Turns that were reported."""
 

@@ -1,5 +1,6 @@
 """The tools of one run, behind one door: a call comes in, a message with its result goes out, whatever happens."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.live.tools.arguments import checked
 from inspector.live.tools.asking import about_change, about_command
 from inspector.live.tools.commands import run_command
-from inspector.live.tools.inside import Workspace
+from inspector.live.tools.inside import Workspace, regular
 from inspector.live.tools.limits import Limits
 from inspector.live.tools.listing import list_files
 from inspector.live.tools.reading import read_file
@@ -39,6 +40,14 @@ class Toolbox:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def peek(self, path: str, most: int = 16_000) -> str:
+        """The first `most` bytes of a text file, for the runner itself; empty where there is none."""
+        try:
+            with self._workspace.place(path) as place, os.fdopen(regular(place), "rb") as file:
+                return plain(file.read(most).decode("utf-8", "replace"))
+        except Refused:
+            return ""
 
     def needs_permission(self, call: ToolCall) -> str:
         """What the person is to be asked first: what it will do, word for word; empty for a call that is free.
