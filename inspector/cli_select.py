@@ -42,8 +42,12 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
     parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
     parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this, whatever it looks like")
-    parser.add_argument("--policy", metavar="NAME", action="append", type=_policy, help="the policy, or your own: x.py")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", type=_setting, help="a setting of the policy")
+    parser.add_argument(
+        "--policy", metavar="NAME", action="append", type=policy_name, help="the policy, or your own: x.py"
+    )
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", type=setting_pair, help="a setting of the policy"
+    )
     parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -65,7 +69,8 @@ def format_name(text: str) -> str:
     return text
 
 
-def _policy(text: str) -> str:
+def policy_name(text: str) -> str:
+    """The name of a policy, or of a file that holds one, for argparse."""
     from inspector.live.user_policies import all_policies, is_file  # most commands need none
 
     if not is_file(text) and text.lower() not in all_policies()[0]:
@@ -73,7 +78,8 @@ def _policy(text: str) -> str:
     return text
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting_pair(text: str) -> tuple[str, str]:
+    """KEY=VALUE, for argparse."""
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -96,11 +102,12 @@ def tokens(text: str) -> int:
 def select(arguments: argparse.Namespace) -> Selection:
     """Open the file and find what was asked for. Raises InspectorError with one sentence."""
     session = open_transcript(arguments.file, format=arguments.format, progress=progress_line())
-    thread = _thread(session, arguments.thread)
-    return Selection(session, thread, _place(thread, arguments.at))
+    thread = thread_of(session, arguments.thread)
+    return Selection(session, thread, place_of(thread, arguments.at))
 
 
-def _thread(session: Session, name: str) -> Thread:
+def thread_of(session: Session, name: str) -> Thread:
+    """The thread of that id. Raises WrongSelection, naming those that there are."""
     if name == "main":
         return session.main
     try:
@@ -111,7 +118,8 @@ def _thread(session: Session, name: str) -> Thread:
         raise WrongSelection(f"there is no thread {name!r}; this session has {known or 'none'}{more}.") from None
 
 
-def _place(thread: Thread, at: int | str | None) -> int:
+def place_of(thread: Thread, at: int | str | None) -> int:
+    """Index of the request that is meant; the number of requests for `end`. Raises WrongSelection."""
     count = len(thread.requests)
     if at == "end" or (at is None and not count):
         return count

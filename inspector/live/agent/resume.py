@@ -1,0 +1,90 @@
+"""A run gone on with: its journal, read by the reader that everybody reads it with, made into the plan of the rest."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.formats.detect import detect
+from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
+from inspector.core.formats.journal.threads import Growing
+from inspector.core.message import Message
+from inspector.live.agent.beginning import open_calls
+from inspector.live.agent.plan import Plan, Resumed
+from inspector.live.agent.run import policy_of, window_of
+from inspector.live.agent.tooling import INTERRUPTED, result_of
+from inspector.live.opening import Opening, Watch
+
+UNDONE = "This call was not run: the user has gone on with something else."
+
+
+def read_journal(path: Path) -> JournalReader:
+    """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
+    opening = Opening(path, Watch())
+    if detect(opening.head()).name != NAME:
+        raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not gone on with.")
+    reader = JournalReader()
+    opening.feed(reader)
+    if not reader.header or MAIN not in reader.threads:
+        raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not gone on with.")
+    return reader
+
+
+def resume(path: Path, task: str = "", **changes: Any) -> Plan:
+    """The plan of the rest of a run. `task`: what to do next, where the run had come to its end or something else is
+    wanted. `changes`: fields of the Plan that are to be others than the journal's. Raises InspectorError.
+    """
+    reader = read_journal(path)
+    main = reader.threads[MAIN]
+    plan = replace(_recorded(reader.header, path), **changes)
+    policy, settings = policy_of(plan, window_of(plan))
+    same = plan.policy == reader.header.get("policy") and bool(main.running)
+    start, begun = main.buffer, tuple(main.begun)
+    if task:
+        undone = (_undone(call, call.id in begun) for call in open_calls(start))
+        start = start.with_messages((*start.messages, *undone))
+    requests = main.thread().requests
+    last = requests[-1] if requests else None
+    held = Resumed(
+        turn=main.turn,
+        usage=last.usage if last is not None else None,
+        finish=last.finish if last is not None else "",
+        allowed=tuple(reader.allowed),
+        begun=begun,
+        threads={name: thread.buffer for name, thread in reader.threads.items()},
+        running=_running(reader.threads),
+    )
+    running = policy.load(settings, main.running) if same else None
+    return replace(plan, task=task, start=start, running=running, resumed=held)
+
+
+def _running(threads: Mapping[str, Growing]) -> dict[str, dict[str, Any]]:
+    return {name: thread.running for name, thread in threads.items()}
+
+
+def _undone(call: Any, begun: bool) -> Message:
+    return result_of(call, INTERRUPTED if begun else UNDONE, True)
+
+
+def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
+    settings = header.get("settings")
+    window, most = header.get("window_set"), header.get("max_tokens")
+    remote = header.get("remote")
+    return Plan(
+        task="",
+        workspace=Path(_text(header, "workspace", ".")),
+        record=path,
+        provider=_text(header, "provider", "simulated"),
+        model=_text(header, "model"),
+        policy=_text(header, "policy", "roku"),
+        settings=tuple((str(key), str(value)) for key, value in settings.items()) if isinstance(settings, dict) else (),
+        window=window if type(window) is int else None,
+        max_tokens=most if type(most) is int else None,
+        remote=remote if isinstance(remote, bool) else None,
+    )
+
+
+def _text(header: Mapping[str, Any], key: str, otherwise: str = "") -> str:
+    value = header.get(key)
+    return value if isinstance(value, str) and value else otherwise
