@@ -21,21 +21,18 @@ COMMANDS = {
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
     "follow": "pressure as a transcript grows, a line per request",
+    "proxy": "sit between an agent and its provider, record",
+    "run": "run an agent of our own",
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
 }
 """Name and what it does. A command lives in `cli_NAME.py`, with `add_arguments(parser)` and `run(arguments)`."""
-LATER = ("proxy", "run")
-"""Names of the contract that this version does not have: they must not be taken for a file."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     use_utf8()
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in LATER:
-        note(f"the command `{words[0]}` is not in this version ({__version__}).")
-        return 2
     try:
         return _answer(words)
     except SystemExit as stop:  # argparse has told what was wrong, or printed its help

@@ -52,6 +52,10 @@ class ProxyReader:
         """The session so far."""
         return self._teller.session(Prefix(self._problems))
 
+    def exchange(self, number: int) -> Exchange | None:
+        """One exchange of the latest run of the proxy, as it stands; None where it is not known."""
+        return self._exchanges.get(number)
+
     def _exchanged(self, kind: str, line: int, value: Mapping[str, Any]) -> None:
         number = value.get("exchange")
         if type(number) is not int:

@@ -1,0 +1,82 @@
+"""`context-inspector proxy`: sit between an agent and its provider, and record. Ctrl+C ends it."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from inspector.cli_output import note, plain, write_json
+from inspector.cli_select import tokens
+from inspector.core.errors import InspectorError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("--upstream", metavar="URL", required=True, help="the provider: https://api.anthropic.com, ...")
+    parser.add_argument("--record", metavar="FILE", required=True, help="a new file, or a recording to go on with")
+    parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help="127.0.0.1 (the default), localhost or ::1")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
+    parser.add_argument(
+        "--pause-at", type=_ratio, metavar="RATIO", help="hold requests whose buffer fills this share of the window"
+    )
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each exchange")
+
+
+def _ratio(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 10:
+        raise argparse.ArgumentTypeError("a share of the window: 0.6, or 60%")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Forward and record until interrupted. Raises InspectorError."""
+    from inspector.cli_exchanges import Exchanges
+    from inspector.live.proxy.gate import Observe
+    from inspector.live.proxy.server import ProxyServer
+
+    if arguments.pause_at is not None:
+        raise InspectorError("--pause-at needs the window.")
+    lines: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+
+    class Listening(Observe):
+        """Hears what is recorded."""
+
+        def heard(self, line: Mapping[str, Any]) -> None:
+            """A line of the recording."""
+            lines.put(line)
+
+    gate = Listening() if arguments.json else Observe()
+    path = Path(arguments.record)
+    server = ProxyServer(arguments.upstream, path, host=arguments.host, port=arguments.port, gate=gate)
+    told = Exchanges(arguments.window)
+    signal.signal(signal.SIGTERM, _interrupt)
+    server.start()
+    try:
+        print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
+        note(f"to {plain(arguments.upstream)}, recording into {plain(str(path))}; Ctrl+C ends it.")
+        while True:
+            _write(told.take(lines.get()))  # without --json nothing is put there
+    except KeyboardInterrupt:
+        note("stopped.")
+    finally:
+        server.close()
+    while not lines.empty():
+        _write(told.take(lines.get()))
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _write(documents: Iterable[dict[str, Any]]) -> None:
+    for document in documents:
+        write_json(document)
+        sys.stdout.flush()
