@@ -71,17 +71,21 @@ def _told(world: World) -> Middleware:
     async def tell(request: web.Request, handler: Handler) -> web.StreamResponse:
         sent: list[bytes] = []
         request[TELL] = sent.append if world.log else lambda data: None
-        response = None
+        response: web.StreamResponse | None = None
         try:
             response = await handler(request)
             return response
+        except web.HTTPException as refused:
+            response = refused
+            raise
         finally:
-            if world.log and RAW in request:
+            if world.log:
                 body = response.body if isinstance(response, web.Response) else None
                 status = response.status if response is not None else 0
                 answer = body if isinstance(body, bytes) else b"".join(sent)
+                asked = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
                 path, headers = str(request.rel_url), open_headers(request)
-                world.log.add(request.method, path, headers, request[RAW], status, answer)
+                world.log.add(request.method, path, headers, asked, status, answer)
 
     return tell
 

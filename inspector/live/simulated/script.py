@@ -74,11 +74,16 @@ def _past(messages: Sequence[Message]) -> _Past:
     with_results = {message.together for message in messages if message.role == "tool" and message.together}
     for n in range(len(messages) - 1, -1, -1):
         message = messages[n]
-        typed = message.role == "user" and message.text.strip() and not _MACHINE.match(message.text)
-        if typed and message.together not in with_results:
-            return _Past(message.text, messages[n + 1 :])
+        if message.role == "user" and message.together not in with_results and (typed := _typed(message)):
+            return _Past(typed, messages[n + 1 :])
     goals = (found[1] for message in messages if (found := _GOAL.search(message.text)))
     return _Past(next(goals, ""), messages)
+
+
+def _typed(message: Message) -> str:
+    """What the user wrote by hand: reminders stand beside it in the same message."""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    return "\n".join(text for text in texts if text.strip() and not _MACHINE.match(text))
 
 
 def _known(past: _Past, move: Move) -> Known:

@@ -46,13 +46,19 @@ def asks_for_summary(call: Call) -> bool:
 
 
 def _summary(call: Call) -> str:
-    """Of the conversation before the question; of the question itself where the client wrote all into it."""
+    """Of the conversation before the question; of the question itself where the client wrote all into it. In the tags
+    that were asked for."""
     said = [message for message in call.buffer.messages if message.role != "system"]
     if len(said) > 1:
-        return _told(Summarize("", "", source=tuple(said[:-1])), said[:-1])
-    return _told(Summarize("", _USER.sub("User: ", said[0].text) if said else ""), said)
+        text = _told(Summarize("", "", source=tuple(said[:-1])), said[:-1])
+    else:
+        text = _told(Summarize("", _USER.sub("User: ", said[0].text) if said else ""), said)
+    asked = f"{call.buffer.prompt.system or ''}\n{said[-1].text if said else ''}"
+    return next((f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in asked), text)
 
 
+_TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
+"""A tag, and what a question that wants it holds."""
 _USER = re.compile(r"(?m)^\[User\]: ")
 
 
