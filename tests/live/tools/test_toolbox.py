@@ -1,0 +1,128 @@
+"""The door to the tools: what is asked first, how wrong arguments are told, what "always" covers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from inspector.core.message import ToolCall
+from inspector.live.tools.prompt import prompt
+from inspector.live.tools.schemas import TOOLS, WITHOUT_TASK
+from inspector.live.tools.toolbox import Toolbox, denied
+
+
+def _call(name: str, **arguments: Any) -> ToolCall:
+    return ToolCall("id", name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (_call("read_file"), "read_file lacks 'path'. It needs path (a text)."),
+        (_call("read_file", path=3), "read_file: 'path' must be a text, not int."),
+        (_call("read_file", path="a", offset="1"), "read_file: 'offset' must be a whole number, not str."),
+        (_call("read_file", path="a", offset=True), "read_file: 'offset' must be a whole number, not bool."),
+        (_call("read_file", path="a", offset=0), "read_file: 'offset' must be at least 1."),
+        (
+            _call("edit_file", path="a"),
+            "edit_file lacks 'old_text'. It needs path (a text), old_text (a text), new_text",
+        ),
+        (ToolCall("id", "run_command", "ls"), "run_command takes a JSON object: command (a text)."),
+        (
+            ToolCall("id", "list_files", None),
+            "list_files takes a JSON object: nothing; all its arguments are optional.",
+        ),
+        (_call("fly"), "There is no tool 'fly'. There are list_files, read_file,"),
+        (_call("task", prompt="x"), "task starts a sub-agent, which this agent has not."),
+    ],
+)
+def test_wrong_arguments_are_told(workspace: Path, call: ToolCall, said: str) -> None:
+    """As a result that says what is needed; nobody is asked for a call that would be refused anyway."""
+    with Toolbox(workspace) as tools:
+        message = tools.run(call)
+        assert tools.needs_permission(call) == ""
+    assert message.role == "tool"
+    assert message.result is not None
+    assert message.result.is_error
+    assert message.result.call_id == "id"
+    assert message.result.content.startswith(said)
+
+
+def test_a_whole_number_may_come_with_a_point(workspace: Path) -> None:
+    """Some models write 2.0; null counts as not given."""
+    with Toolbox(workspace) as tools:
+        result = tools.run(_call("read_file", path="a.txt", offset=2.0, limit=None)).result
+    assert result is not None
+    assert result.content == "two\nthree\n"
+
+
+def test_looking_is_free_and_changing_is_not(workspace: Path) -> None:
+    """The question holds the exact command, or the diff; and what always would cover."""
+    with Toolbox(workspace) as tools:
+        free = (_call("list_files"), _call("read_file", path="a.txt"), _call("search_files", pattern="x"))
+        assert [tools.needs_permission(call) for call in free] == ["", "", ""]
+        edit = tools.needs_permission(_call("edit_file", path="a.txt", old_text="two", new_text="2"))
+        assert "-two\n+2" in edit
+        assert "Always: edit_file may change any file in this workspace" in edit
+        assert "+hi" in tools.needs_permission(_call("write_file", path="new.txt", content="hi\n"))
+        run = tools.needs_permission(_call("run_command", command="rm -rf build", timeout_s=9_999))
+        assert f"Run in {workspace}, for at most 600 s:\n\nrm -rf build\n" in run
+        assert "letter for letter" in run
+        assert (workspace / "a.txt").read_text() == "one\ntwo\nthree\n", "asking changes nothing"
+
+
+def test_always_is_narrow() -> None:
+    """One tool that changes files; one very command."""
+    with Toolbox(Path(__file__).parent) as tools:
+        key = tools.covered_by_always
+        assert key(_call("edit_file", path="a")) == key(_call("edit_file", path="b"))
+        assert key(_call("edit_file", path="a")) != key(_call("write_file", path="a"))
+        assert key(_call("run_command", command="ls")) == key(_call("run_command", command="ls"))
+        assert key(_call("run_command", command="ls")) != key(_call("run_command", command="ls -la"))
+        assert key(_call("run_command", command="ls")) != key(_call("edit_file", path="ls"))
+
+
+def test_a_huge_diff_is_cut(workspace: Path) -> None:
+    """A question fits on a screen."""
+    with Toolbox(workspace) as tools:
+        asked = tools.needs_permission(_call("write_file", path="new", content="line\n" * 5_000))
+        assert "… more lines follow …" in asked
+        assert asked.count("\n") < 80
+        assert "too large" in tools.needs_permission(_call("write_file", path="new", content="x" * 900_000))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = sorted({key for tool in TOOLS for key in tool.definition["input_schema"]["properties"]})  # type: ignore[index,call-overload]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from([tool.name for tool in TOOLS if tool.name != "run_command"]),
+    arguments=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5),
+)
+def test_nothing_that_a_model_sends_breaks_a_tool(workspace: Path, name: str, arguments: Any) -> None:
+    """Every call has a result; asking about it neither."""
+    with Toolbox(workspace) as tools:
+        call = ToolCall("id", name, arguments)
+        tools.needs_permission(call)
+        message = tools.run(call)
+    assert message.result is not None
+    message.result.content.encode("utf-8")
+
+
+def test_the_prompt_is_short_and_has_the_tools(workspace: Path) -> None:
+    """A sub-agent starts none of its own."""
+    main, sub = prompt(workspace), prompt(workspace, sub_agent=True)
+    assert main.tools == TOOLS
+    assert sub.tools == WITHOUT_TASK
+    assert str(workspace) in (main.system or "")
+    assert len(main.system or "") < 1_500
+    result = denied(_call("run_command")).result
+    assert result is not None
+    assert result.is_error
