@@ -2,15 +2,17 @@
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
 from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
 from inspector.cli_select import Selection, add_selection, select
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.drops import session_drops
+from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, compaction_sizes, thread_pressures
-from inspector.core.tokens.prices import thread_cost
+from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.tokens.windows import find_window
 from inspector.live.models import user_windows
 
@@ -48,6 +50,8 @@ def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
         "requests": [_request(request, pressures[n]) for n, request in enumerate(thread.requests)],
         "end": _pressure(pressures.end) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
+        "drops": [asdict(drop) for drop in session_drops(session)],
+        "side_calls": [_side_call(call) for call in session.side_calls],
         "totals": _totals(session.threads),
         "totals_by_thread": {one.id: _totals([one]) for one in session.threads},
         "problems": [
@@ -122,6 +126,28 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
     }
 
 
+def _side_call(call: SideCall) -> dict[str, Any]:
+    """The cost is null where nothing was told or the model has no price."""
+    usage = call.usage
+    price = cost(call.model, usage, call.time) if usage else None
+    return {
+        "kind": call.kind,
+        "thread": call.thread,
+        "before_request": call.before_request,
+        "compaction": call.made,
+        "what": call.what,
+        "model": call.model,
+        "status": call.status,
+        "input": usage.input if usage else None,
+        "cache_read": usage.cache_read if usage else None,
+        "cache_write": usage.cache_write if usage else None,
+        "output": usage.output if usage else None,
+        "cost_usd": None if price is None else float(round(price, 6)),
+        "line": call.line,
+        "time": call.time,
+    }
+
+
 def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
     """Sums over the model calls of all given threads, each once. The cost is null if one price is unknown."""
     threads = list(threads)
@@ -145,6 +171,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
         *_section("threads", _thread_table(document)),
         *_section(f"requests of {plain(document['thread'])}", _request_table(document)),
         *_section("compactions", _compaction_table(document)),
+        *_section("changes of the buffer", _drop_table(document)),
+        *_section("side calls", _side_call_table(document)),
         *_section("problems", _problem_table(document)),
     ]
 
@@ -195,6 +223,64 @@ def _compaction_table(document: dict[str, Any]) -> list[str]:
     names = ("before_request", "tokens_before", "tokens_after", "kept", "summary_chars")
     rows = [(c["kind"], c["trigger"] or "-", *(number(c[name]) for name in names)) for c in document["compactions"]]
     return table(("kind", "trigger", *(f">{name.replace('_', ' ')}" for name in names)), rows)
+
+
+def _drop_table(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (
+            plain(d["thread"], 24),
+            str(d["request"]),
+            d["kind"],
+            "yes" if d["loss"] else "no",
+            number(len(d["lost"])),
+            number(len(d["changed"])),
+            number(d["tokens_before"]),
+            number(d["tokens_after"]),
+            plain(d["marker"], 60),
+        )
+        for d in document["drops"]
+    ]
+    heads = (
+        "thread",
+        ">request",
+        "kind",
+        "loss",
+        ">lost",
+        ">changed",
+        ">tokens before",
+        ">tokens after",
+        "what tells so",
+    )
+    return table(heads, rows)
+
+
+def _side_call_table(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (
+            c["kind"],
+            plain(c["thread"], 24) or "-",
+            str(c["before_request"]),
+            plain(c["model"], 32),
+            *(number(c[name]) for name in ("input", "cache_read", "output")),
+            "-" if c["cost_usd"] is None else f"${c['cost_usd']:,.4f}",
+            number(c["status"]),
+            plain(c["what"], 60),
+        )
+        for c in document["side_calls"]
+    ]
+    heads = (
+        "kind",
+        "thread",
+        ">before request",
+        "model",
+        ">input",
+        ">cache read",
+        ">output",
+        ">cost",
+        ">status",
+        "what",
+    )
+    return table(heads, rows)
 
 
 def _problem_table(document: dict[str, Any]) -> list[str]:

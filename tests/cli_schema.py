@@ -40,6 +40,36 @@ INFO = {
         }
     ],
     "totals": {"input": int, "cache_read": int, "cache_write": int, "output": int, "cost_usd": (*NUMBER, NONE)},
+    "drops": [
+        {
+            "thread": str,
+            "request": int,
+            "kind": str,
+            "loss": bool,
+            "why": str,
+            "marker": str,
+            "lost": [str],
+            "changed": [str],
+            "kept": int,
+            "tokens_before": (int, NONE),
+            "tokens_after": (int, NONE),
+            "compaction": (int, NONE),
+        }
+    ],
+    "side_calls": [
+        {
+            "kind": str,
+            "thread": str,
+            "before_request": int,
+            "compaction": (int, NONE),
+            "what": str,
+            "model": str,
+            "status": (int, NONE),
+            "input": (int, NONE),
+            "output": (int, NONE),
+            "cost_usd": (*NUMBER, NONE),
+        }
+    ],
     "totals_by_thread": dict,
     "problems": [{"line": int, "what": str, "excerpt": str}],
     "notes": [str],

@@ -1,4 +1,7 @@
-"""The compactions that the transcript records: where, why, how much, what was kept. A click goes there."""
+"""Where the buffer became smaller: compactions that the transcript records, and silent drops with what tells so.
+
+A click goes there.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +10,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout
 
+from inspector.core.drops import Drop, Drops
 from inspector.core.message import Text
 from inspector.core.session import Compaction, Thread
 from inspector.core.tokens.pressure import compaction_sizes
@@ -19,24 +23,81 @@ from inspector.workbench.state import State
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A recorded compaction with its sizes."""
+    """A recorded compaction, or a change that nobody announced, with its sizes."""
 
-    compaction: Compaction
+    request: int
+    kind: str
+    trigger: str
     before: int | None
     after: int | None
+    stayed: str
+    evidence: str
+    line: int
+    time: str
+    shows: str = ""
+    """Id of the message to look at, if any."""
 
 
 COLUMNS: Sequence[Column[Listed]] = (
-    Column("request", lambda one: grouped(one.compaction.before_request), 6, figures=True),
-    Column("trigger", lambda one: one.compaction.trigger or "not told", 7),
-    Column("kind", lambda one: one.compaction.kind, 7),
+    Column("request", lambda one: grouped(one.request), 6, figures=True),
+    Column("trigger", lambda one: one.trigger, 7),
+    Column("kind", lambda one: one.kind, 9),
     Column("before", lambda one: _tokens(one.before), 7, figures=True),
     Column("after", lambda one: _tokens(one.after), 6, figures=True),
     Column("freed", lambda one: _freed(one), 7, figures=True),
-    Column("what stayed", lambda one: _stayed(one.compaction)),
-    Column("line", lambda one: grouped(one.compaction.line) if one.compaction.line else "", 5, figures=True),
-    Column("time", lambda one: one.compaction.time[:16].replace("T", " "), 16),
+    Column("what stayed", lambda one: one.stayed, 24),
+    Column("what tells so", lambda one: one.evidence),
+    Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
+    Column("time", lambda one: one.time[:16].replace("T", " "), 16),
 )
+
+
+def listed(thread: Thread, drops: Drops | None) -> list[Listed]:
+    """The rows: what is recorded and what is not, in the order of the requests."""
+    found = drops.found if drops is not None and drops.thread == thread.id else ()
+    by_record = {drop.compaction: drop for drop in found if drop.compaction is not None}
+    rows = [_recorded(thread, one, by_record.get(n)) for n, one in enumerate(thread.compactions)]
+    rows += [_silent(drop) for drop in found if drop.compaction is None]
+    return sorted(rows, key=lambda one: one.request)
+
+
+def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> Listed:
+    before, after = compaction_sizes(thread, one)
+    return Listed(
+        one.before_request,
+        one.kind,
+        one.trigger or "not told",
+        before,
+        after,
+        _stayed(one),
+        f"recorded{_counts(drop)}",
+        one.line,
+        one.time,
+        one.summary.id if one.summary else "",
+    )
+
+
+def _silent(drop: Drop) -> Listed:
+    return Listed(
+        drop.request,
+        drop.kind,
+        "silent" if drop.loss else "no loss",
+        drop.tokens_before,
+        drop.tokens_after,
+        plural(drop.kept, "message") if drop.kept else "",
+        f"{drop.marker}{_counts(drop)}. {drop.why}",
+        drop.line,
+        drop.time,
+    )
+
+
+def _counts(drop: Drop | None) -> str:
+    """How many messages are gone, how many read otherwise."""
+    if drop is None:
+        return ""
+    words = [f"{plural(len(drop.lost), 'message')} gone"] * bool(drop.lost)
+    words += [f"{plural(len(drop.changed), 'message')} changed"] * bool(drop.changed)
+    return f": {', '.join(words)}" if words else ""
 
 
 class CompactionsPanel(Panel):
@@ -47,7 +108,7 @@ class CompactionsPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._thread: Thread | None = None
-        self._count = (-1, -1)
+        self._drops: Drops | None = None
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -65,34 +126,33 @@ class CompactionsPanel(Panel):
     def show_state(self, state: State) -> None:
         """The compactions of the chosen thread."""
         thread = state.thread
-        compactions = thread.compactions if thread else ()
-        count = (len(compactions), len(thread.requests) if thread else 0)
-        if thread is self._thread and count == self._count:
+        if thread is self._thread and state.drops is self._drops:
             return
-        self._thread, self._count = thread, count
-        rows = [Listed(one, *compaction_sizes(thread, one)) for one in compactions] if thread else []
+        self._thread, self._drops = thread, state.drops
+        rows = listed(thread, state.drops) if thread else []
         self.table.show_rows(rows)
         self.table.setVisible(bool(rows))
         self.says.setText(_says(thread, rows))
 
     def receive(self, state: State) -> None:
         """The count stands in the title, seen or not."""
-        count = len(state.thread.compactions) if state.thread else 0
+        silent = [drop for drop in state.drops.found if drop.loss and drop.compaction is None] if state.drops else []
+        count = len(silent) + (len(state.thread.compactions) if state.thread else 0)
         self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
         super().receive(state)
 
     def _go(self, row: int, column: int = -1) -> None:
-        compaction, thread = self.table.rows[row].compaction, self._thread
+        one, thread = self.table.rows[row], self._thread
         if thread is None:
             return
-        sent = compaction.before_request < len(thread.requests)
-        self.desk.workbench.move(compaction.before_request if sent else None)
-        if compaction.summary is not None:
-            self.desk.workbench.select(compaction.summary.id)
+        sent = one.request < len(thread.requests)
+        self.desk.workbench.move(one.request if sent else None)
+        if one.shows:
+            self.desk.workbench.select(one.shows)
 
     def _open(self, row: int) -> None:
         self._go(row)
-        if self.table.rows[row].compaction.summary is not None:
+        if self.table.rows[row].shows:
             self.desk.show_panel("Message")
 
 
@@ -120,6 +180,9 @@ def _says(thread: Thread | None, rows: Sequence[Listed]) -> str:
     if thread is None:
         return "Open a transcript to see the compactions it records."
     if not rows:
-        return "This thread records no compaction."
-    many = plural(len(rows), "recorded compaction")
-    return f"{many}. A click goes to the first request behind it, Enter opens the summary."
+        return "This thread records no compaction, and its buffer only grew."
+    recorded = len(thread.compactions)
+    silent = len(rows) - recorded
+    many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
+    more = f", {plural(silent, 'change')} that no record announces" if silent else ""
+    return f"{many}{more}. A click goes to the first request behind it, Enter opens the summary."

@@ -59,7 +59,7 @@ class PlotMarks(QWidget):
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Lines first, then compactions, then the playhead on top."""
+        """Lines first, then compactions and silent drops, then the playhead on top."""
         with QPainter(self) as painter:
             self._paint(painter)
 
@@ -115,7 +115,15 @@ class PlotMarks(QWidget):
             x = self._point(mark.at - 0.5, 0).x()
             if not area.left() <= x <= area.right():
                 continue
-            painter.setPen(QPen(ink(c.good), 1, Qt.PenStyle.SolidLine if mark.large else Qt.PenStyle.DotLine))
+            colour = ink(c.high if mark.silent and mark.large else c.good)
+            style = (
+                Qt.PenStyle.DotLine
+                if not mark.large
+                else Qt.PenStyle.DashLine
+                if mark.silent
+                else Qt.PenStyle.SolidLine
+            )
+            painter.setPen(QPen(colour, 1, style))
             top = area.top() if mark.large else area.bottom() - 8
             painter.drawLine(QPointF(x, top), QPointF(x, both.bottom() if mark.large else area.bottom()))
             width = metrics.horizontalAdvance(mark.label) + 10

@@ -1,5 +1,6 @@
 """What the timeline draws: one number a request, None where there is none."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.core.tokens.pressure import compaction_sizes
@@ -8,12 +9,14 @@ from inspector.workbench.state import State
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A recorded compaction, in front of request `at`."""
+    """A recorded compaction or a silent drop, in front of request `at`."""
 
     at: int
     label: str
     large: bool
     """A summary of the history, not a clean-up of single messages."""
+    silent: bool = False
+    """Nobody announced it: a drop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +65,11 @@ def _marks(state: State) -> tuple[Mark, ...]:
             else compaction.trigger or compaction.kind
         )
         marks.append(Mark(compaction.before_request, f"{what.strip()}{sizes}", compaction.kind == "summary"))
-    return tuple(marks)
+    return tuple(sorted((*marks, *_silent(state)), key=lambda mark: mark.at))
+
+
+def _silent(state: State) -> Iterator[Mark]:
+    """Drops that nobody announced. What was only told otherwise is a small mark."""
+    for drop in state.drops.found if state.drops else ():
+        if drop.compaction is None and drop.kind != "sub-agent":
+            yield Mark(drop.request, drop.kind, drop.loss, silent=True)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
+from inspector.core.drops import Drops
 from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
@@ -80,6 +81,8 @@ class State:
     estimator: str = "roku"
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
+    drops: Drops | None = None
+    """Where the buffer of the chosen thread shrank or changed other than by appending."""
     window: Window | None = None
     choices: Choices = field(default_factory=Choices)
     trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))

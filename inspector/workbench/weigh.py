@@ -1,19 +1,31 @@
-"""What the State needs worked out: the pressures of the chosen thread."""
+"""What the State needs worked out: the pressures of the chosen thread, and where its buffer lost something."""
 
+from dataclasses import dataclass
+
+from inspector.core.drops import Drops, thread_drops
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.workbench.composition import weigh_categories
 from inspector.workbench.state import State
 
 
-def weigh(state: State) -> Pressures | None:
-    """Pressures of the chosen thread by the chosen estimator; None while nothing is open.
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Of the chosen thread; None while nothing is open."""
+
+    pressures: Pressures | None = None
+    drops: Drops | None = None
+
+
+def weigh(state: State) -> Weighed:
+    """The pressures of the chosen thread by the chosen estimator, and its drops.
 
     O(messages) the first time, O(requests) after: weights are cached. Raises UnknownEstimator.
     """
     thread = state.thread
     if thread is None:
-        return None
+        return Weighed()
     measure = estimator(state.estimator)
     weigh_categories(thread, measure)
-    return thread_pressures(thread, measure, state.pressures)
+    drops = thread_drops(thread, state.session, state.drops)
+    return Weighed(thread_pressures(thread, measure, state.pressures), drops)

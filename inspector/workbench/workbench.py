@@ -11,12 +11,11 @@ from typing import Protocol, TypeVar
 from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
-from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.editing import Editing
 from inspector.workbench.state import Following, Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
-from inspector.workbench.weigh import weigh
+from inspector.workbench.weigh import Weighed, weigh
 from inspector.workbench.windows import KnownWindows
 
 T = TypeVar("T")
@@ -237,9 +236,10 @@ class Workbench:
         self._asked += 1
         asked, wanted = self._asked, change(self._state)
 
-        def weighed(pressures: Pressures | None) -> None:
+        def weighed(found: Weighed) -> None:
             if asked == self._asked:
-                self._stand(self._at_end(replace(change(self._state), pressures=pressures)))
+                state = replace(change(self._state), pressures=found.pressures, drops=found.drops)
+                self._stand(self._at_end(state))
 
         self.work(lambda: weigh(wanted), weighed)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import Key
-from inspector.core.formats.proxy.views import extended, shared
+from inspector.core.formats.proxy.views import extended
 from inspector.core.message import Message
+from inspector.core.overlap import shared
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, CompactionKind, Request, Thread
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from inspector.core.buffer import View
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.formats.proxy.views import shared
 from inspector.core.message import Message, Text
+from inspector.core.overlap import shared
 
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""

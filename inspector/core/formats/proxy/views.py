@@ -64,32 +64,3 @@ def extended(view: View, more: Sequence[Message]) -> View:
     while same < len(more) and own + same < len(stretch.own) and stretch.own[own + same] is more[same]:
         same += 1
     return grown(View(stretch, length + same), length + same, more[same:])
-
-
-def shared(one: View, other: View) -> int:
-    """How many messages two views share at their beginning. O(1) for views of one line of growth."""
-    places: dict[int, int] = {}
-    for stretch, length in _line(one):
-        places[id(stretch)] = length
-    same = 0
-    for stretch, length in _line(other):
-        if id(stretch) in places:
-            same = min(length, places[id(stretch)])
-            break
-    if same in (one.length, other.length):
-        return same
-    for mine, theirs in zip(one.tail(same), other.tail(same), strict=False):
-        if mine is not theirs:
-            break
-        same += 1
-    return same
-
-
-def _line(view: View) -> list[tuple[Stretch, int]]:
-    found = []
-    stretch, length = view.stretch, view.length
-    while True:
-        found.append((stretch, length))
-        if stretch.base is None:
-            return found
-        length, stretch = min(length, stretch.base.length), stretch.base.stretch

@@ -1,0 +1,156 @@
+"""Silent drops: where a thread's buffer shrank or changed other than by appending, which kind it was, what tells so.
+
+Pure, for a session of any format, O(messages): buffers of one line of growth are not compared, and of those that part
+only what lies behind the parting.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.changes import Changes, compare
+from inspector.core.drop_kinds import DropKind, Told, changed, counted, recorded
+from inspector.core.overlap import shared
+from inspector.core.session import Compaction, Request, Session, Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """One change, with the evidence."""
+
+    thread: str
+    request: int
+    """Index of the first request that shows it."""
+    kind: DropKind
+    loss: bool
+    """Does the model read less of what was said?"""
+    why: str
+    """A sentence."""
+    marker: str
+    """What tells so: a record, a placeholder, the provider's own word, the counts."""
+    lost: tuple[str, ...] = ()
+    """Ids of the messages that are gone."""
+    changed: tuple[str, ...] = ()
+    """Ids of the messages that read otherwise, as they were."""
+    kept: int = 0
+    """Messages in front of the change, and behind it word for word."""
+    tokens_before: int | None = None
+    """The last prompt that the provider counted before it."""
+    tokens_after: int | None = None
+    """The first that it counted with it."""
+    compaction: int | None = None
+    """Index of the recorded compaction."""
+    line: int = 0
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drops:
+    """Of one thread as far as it was looked at."""
+
+    thread: str
+    found: tuple[Drop, ...] = ()
+    last: tuple[Request, ...] = ()
+    """The last request that was looked at, if any."""
+    count: int = 0
+    compactions: int = 0
+
+
+def session_drops(session: Session) -> tuple[Drop, ...]:
+    """Of all threads, in their order."""
+    return tuple(drop for thread in session.threads for drop in thread_drops(thread, session).found)
+
+
+def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
+    """Of one thread. `session` tells of its parent; `former`: what was found when the thread was shorter."""
+    requests = thread.requests
+    start = former.count if former is not None and _holds(former, thread) else 0
+    found = list(former.found) if former is not None and start else _birth(thread, session)
+    announced = _announced(thread.compactions)
+    for at in range(max(1, start), len(requests)):
+        if (drop := _between(thread, requests[at - 1], requests[at], announced.get(at))) is not None:
+            found.append(drop)
+    return Drops(thread.id, tuple(found), tuple(requests[len(requests) - 1 :]), len(requests), len(thread.compactions))
+
+
+def _holds(former: Drops, thread: Thread) -> bool:
+    if former.thread != thread.id or former.compactions != len(thread.compactions):
+        return False
+    if not 0 < former.count <= len(thread.requests):
+        return False
+    return thread.requests[former.count - 1] is former.last[0]
+
+
+_Announced = tuple[int, Compaction]
+
+
+def _announced(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
+    """By request: of several in front of one, a summary says more than a clean-up."""
+    found: dict[int, _Announced] = {}
+    for n, one in enumerate(compactions):
+        if one.kind == "summary" or one.before_request not in found:
+            found[one.before_request] = n, one
+    return found
+
+
+def _birth(thread: Thread, session: Session | None) -> list[Drop]:
+    """A sub-agent begins with a buffer of its own: on the wire it looks as if the conversation had shrunk."""
+    if not thread.parent or not thread.requests:
+        return []
+    first = thread.requests[0]
+    parents = [one for one in session.threads if one.id == thread.parent] if session else []
+    return [
+        Drop(
+            thread.id,
+            0,
+            "sub-agent",
+            False,
+            f"A sub-agent of {thread.parent} begins with a buffer of its own; the parent's goes on unchanged.",
+            f"call {thread.parent_call}" if thread.parent_call else "a thread of its own",
+            tokens_before=_told_before(parents[0], first) if parents else None,
+            tokens_after=first.usage.prompt if first.usage else None,
+            line=first.line,
+            time=first.time,
+        )
+    ]
+
+
+def _told_before(parent: Thread, first: Request) -> int | None:
+    """What the parent's last request before the sub-agent's first was counted at."""
+    found = None
+    for request in parent.requests:
+        if first.time and request.time > first.time:
+            break
+        found = request.usage.prompt if request.usage else found
+    return found
+
+
+def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:
+    """What happened between two requests that follow one another; None where the buffer only grew."""
+    same = shared(former.view, request.view)
+    changes = compare(former.view.tail(same), request.view.tail(same)) if same < former.view.length else _NOTHING
+    if announced is not None:
+        told: Told | None = recorded(announced[1])
+    else:
+        told = changed(changes, same, former, request) if changes is not _NOTHING else None
+        told = told or counted(former, request)
+    if told is None:
+        return None
+    return Drop(
+        thread.id,
+        request.index,
+        told.kind,
+        told.loss,
+        told.why,
+        told.marker,
+        tuple(message.id for message in changes.lost) + tuple(message.id for message, _ in changes.faded),
+        tuple(message.id for message, _, _ in changes.changed),
+        same + changes.kept,
+        former.usage.prompt if former.usage else None,
+        request.usage.prompt if request.usage else None,
+        announced[0] if announced else None,
+        request.line,
+        request.time,
+    )
+
+
+_NOTHING = Changes((), (), (), 0, ())
