@@ -123,6 +123,11 @@ class Link(asyncio.Protocol):
         """Can it be written to, and answer?"""
         return not self.gone and self._transport is not None and not self._transport.is_closing()
 
+    def end(self) -> None:
+        """Say that nothing more will be written; what comes can still be read."""
+        if self._transport is not None and self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+
     def close(self) -> None:
         """Close behind what was written."""
         if self._transport is not None:

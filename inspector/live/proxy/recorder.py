@@ -45,6 +45,7 @@ class Recorder:
         heard: Callable[[Mapping[str, Any]], None] = lambda line: None,
     ) -> None:
         """`heard` is told each line, in the recorder's thread, whether or not it can be written."""
+        self.path = path
         self.budget = Budget()
         self._file = RecordFile(path)
         self.first_exchange = self._file.next_exchange
