@@ -1,0 +1,62 @@
+"""What goes on to the provider in place of a request, and what is answered in its place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspector.core.buffer import Buffer
+from inspector.core.cuts import cut_of
+from inspector.core.jsontext import dumps
+from inspector.core.wire.recipe import Ref, carry_out
+from inspector.core.wire.rewrite import CannotRewrite, items_of, plan, with_items, with_whole
+from inspector.live.proxy.gate import Asked, Refuse
+from inspector.live.proxy.hold import Go, Held
+from inspector.live.proxy.reading import Reading
+from inspector.live.proxy.refusals import error_body, late_error
+
+DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
+
+
+def own_items(reading: Reading) -> list[Any]:
+    """The items of the body itself."""
+    return items_of(reading.dialect, reading.body)
+
+
+def body_with(reading: Reading, items: Sequence[Any] | None) -> bytes | None:
+    """The body that makes the model read `items`; None where that is the body that came. Raises CannotRewrite."""
+    if items is None or _same(items, reading):
+        return None
+    if reading.goes_on:
+        body = with_whole(reading.body, reading.held, items)
+    else:
+        body = with_items(reading.dialect, reading.body, items)
+    return dumps(body).encode()
+
+
+def _same(items: Sequence[Any], reading: Reading) -> bool:
+    """Does the body that came say just that?"""
+    came = [*(reading.held or ()), *own_items(reading)]
+    return len(items) == len(came) and all(one is other or one == other for one, other in zip(items, came, strict=True))
+
+
+def dropped(asked: Asked) -> Refuse:
+    """The answer to a dropped request: an error that says so, of a kind that is not tried again."""
+    status = 400
+    body = error_body(asked.path, status, DROPPED)
+    if asked.begun:
+        body = late_error(asked.path, status, body)
+    headers = (("content-type", "application/json"), ("x-should-retry", "false"))
+    return Refuse(status, body, headers)
+
+
+def changed(held: Held, original: Buffer, buffer: Buffer) -> Go:
+    """The held request with another buffer in it. Raises CannotRewrite."""
+    if held.items is None:
+        raise CannotRewrite(held.shown.cannot)
+    if not buffer.messages:
+        raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
+    recipes = plan(held.reading.dialect, held.items, original.messages, buffer.messages)
+    if recipes == tuple(Ref((n,)) for n in range(len(held.items))):
+        return Go()
+    items = [carry_out(recipe, held.items) for recipe in recipes]
+    body_with(held.reading, items)  # raises where it cannot be sent
+    return Go(items, cut_of(held.reading.dialect, held.items, recipes))

@@ -1,0 +1,83 @@
+"""A held request: as others see it, and as the gate keeps it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.cuts import Cut
+from inspector.live.proxy.clients import Patience
+from inspector.live.proxy.gate import Asked, Why
+from inspector.live.proxy.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When requests are held. Side calls (titles, probes, counts) never are."""
+
+    kind: Literal["off", "watermark", "each"] = "off"
+    ratio: float = 0.6
+    """Of the window, for a watermark: once each time a conversation gets there."""
+    window: int | None = None
+    """Tokens of the window; None = as it is known by the model's name, or by what the conversation gives away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A request that waits, as a value."""
+
+    id: int
+    exchange: int
+    """Its number in the recording; a retry has another one than `id`."""
+    time: str
+    """When it came, as the recording has it; empty while it is not written down."""
+    why: Why
+    client: str
+    session: str
+    tag: str
+    model: str
+    tokens: int | None
+    window: int | None
+    messages: int
+    until: float
+    """When it goes as it stands, in seconds since 1970: what is left of its client's patience."""
+    patience: Patience
+    is_gone: bool = False
+    """The client has closed; it may ask again."""
+    retries: int = 0
+    is_begun: bool = False
+    """The client was given a status and headers already."""
+    cannot: str = ""
+    """Why it can only be let go as it is, or dropped; empty where it can be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Let it go; with `items` in place of what stands, made by `cut`."""
+
+    items: Sequence[Any] | None = None
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """Answer it with an error: the provider never sees it."""
+
+
+Choice: TypeAlias = Go | Out
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """The same with what is needed to let it go. Belongs to the gate."""
+
+    shown: Hold
+    reading: Reading
+    items: Sequence[Any] | None
+    """What would be forwarded as it stands: the client's items with earlier cuts made."""
+    buffer: Buffer
+    asked: Asked
+    decided: "asyncio.Future[Choice]"
+    left: "asyncio.Event" = field(default_factory=asyncio.Event)
+    """Set when another connection has taken over."""

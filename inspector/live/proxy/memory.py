@@ -1,0 +1,88 @@
+"""What the gate remembers: every conversation's standing, what is under way, where responses lead to.
+
+Answers are known from the recording, which is written a little later than they pass: a request waits until the answers
+before it were heard of.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.formats.proxy.endpoints import DIALECTS
+from inspector.core.formats.proxy.replies import Reply, read_reply
+from inspector.live.proxy.reading import Chain, Reading, ThreadKey
+from inspector.live.proxy.threads import Standing
+
+_THREADS, _CHAINS = 500, 64
+_HEARD_S = 1.0
+"""Seconds that a request waits for the recorder; where that hangs, it goes on without."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """A request under way to the provider."""
+
+    reading: Reading
+    items: Sequence[Any] | None
+    raw: int
+
+
+class Memory:
+    """Used on the proxy's loop, but for `read`."""
+
+    def __init__(self) -> None:
+        self.chains: OrderedDict[str, Chain] = OrderedDict()
+        self._standings: OrderedDict[ThreadKey, Standing] = OrderedDict()
+        self._under_way: dict[int, _Under] = {}
+        self._expected: set[int] = set()
+
+    def standing(self, thread: ThreadKey) -> Standing:
+        """The conversation's. The oldest of very many is forgotten."""
+        found = self._standings.pop(thread, None) or Standing()
+        self._standings[thread] = found
+        while len(self._standings) > _THREADS:
+            self._standings.popitem(last=False)
+        return found
+
+    def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, raw: int) -> None:
+        """That one goes to the provider, who will read `items`."""
+        self._under_way[exchange] = _Under(reading, items, raw)
+
+    def expect(self, exchange: int) -> None:
+        """Its answer has passed, and will be heard of."""
+        if exchange in self._under_way:
+            self._expected.add(exchange)
+
+    async def settled(self) -> None:
+        """All answers that have passed were heard of."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _HEARD_S
+        while self._expected and loop.time() < until:
+            await asyncio.sleep(0.002)
+        self._expected.clear()
+
+    def read(self, line: Mapping[str, Any]) -> Reply | None:
+        """The answer in a line of the recording. In any thread."""
+        number = line.get("exchange")
+        under = self._under_way.get(number) if isinstance(number, int) else None
+        return read_reply(DIALECTS[under.reading.dialect], line) if under is not None else None
+
+    def settle(self, exchange: Any, reply: Reply | None) -> None:
+        """An answer was heard of."""
+        self._expected.discard(exchange)
+        under = self._under_way.pop(exchange, None)
+        if under is None or reply is None or reply.failure:
+            return
+        if reply.usage is not None and not under.reading.side:
+            self.standing(under.reading.thread).learn(under.raw, reply.usage.prompt)
+        reading = under.reading
+        is_stored = (
+            reading.goes_on or reading.body.get("type") == "response.create" or reading.body.get("store") is not False
+        )
+        if reply.id and reading.dialect == "openai-responses" and is_stored and reading.items is not None:
+            wanted = under.items if under.items is not None else reading.items
+            self.chains[reply.id] = Chain([*reading.items, *reply.wire], [*wanted, *reply.wire])
+            while len(self.chains) > _CHAINS:
+                self.chains.popitem(last=False)
