@@ -16,6 +16,7 @@ from inspector.cli_output import note, number, plain, progress_line, write_json,
 from inspector.cli_select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
 from inspector.core.errors import InspectorError
 from inspector.live.agent.controls import Permit
+from inspector.live.agent.demo import demo_folder, demo_plan
 from inspector.live.agent.fork import fork
 from inspector.live.agent.plan import Limits, Permissions, Plan
 from inspector.live.agent.resume import resume
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--no", action="store_true", help="write nothing and run nothing")
     parser.add_argument("--max-turns", metavar="N", type=_positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
+    begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
     begun.add_argument("--resume", metavar="JOURNAL", help="go on with a run, in the same journal")
     begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
     parser.add_argument("--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`")
@@ -122,6 +124,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         if arguments.record and not _is_same(arguments.record, arguments.resume):
             raise InspectorError("A run that is gone on with keeps its journal: leave --record out.")
         return resume(Path(arguments.resume), arguments.task, **changes)
+    if arguments.demo:
+        return _demo(arguments)
     if not arguments.record:
         raise InspectorError("Say where the journal is to be written: --record FILE.")
     if not arguments.task.strip() and not arguments.fork:
@@ -130,6 +134,20 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     if not arguments.fork:
         return Plan(**{"task": arguments.task, "workspace": workspace, "record": Path(arguments.record), **changes})
     return _forked(arguments, changes, workspace)
+
+
+def _demo(arguments: argparse.Namespace) -> Plan:
+    """Where nobody can be asked the copy may be changed: nobody needs it."""
+    folder = demo_folder()
+    permissions: Permissions = "always" if arguments.yes or not _can_ask() else "ask"
+    plan = demo_plan(folder, "never" if arguments.no else permissions)
+    plan = replace(plan, record=Path(arguments.record)) if arguments.record else plan
+    note(f"the workspace is {plan.workspace}, the journal {plan.record}")
+    return plan
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -161,7 +179,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
     permissions: Permissions = "never"
     if arguments.yes:
         permissions = "always"
-    elif not arguments.no and sys.stdin.isatty() and sys.stderr.isatty():
+    elif not arguments.no and _can_ask():
         permissions = "ask"
     given: dict[str, Any] = {
         "provider": arguments.provider,

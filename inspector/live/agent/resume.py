@@ -82,6 +82,7 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
         window=window if type(window) is int else None,
         max_tokens=most if type(most) is int else None,
         remote=remote if isinstance(remote, bool) else None,
+        memory=_text(header, "memory"),
     )
 
 
