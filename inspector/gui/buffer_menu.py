@@ -26,8 +26,13 @@ def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
         action.setEnabled(enabled)
     menu.addSeparator()
     menu.addAction("Read it in full", lambda: desk.show_panel("Message")).setEnabled(here)
-    menu.addSeparator()
-    menu.addAction("Run from here…", desk.fork).setEnabled(state.thread is not None)
+    if desk.runs is not None:
+        menu.addSeparator()
+        action = menu.addAction("Run from here…", desk.runs.fork)
+        show_keys(action, "Ctrl+Shift+R")
+        action.setEnabled(state.thread is not None)
+        if desk.runs.resumable:
+            menu.addAction("Resume this run", desk.runs.resume)
     return menu
 
 

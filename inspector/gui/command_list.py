@@ -11,6 +11,8 @@ from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
 from inspector.gui.hand_commands import hand_commands
 from inspector.gui.panel import Desk
+from inspector.gui.run_commands import run_commands
+from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.gui.tier_commands import stepper_commands, tier_offers
@@ -24,6 +26,7 @@ class Doer(Protocol):
     theme: Theme
     settings: Settings
     desk: Desk
+    runs: RunDesk
 
     def open_path(self, path: str) -> None: ...
     def open_sample(self) -> None: ...
@@ -66,6 +69,7 @@ def commands(window: Doer, widget: QWidget) -> tuple[Command, ...]:
         Command("Previous change of the diff", partial(window.step_change, -1), ("Shift+F7",), "Walk"),
         *stepper_commands(bench),
         *hand_commands(window.desk, widget),
+        *run_commands(window.runs),
         Command("Compare policies", window.compare_policies, (), "Session"),
         Command("Filter the buffer", window.filter_messages, ("/",), "Find", typed=True),
         Command("Search the session", partial(window.search, ""), ("Ctrl+F",), "Find"),

@@ -43,6 +43,14 @@ class Follow:
         if wanted and state.session is not None:
             self._start(wanted, Path(state.session.path))
 
+    def begin(self, path: str) -> None:
+        """Show a transcript that is being written, and follow it."""
+        self._stop()
+        self._workbench.begin(path)
+        self._what = "file"
+        self._workbench.follow("file")
+        self._start("file", Path(path))
+
     def _stops(self, what: Following) -> bool:
         """The button, where the project is followed: off, not over to the file."""
         return what == "file" and self._workbench.state.following == "project"

@@ -23,6 +23,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from inspector.gui.bridge import Bridge
+from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.workbench.state import State
@@ -34,10 +35,6 @@ Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 
 SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
-
-
-def _nothing() -> None:
-    """Where no window stands behind the desk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +51,8 @@ class Desk:
     """Bring the panel of that TITLE to the front."""
     say: Callable[[str], None]
     """One sentence in the calm bar, for an expected failure that is not about opening."""
-    fork: Callable[[], object] = _nothing
-    """Begin a run of our own from where we stand."""
+    runs: RunDesk | None = None
+    """How runs of our own begin, and the one that is under way."""
 
 
 class Panel(QWidget):

@@ -88,6 +88,7 @@ class Plot(QWidget):
 
     def show_series(self, series: Series | None, thread: Thread | None) -> None:
         """Other curves."""
+        before = self._shown_range() if _grown(self._thread, thread) else None
         self._series, self._thread = series, thread
         self._few = thread is None or len(thread.requests) <= FEW
         self._set_pens()
@@ -97,8 +98,24 @@ class Plot(QWidget):
         self.marks.show_marks(series.marks if series else (), self._heights())
         count = len(thread.requests) if thread else 0
         self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
-        self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
+        self._keep_range(before, count)
         self._scale()
+
+    def _shown_range(self) -> tuple[float, float, int] | None:
+        """What is seen (first, last, number of requests then); None where that is all of it."""
+        count = len(self._thread.requests) if self._thread else 0
+        first, last = self.above.getViewBox().viewRange()[0]
+        whole = first <= 0 and last >= count - 1
+        return None if whole else (float(first), float(last), count)
+
+    def _keep_range(self, before: tuple[float, float, int] | None, count: int) -> None:
+        """All of it, unless the user looks closer: then the same, moved along where they looked at the end."""
+        if before is None:
+            self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
+            return
+        first, last, then = before
+        moved = count - then if last >= then - 1 else 0
+        self.above.setXRange(first + moved, last + moved, padding=0)
 
     def _heights(self) -> tuple[int | None, ...]:
         if self._series is None:
@@ -209,6 +226,15 @@ class Plot(QWidget):
         }
         for name, curve in self._curves.items():
             curve.setPen(pens[name])
+
+
+def _grown(before: Thread | None, now: Thread | None) -> bool:
+    """Is it the same thread, as it was or longer?"""
+    if before is None or now is None or before.id != now.id or len(now.requests) < len(before.requests):
+        return False
+    first = (thread.requests[0] if thread.requests else None for thread in (before, now))
+    one, other = ((request.time, request.line, len(request.view)) if request else None for request in first)
+    return one == other
 
 
 def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

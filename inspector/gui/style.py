@@ -1,6 +1,7 @@
 """The one style sheet, made from the colours. Letters scale with the system's font."""
 
 from inspector.gui.colours import Colours
+from inspector.gui.style_run import run_sheet
 from inspector.gui.style_tiers import tiers_sheet
 
 SMALL, LARGE = 0.88, 1.9
@@ -116,4 +117,4 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #PaletteBox QListView {{ background: transparent; }}
 #DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
 #DropArea[over="true"] {{ border-color: {c.accent}; background: {c.selected}; }}
-{tiers_sheet(c, small)}"""
+{tiers_sheet(c, small)}{run_sheet(c)}"""

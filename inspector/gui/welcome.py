@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from inspector.gui.bridge import Bridge
 from inspector.gui.link import Link
-from inspector.gui.plain import label
+from inspector.gui.plain import label, tip
+from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.resources import resource
@@ -27,6 +28,7 @@ class Welcome(QWidget):
         theme: Theme,
         open_path: Callable[[str], None],
         choose: Callable[[], None],
+        runs: RunDesk,
     ) -> None:
         super().__init__()
         self._settings, self._bridge, self._open_path = settings, bridge, open_path
@@ -35,6 +37,11 @@ class Welcome(QWidget):
         self.open.clicked.connect(choose)
         self.sample = QPushButton("Open the sample")
         self.sample.clicked.connect(lambda: open_path(str(sample_path())))
+        self.demo = QPushButton("Run a live demo")
+        self.demo.setToolTip(tip("An agent on a small workspace of its own: no key, no network; every tier fires"))
+        self.demo.clicked.connect(lambda: runs.demo())
+        self.run = QPushButton("Run an agent…")
+        self.run.clicked.connect(lambda: runs.ask_new())
         self.drop = _DropArea()
         self.recent = _Column("RECENT", "What you open appears here.", theme, open_path)
         self.found = _Column(
@@ -53,8 +60,8 @@ class Welcome(QWidget):
         column.addWidget(label(words, role="quiet"))
         column.addSpacing(8)
         row = QHBoxLayout()
-        row.addWidget(self.open)
-        row.addWidget(self.sample)
+        for button in (self.open, self.sample, self.demo, self.run):
+            row.addWidget(button)
         row.addStretch()
         column.addLayout(row)
         column.addSpacing(6)

@@ -6,9 +6,6 @@ from pathlib import Path
 from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
     QGuiApplication,
     QIcon,
     QResizeEvent,
@@ -20,12 +17,14 @@ from inspector.gui.bridge import Bridge
 from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
 from inspector.gui.docks import Docks
+from inspector.gui.dropping import Dropping
 from inspector.gui.following import Follow
 from inspector.gui.key_list import KeyList
 from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
 from inspector.gui.palette import CommandPalette
 from inspector.gui.panel import Desk, Panel, Place
+from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.status import StatusStrip
 from inspector.gui.theme import Theme
@@ -49,6 +48,7 @@ class Window(QMainWindow):
         self.workbench = Workbench(self.bridge.work, answerers)
         self.opener = Opener(self.workbench, self.bridge, settings)
         self.follow = Follow(self.workbench, self.bridge)
+        self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.desk = Desk(
             self.workbench,
             self.bridge,
@@ -57,30 +57,33 @@ class Window(QMainWindow):
             self.open_path,
             self.show_panel,
             lambda said: self.notice.say(said),
+            self.runs,
         )
         self.docks = Docks(self.desk)
         self._laid_out = False
+        self.run_bar: QWidget | None = None
         self._build()
         self.commands: tuple[Command, ...] = commands(self, self)
         self._keys = Keys(self, self.commands)
         self.palette_box = CommandPalette(self, theme, lambda: self.commands, lambda typed: offers(self, typed))
         theme.changed.connect(self._restyle)
         self.workbench.subscribe(self.show_state)
+        self.runs.running.changed.connect(self._show_run)
 
     def _build(self) -> None:
         self.setWindowTitle("Context Inspector")
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
-        self.setAcceptDrops(True)
+        Dropping(self, self.open_path, lambda over: self.welcome.drag_over(over))
         self.setMinimumSize(960, 600)
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window, self.follow_session)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
-        self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file)
+        self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs)
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.docks)
         whole = QWidget()
-        column = QVBoxLayout(whole)
+        column = self._column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         for widget in (self.top, self.notice):
@@ -114,6 +117,18 @@ class Window(QMainWindow):
         self._show_docks()
         self.docks.tell(state)
         self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
+
+    def _show_run(self) -> None:
+        """The first run brings its bar; from then on the bar shows itself."""
+        if self.run_bar is None:
+            from inspector.gui.run_bar import RunBar
+
+            self.run_bar = RunBar(self.runs.running, self.workbench, self.bridge, self._bring_run)
+            self._column.insertWidget(2, self.run_bar)
+
+    def _bring_run(self) -> None:
+        self.runs.show()
+        self.show_panel("Run")
 
     def _place_next(self, panels: Sequence[tuple[Place, type[Panel]]]) -> None:
         """One panel at a time, while nobody needs them yet."""
@@ -168,6 +183,12 @@ class Window(QMainWindow):
     def follow_project(self) -> None:
         """Show the newest session of the folder that the open one worked in, and the next that starts there."""
         self.follow.toggle("project")
+
+    def follow_path(self, path: str) -> None:
+        """Open a transcript that is being written, and follow it."""
+        self.opener.cancel()
+        self.settings.remember(path)
+        self.follow.begin(path)
 
     def choose_window(self) -> None:
         """Ask how large the window is."""
@@ -240,31 +261,17 @@ class Window(QMainWindow):
 
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """A file may be dropped."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
-            self.welcome.drag_over(True)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """It went elsewhere."""
-        self.welcome.drag_over(False)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """The first file is opened."""
-        self.welcome.drag_over(False)
-        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-        if paths:
-            event.acceptProposedAction()
-            self.open_path(paths[0])
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The palette closes; it would stand askew."""
         super().resizeEvent(event)
         self.palette_box.hide()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout, stop the jobs."""
+        """Remember the layout, stop the jobs. A run that is under way is stopped first, if the user agrees."""
+        if not self.runs.may_close(self.close):
+            event.ignore()
+            return
+        self.runs.running.close()
         self.settings.keep_data("geometry", self.saveGeometry())
         if self._laid_out:
             self.settings.keep_data("docks", self.docks.kept())

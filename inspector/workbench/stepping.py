@@ -64,10 +64,7 @@ class Stepping:
     # -- running a tier ---------------------------------------------------------------------------------------------
 
     def step(self, tier: str = DUE, edit: Edit | None = None) -> None:
-        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call.
-
-        `edit`: a change by hand instead of a tier.
-        """
+        """Run a tier where we stand, else what is due; TURN = the whole turn; `edit` = a change by hand instead."""
         state = self._bench.state
         if state.thread is None:
             return
@@ -92,19 +89,27 @@ class Stepping:
     def _go_on(self) -> None:
         """After each answer: the next need, or the end."""
         running, start = self._running, self._from
-        if running is None or start is None:
+        if running is None:
             return
-        if running.step is not None:
+        if running.need is None:
             self._drop()
+            if running.step is None or start is None:  # a lent one: its step is taken elsewhere
+                self._bench.show(replace(self._bench.state, asking=None))
+                return
             tree = self._bench.state.trees.get(start.start, start)
             self._put(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
-        assert running.need is not None
-        by_hand = self._bench.state.choices.answer_by == HAND
+        by_hand = start is None or self._bench.state.choices.answer_by == HAND
         asking = Asking(running.tier, running.need, len(running.asked) + 1, busy=not by_hand)
         self._bench.show(replace(self._bench.state, asking=asking))
         if not by_hand:
             self.send(running.need)
+
+    def lend(self, running: Running) -> None:
+        """Have the person meet a need that is asked elsewhere; what it leads to is no step of ours."""
+        self.give_up()
+        self._running = running
+        self._go_on()
 
     def _drop(self) -> None:
         """Nothing is on its way any more; what still comes of it is not heard."""

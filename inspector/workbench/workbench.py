@@ -44,6 +44,13 @@ def newest(state: State) -> str:
     return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
+def _same_thread(one: State, other: State) -> bool:
+    """Do they look at the same thread of the same transcript, however far it was read?"""
+    if one.session is None or other.session is None:
+        return False
+    return one.thread is other.thread or (one.session.path, one.thread_id) == (other.session.path, other.thread_id)
+
+
 class Workbench:
     """Intents come in as method calls; after each, every subscriber is given the new State."""
 
@@ -148,7 +155,7 @@ class Workbench:
             self.show(state)
             return
         known = self._windows.known(state)
-        before = self._state.window if self._state.thread is state.thread else None
+        before = self._state.window if _same_thread(self._state, state) else None
         self.show(replace(state, window=known or before))  # until it is found, the one from before will do
         if known is None:
             self.work(lambda: self._windows.find(state), lambda window: self._found(state, window))
@@ -156,7 +163,10 @@ class Workbench:
     def _found(self, state: State, window: Window) -> None:
         if self._state.thread is state.thread:
             self._windows.keep(state, window)
-            self.show(replace(self._state, window=self._windows.known(self._state) or self._state.window))
+            window = self._windows.known(self._state) or self._state.window or window
+        elif not _same_thread(self._state, state) or self._state.window is not None:
+            return  # another thread; or a fuller one of the same, whose window is being looked for
+        self.show(replace(self._state, window=window))
 
     def next(self) -> None:
         """One request on; behind the last one stands the buffer after the last record."""

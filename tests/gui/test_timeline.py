@@ -23,3 +23,28 @@ def test_the_whole_session_is_in_sight_after_its_first_requests_were(desk: Desk,
     (left, right), _ = timeline.plot.above.getViewBox().viewRange()
     assert left <= 0
     assert right >= 299
+
+
+def test_a_closer_look_is_kept_while_the_session_grows(desk: Desk, qtbot: QtBot) -> None:
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.resize(800, 300)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    one = session()
+
+    def grow(count: int) -> None:
+        requests = tuple(Request(n, one.main.requests[0].view) for n in range(count))
+        desk.workbench.open(replace(one, threads=(replace(one.main, requests=requests),)))
+
+    grow(100)
+    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    box = timeline.plot.above.getViewBox()
+    box.setXRange(20, 40, padding=0)
+    grow(140)
+    assert [round(edge) for edge in box.viewRange()[0]] == [20, 40]
+    box.setXRange(119.5, 139.7, padding=0)  # looking at the end: the end is what is looked at
+    grow(150)
+    assert [round(edge, 1) for edge in box.viewRange()[0]] == [129.5, 149.7]
+    desk.workbench.open(replace(session("another.jsonl"), path="another.jsonl"))
+    assert box.viewRange()[0][1] < 10

@@ -1,0 +1,145 @@
+"""The strip over the panels while there is a run: how it stands, in colour and words, and what can be done to it."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy
+
+from inspector.core.policies.catalogue import policy
+from inspector.gui.bridge import Bridge
+from inspector.gui.numbers import grouped, plural
+from inspector.gui.plain import tip
+from inspector.gui.run_words import chip, told
+from inspector.gui.running import Running
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
+from inspector.workbench.workbench import Workbench
+
+GO, GO_WITH = "Run", "Go on with this buffer"
+
+
+class RunBar(QFrame):
+    """Hidden while there is no run. Keys are the window's commands."""
+
+    def __init__(self, running: Running, workbench: Workbench, bridge: Bridge, show: Callable[[], None]) -> None:
+        super().__init__()
+        self.setObjectName("RunBar")
+        self._running, self._bridge = running, bridge
+        self._steps: Steps | None = None
+        self._instead = ""
+        self.chip = QPushButton()
+        self.chip.setProperty("role", "run")
+        self.chip.setToolTip(tip("Show the run and its journal"))
+        self.chip.clicked.connect(show)
+        self.says = _Elided()
+        self.go = _button(GO, "Run on, to the next place to stop at (F5)", running.go)
+        self.as_it_was = _button(
+            "Go on as it was", "Drop the steps, and send what would have been", running.go_as_it_was
+        )
+        self.pause = _button("Pause", "Stop before the next tier, model call or tool (F6)", running.pause)
+        self.model = _button("Step call", "Run until one model call is answered (F10)", running.step_model)
+        self.tool = _button("Step tool", "Run until one tool call has its result (F11)", running.step_tool)
+        self.stop = _button("Stop", "End the run at once (Shift+F5)", running.stop)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 5, 12, 5)
+        row.setSpacing(7)
+        row.addWidget(self.chip)
+        row.addWidget(self.says, 1)
+        for button in (self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop):
+            row.addWidget(button)
+        running.changed.connect(self.show_run)
+        workbench.subscribe(self.show_state)
+        self.show_run()
+
+    def show_state(self, state: State) -> None:
+        """Where steps were taken on the paused buffer: what would be sent instead."""
+        steps = self._running.paused.steps
+        if steps is self._steps:
+            return
+        self._steps = steps
+        if steps is None:
+            self._measured(None, "")
+        else:
+            self._bridge.run(lambda task: instead(steps), lambda words: self._measured(steps, words))
+
+    def _measured(self, steps: Steps | None, words: str) -> None:
+        if steps is self._steps:
+            self._instead = words
+            self.show_run()
+
+    def show_run(self) -> None:
+        """The run as it stands."""
+        standing = self._running.standing
+        self.setVisible(standing is not None)
+        if standing is None:
+            return
+        kind, words = chip(standing)
+        if self.chip.property("kind") != kind:
+            for widget in (self, self.chip):
+                widget.setProperty("kind", kind)
+                widget.style().unpolish(widget)
+                widget.style().polish(widget)
+        self.chip.setText(words)
+        self.chip.setAccessibleName(f"Run: {words}")
+        paused, stepped = standing.state == "paused", bool(self._instead)
+        self.says.show_text(self._instead if paused and stepped else told(standing))
+        self.go.setText(GO_WITH if stepped else GO)
+        role = "primary" if paused else ""
+        if self.go.property("role") != role:
+            self.go.setProperty("role", role)
+            self.go.style().unpolish(self.go)
+            self.go.style().polish(self.go)
+        self.as_it_was.setVisible(paused and stepped)
+        for button in (self.go, self.model, self.tool):
+            button.setEnabled(paused)
+        self.pause.setEnabled(self._running.active and not paused)
+        self.stop.setEnabled(self._running.active)
+
+
+def instead(steps: Steps) -> str:
+    """What the steps make of the next call: how many messages and tokens go, and how many would have gone."""
+    by, step = policy(steps.policy), steps.step
+    if step is None:
+        return ""
+    _, before = by.measure(steps.origin, step.settings, steps.running)
+    _, after = by.measure(steps.buffer, step.settings, steps.state)
+    return (
+        f"{plural(len(steps.path()), 'step')}: {plural(len(steps.buffer.messages), 'message')}, about "
+        f"{grouped(after)} tokens will be sent, instead of {plural(len(steps.origin.messages), 'message')}, "
+        f"{grouped(before)} tokens"
+    )
+
+
+class _Elided(QLabel):
+    """One line, cut with an ellipsis where the room ends; the whole as its tooltip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._whole = ""
+
+    def show_text(self, text: str) -> None:
+        """Another one."""
+        if text != self._whole:
+            self._whole = text
+            self.setToolTip(tip(text))
+            self.setAccessibleName(text)
+            self._cut()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As much of it as fits."""
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(0, self.width() - 4)))
+
+
+def _button(words: str, what: str, run: Callable[[], None]) -> QPushButton:
+    button = QPushButton(words)
+    button.setToolTip(tip(what))
+    button.setAccessibleDescription(what)
+    button.clicked.connect(lambda: run())
+    return button

@@ -1,0 +1,63 @@
+"""How a run stands, in words. Plain values in, plain text out."""
+
+from typing import Literal, TypeAlias
+
+from inspector.core.message import ToolCall
+from inspector.gui.message_parts import part_text
+from inspector.gui.numbers import grouped, percent
+from inspector.gui.visible import line
+from inspector.live.agent.standing import End, RunState, Standing, TurnReport
+
+Kind: TypeAlias = Literal["runs", "waits", "good", "bad"]
+_STATES: dict[RunState, tuple[Kind, str]] = {
+    "starting": ("runs", "▶ starting"),
+    "calling": ("runs", "▶ the model answers"),
+    "tool": ("runs", "▶ a tool runs"),
+    "tier": ("runs", "▶ a tier runs"),
+    "paused": ("waits", "‖ paused"),
+    "asking": ("waits", "? asks you"),
+    "needing": ("waits", "? asks you"),
+}
+_ENDS: dict[End, tuple[Kind, str]] = {
+    "": ("good", "■ ended"),
+    "done": ("good", "✓ done"),
+    "error": ("bad", "✗ failed"),
+    "stopped": ("waits", "■ stopped"),
+    "max turns": ("waits", "■ turns used up"),
+}
+
+
+def chip(standing: Standing) -> tuple[Kind, str]:
+    """What kind of state it is, and in two or three words which."""
+    return _ENDS[standing.end] if standing.state == "ended" else _STATES[standing.state]
+
+
+def told(standing: Standing) -> str:
+    """One line: where it is, how full the window is, and why it stands there."""
+    words = []
+    if standing.state != "starting":
+        words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
+    if standing.tokens and standing.window:
+        words.append(f"{grouped(standing.tokens)} tokens, {percent(standing.tokens / standing.window)}")
+    words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
+    return " · ".join(words)
+
+
+def call_line(call: ToolCall, width: int = 160) -> str:
+    """A call as one line."""
+    return f"{line(call.name, 40)} {line(part_text(call), width)}"
+
+
+def happened(report: TurnReport) -> str:
+    """What a turn did: tiers first, then tools, else what was said."""
+    words = [*(f"⇣ {tier}" for tier in report.fired), *dict.fromkeys(report.tools)]
+    if report.error:
+        words.append(f"✗ {line(report.error, 200)}")
+    if not words:
+        words.append(line(report.text, 200) or report.finish)
+    return " · ".join(words)
+
+
+def size(report: TurnReport) -> str:
+    """Tokens of the prompt: as reported, else as expected (≈)."""
+    return grouped(report.reported) if report.reported is not None else f"≈{grouped(report.calibrated)}"
