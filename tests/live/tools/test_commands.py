@@ -1,6 +1,8 @@
 """Commands: their output, their end, and that nothing is left of them; no key of ours reaches one."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -122,3 +124,27 @@ def test_signals_of_ours_do_not_reach_it(do: Do) -> None:
     """It runs in a session of its own."""
     result = do("run_command", command="ps -o sid= -p $$ 2>/dev/null || echo $$")
     assert int(result.content.split()[0]) != os.getsid(0)
+
+
+def test_a_command_does_not_outlive_the_program(workspace: Path) -> None:
+    """Killed without a chance to clear up, it takes its command along."""
+    script = (
+        "import sys; from pathlib import Path; from inspector.core.message import ToolCall;"
+        "from inspector.live.tools.toolbox import Toolbox;"
+        "Toolbox(Path(sys.argv[1])).run(ToolCall('c', 'run_command', {'command': 'echo $$ > pid; sleep 300 & wait'}))"
+    )
+    program = subprocess.Popen([sys.executable, "-c", script, str(workspace)])
+    until, pid = time.monotonic() + 30, workspace / "pid"
+    while not (pid.exists() and pid.read_text().strip()) and time.monotonic() < until:
+        time.sleep(0.01)
+    program.kill()
+    program.wait()
+    assert _gone(int(pid.read_text()))
+
+
+def test_the_shell_is_an_ordinary_one(do: Do) -> None:
+    """Quotes, several lines, nothing but its own arguments and descriptors; its own children are waited for."""
+    said = do("run_command", command='echo "a  $((1+1))"; echo \'$x\'\necho "$0" "$#"').content
+    assert said == "a  2\n$x\nsh 0\n[exit code 0]"
+    assert do("run_command", command="(: <&3) 2>/dev/null || echo closed").content.startswith("closed")
+    assert do("run_command", command="(sleep 0.2; echo late) & wait").content.startswith("late")
