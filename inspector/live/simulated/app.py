@@ -15,13 +15,14 @@ from inspector.live.simulated.call import Said
 from inspector.live.simulated.chat import ChatDialect
 from inspector.live.simulated.dialect import Dialect, Refused, needed
 from inspector.live.simulated.faults import Fault
+from inspector.live.simulated.gemini import MODEL, GeminiDialect, counted, model_document
 from inspector.live.simulated.refusals import Refusal, status_refusal
 from inspector.live.simulated.responses import ResponsesDialect, compacted, compaction
 from inspector.live.simulated.sending import FOREVER_S, error, json, paced, plain, streamed, whole
 from inspector.live.simulated.websocket import converse
 from inspector.live.simulated.world import World
 
-MODELS = ("simulated", "claude-simulated", "gpt-simulated")
+MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
 _HERE = re.compile(r"(?i)(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?")
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -50,9 +51,37 @@ def application(world: World) -> web.Application:
             web.get("/v1/responses", upgrade, allow_head=False),
             web.post("/v1/responses/compact", compact),
             web.post("/v1/responses/input_tokens", _counting(world, openai)),
+            *_gemini_routes(world),
         ]
     )
     return app
+
+
+def _gemini_routes(world: World) -> list[web.RouteDef]:
+    """The model and the verb stand in the path."""
+    gemini = GeminiDialect()
+    answer = _endpoint(world, gemini)
+
+    async def count(request: web.Request) -> web.StreamResponse:
+        try:
+            call = gemini.read(counted(await parsed(request, world)))
+        except Refused as refused:
+            return error(gemini, refused.refusal)
+        return json({"totalTokens": world.prompt_tokens(call)})
+
+    async def models(request: web.Request) -> web.StreamResponse:
+        return json({"models": [model_document(name, world.window) for name in MODELS]})
+
+    async def model(request: web.Request) -> web.StreamResponse:
+        return json(model_document(request.match_info["model"], world.window))
+
+    return [
+        web.post(f"/v1beta/models/{MODEL}:generateContent", answer),
+        web.post(f"/v1beta/models/{MODEL}:streamGenerateContent", answer),
+        web.post(f"/v1beta/models/{MODEL}:countTokens", count),
+        web.get("/v1beta/models", models),
+        web.get(f"/v1beta/models/{MODEL}", model),
+    ]
 
 
 @web.middleware

@@ -26,9 +26,16 @@ TELL: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
 
 async def received(request: web.Request, world: World) -> tuple[Mapping[str, Any], Fault]:
     """The body with the model's true name, and the fault of this request. Raises Refused."""
-    body = await parsed(request, world)
+    body = {**await parsed(request, world), **_in_path(request)}
     asked = request.headers.get(HEADER) or request.query.get(QUERY) or ""
     return faulted(body, asked, world)
+
+
+def _in_path(request: web.Request) -> dict[str, Any]:
+    """What Gemini says in the path, as the others say it in the body."""
+    if "model" not in request.match_info:
+        return {}
+    return {"model": request.match_info["model"], "stream": ":stream" in request.path}
 
 
 def faulted(body: Mapping[str, Any], asked: str, world: World) -> tuple[Mapping[str, Any], Fault]:

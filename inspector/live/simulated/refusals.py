@@ -72,6 +72,10 @@ def overflow(dialect: str, tokens: int, window: int) -> Refusal:
             "tokens. Please reduce the length of the messages."
         )
         return Refusal(400, told, code=code, param="messages")
+    if dialect == "gemini":
+        return Refusal(
+            400, f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+        )
     told = "Your input exceeds the context window of this model. Please adjust your input and try again."
     return Refusal(400, told, code=code, param="input")
 
