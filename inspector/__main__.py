@@ -12,7 +12,7 @@ from inspector.cli_output import note
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and (words[0] in cli.COMMANDS or words[0] in cli.LATER or words[0].startswith("-")):
+    if words and (words[0] in cli.COMMANDS or words[0].startswith("-")):
         return cli.main(words)
     if len(words) > 1:
         note(f"the window opens one file, and there is no command {words[0]!r}; see context-inspector --help.")

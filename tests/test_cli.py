@@ -219,7 +219,9 @@ WRONG = [
     ["estimate", "--encoding", "utf-8"],
     ["sessions", "--limit", "0"],
     ["--frobnicate"],
-    *([name, SAMPLE] for name in cli.LATER),
+    ["run", SAMPLE],
+    ["run", "--task", "x", "--max-turns", "0"],
+    ["run", "--resume", "a", "--fork", "b"],
     ["one.jsonl", "two.jsonl"],
 ]
 
@@ -247,7 +249,6 @@ def test_help_is_on_stdout(capsys: Capture, words: list[str]) -> None:
 def test_every_command_stands_in_the_help(capsys: Capture) -> None:
     out = run(capsys, "--help")[1]
     assert all(name in out for name in cli.COMMANDS)
-    assert not {line.split()[0] for line in out.splitlines() if line.startswith("    ")} & set(cli.LATER)
 
 
 def test_the_window_is_asked_for_a_file_that_is_there(capsys: Capture) -> None:
