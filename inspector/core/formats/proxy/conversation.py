@@ -44,6 +44,8 @@ class Conversation:
         self.made: list[Made] = []
         self.compacting: list[Exchange] = []
         """Calls for a summary of which nothing has come yet."""
+        self.tried = EMPTY_VIEW
+        """The buffer of the last request that the provider refused."""
         self.worked = False
         """Some request of it offered tools."""
         self._requests: list[Request] = []
@@ -94,6 +96,7 @@ class Conversation:
     def remove(self, one: Exchange) -> None:
         """It was no step after all: the provider refused it."""
         at = self.index(one)
+        self.tried = one.body.view
         self._own()
         del self.steps[at], self._requests[at]
         self.made = [made for made in self.made if made.by is not one]

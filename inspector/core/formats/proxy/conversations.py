@@ -105,12 +105,11 @@ class Conversations:
             if message.role in ("assistant", "tool") and (found := self._seen.get(message.id)) in among:
                 return found
         for each in reversed(among):
-            last = each.steps[-1] if each.steps else None
-            if last is None or not last.body.view.length:
-                continue
-            length = last.body.view.length
-            again = length == view.length and last.end.length > length  # the same words once more: another session
-            if shared(last.body.view, view) == length and not again:
+            last = each.steps[-1].body.view if each.steps else each.tried
+            answered = each.end.length > last.length
+            if answered and last.length == view.length:
+                continue  # the same words once more: another session
+            if last.length and shared(last, view) == last.length:
                 return each
         return None
 

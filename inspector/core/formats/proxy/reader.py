@@ -28,6 +28,8 @@ class ProxyReader:
         self._bodies = Bodies(self._pool)
         self._conversations = Conversations()
         self._exchanges: dict[int, Exchange] = {}
+        self._former: set[int] = set()
+        """Numbers of exchanges that an earlier run of the proxy recorded."""
         self._ends: dict[str, View] = {}
         """What a response leads to, by its id: `previous_response_id` goes on from there."""
         self._waiting: dict[str, list[Exchange]] = {}
@@ -42,7 +44,7 @@ class ProxyReader:
             return
         if kind == "proxy":
             self._teller.begins(value)
-            self._exchanges = {}  # another run of the proxy counts from 0 again
+            self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
         elif kind == "note":
             self._teller.note(value)
         elif kind in _EXCHANGED:
@@ -82,9 +84,12 @@ class ProxyReader:
     # -- requests ----------------------------------------------------------------------------------------------------
 
     def _request(self, line: int, number: int, value: Mapping[str, Any]) -> None:
-        if number in self._exchanges:
+        if number in self._exchanges and number not in self._former:
             self._problem(line, f"a second request of exchange {number}; it was left out", value)
             return
+        self._former.discard(number)
+        if "left_out" in value:
+            self._problem(line, "the body of the request is not in the recording: it was too large", value)
         method, path = _str(value.get("method")), _str(value.get("path"))
         where = endpoint(method, path)
         headers = read_headers(value.get("headers"))
