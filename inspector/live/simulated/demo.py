@@ -93,6 +93,7 @@ def next_step(call: Call) -> Said:
     """The next step of the demo, or its report."""
     messages = call.buffer.messages
     done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
+    done -= done > 0 and _was_broken_off(messages)
     if done >= len(STEPS):
         return Said(_report(messages))
     step = STEPS[done]
@@ -101,6 +102,20 @@ def next_step(call: Call) -> Said:
 
 
 _SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")
+
+
+_BROKEN_OFF = "The program was ended while this call ran"
+"""What a runner says of a call that it cannot know the end of."""
+
+
+def _was_broken_off(messages: Sequence[Message]) -> bool:
+    """Was one of the last step's calls? Then the step is made once more."""
+    for message in reversed(messages):
+        if message.result is None:
+            return False
+        if message.result.is_error and message.result.content.startswith(_BROKEN_OFF):
+            return True
+    return False
 
 
 def _spoken(message: Message) -> str:

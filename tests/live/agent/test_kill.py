@@ -19,7 +19,7 @@ from inspector.live.agent.demo import copy_sample
 from inspector.live.files import open_transcript
 from inspector.live.simulated.demo import MODEL, TASK
 
-ROUNDS = 5
+ROUNDS = 4
 WINDOW = "40000"
 """Large enough for every step of the script, small enough for tiers to fire."""
 MOST = 350_000
