@@ -37,7 +37,9 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     """
     reader = read_journal(path)
     main = reader.threads[MAIN]
-    plan = replace(_recorded(reader.header, path), **changes)
+    plan = _recorded(reader.header, path)
+    plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
+    plan = replace(plan, **changes)
     policy, settings = policy_of(plan, window_of(plan))
     same = plan.policy == reader.header.get("policy") and bool(main.running)
     start, begun = main.buffer, tuple(main.begun)

@@ -28,6 +28,8 @@ class JournalReader:
         self.threads: dict[str, Growing] = {}
         self.allowed: dict[str, None] = {}
         """What may be done without being asked again, by the words it is remembered by."""
+        self.remote: bool | None = None
+        """Whether the provider turned out to compact remotely, where that is told."""
         self._prompt = NOT_IN_FILE
         self._window: int | None = None
         self._problems: list[Problem] = []
@@ -77,6 +79,8 @@ class JournalReader:
                 self._of(value).begun[_text(value.get("call"))] = line
             case "permission" if value.get("answer") == "always":
                 self.allowed[_text(value.get("covers"))] = None
+            case "remote" if isinstance(value.get("possible"), bool):
+                self.remote = value["possible"]
             case "resumed":
                 self._end = ""
                 self._notes.append(f"It was gone on with at {_text(value.get('time'))}.")
