@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test bench lint format screenshots lock wheel clean
+.PHONY: help run test test-clients bench lint format screenshots lock wheel clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -12,7 +12,7 @@ FOR_DEV = @sh packaging/setup.sh dev
 export TRANSCRIPT := $(value FILE)
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' Makefile | expand -t 22
 
 run: ## open the window on the bundled sample; FILE=path opens a transcript
 	$(FOR_RUN)
@@ -21,6 +21,11 @@ run: ## open the window on the bundled sample; FILE=path opens a transcript
 test: ## formatter, linter, types, import rules and all tests; ARGS=... goes to pytest
 	$(FOR_DEV)
 	@$(PYTHON_) packaging/check.py $(ARGS)
+
+test-clients: ## real agents, from their registry, through the proxy to the simulated provider; ARGS=-k... chooses
+	$(FOR_DEV)
+	@$(PYTHON_) packaging/clients/install.py
+	@$(PYTHON_) -m pytest -q tests/clients $(ARGS)
 
 lint: ## the same without the tests
 	$(FOR_DEV)
@@ -46,5 +51,5 @@ wheel: ## build dist/*.whl
 	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
 
 clean: ## remove everything that was made here, .venv too
-	@rm -rf .venv .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .clients .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

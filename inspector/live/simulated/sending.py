@@ -90,6 +90,10 @@ async def paced(
         if pause_s:
             await asyncio.sleep(pause_s)
     match fault.kind:
+        case "cut":
+            await asyncio.sleep(
+                BEAT_S
+            )  # what came before is read before the connection breaks, however quick the client
         case "hang":
             await asyncio.sleep(FOREVER_S)
         case "drip":

@@ -88,5 +88,5 @@ class World:
             whole = (read + written) // STEP * STEP
             read = read // STEP * STEP
             written = whole - read
-        scaled = self._scaled
-        return Spent(scaled(prompt), scaled(said.tokens), scaled(read), scaled(written))
+        parts = [self._scaled(tokens) for tokens in (prompt - read - written, read, written)]
+        return Spent(sum(parts), self._scaled(said.tokens), *parts[1:])

@@ -1,0 +1,106 @@
+"""Real agents, from task to answer: straight to the provider and through the proxy, it must come to the same."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import claude_code, codex, gemini_cli, opencode, pi
+from tests.clients.actor import KEY, Actor, Trait
+from tests.clients.masking import body_of, covered, seen
+from tests.clients.playing import TASK, Played, Wire, play, why_not
+from tests.clients.recordings import Exchange, command, exchanges
+from tests.clients.scenarios import SCENARIOS, Scenario
+
+ACTORS: tuple[Actor, ...] = (pi.ACTOR, codex.ACTOR, claude_code.ACTOR, opencode.ACTOR, gemini_cli.ACTOR)
+
+
+def _cases() -> Iterator[Any]:
+    for actor in ACTORS:
+        for wire, trait in actor.wires.items():
+            for scenario in SCENARIOS:
+                if not scenario.tiny or trait.compacts_at:
+                    yield pytest.param(actor, wire, scenario, id=f"{actor.name}-{wire}-{scenario.name}")
+
+
+@pytest.mark.parametrize(("actor", "wire", "scenario"), list(_cases()))
+def test_through_the_proxy_as_without_it(
+    spaces: list[str], tmp_path: Path, actor: Actor, wire: str, scenario: Scenario
+) -> None:
+    """The same exit status, the same words, the same requests; and all of it stands in the recording."""
+    if why := why_not(actor.name):
+        pytest.skip(why)
+    trait, folder = actor.wires[wire], tmp_path / "play"
+    options, limits = scenario.provider(trait), scenario.limits(trait)
+    direct = play(spaces, folder, actor, wire, simulate=options, limits=limits)
+    shutil.move(folder, tmp_path / "direct")
+    through = play(spaces, folder, actor, wire, simulate=options, limits=limits, proxy=[])
+
+    assert direct.statuses == [scenario.status(trait)], _told(direct)
+    assert through.statuses == direct.statuses, _told(through)
+    assert [covered(one) for one in through.stdout] == [covered(one) for one in direct.stdout]
+    _same(direct.wire, through.wire)
+    _went_as_written(scenario, trait, direct)
+    recorded = exchanges(through.recording)
+    _recorded(recorded, through.wire)
+    _opens(through, scenario, trait)
+
+
+def _told(played: Played) -> str:
+    return "\n".join(one[-2_000:] for one in (*played.stdout, *played.stderr))
+
+
+def _same(direct: list[Wire], through: list[Wire]) -> None:
+    """In the same order, but for calls that were made at once. What a client asks beside its work (plugins, models)
+    comes when it comes, as often as there is time."""
+    ones, others = (
+        [seen(one) for one in side if one.method in ("POST", "WS") and "/v1" in one.path] for side in (direct, through)
+    )
+    assert [one[:3] for one in others] == [one[:3] for one in ones]
+    if ones != others:
+        texts = [sorted(json.dumps(one, sort_keys=True) for one in side) for side in (ones, others)]
+        assert texts[0] == texts[1]
+
+
+def _went_as_written(scenario: Scenario, trait: Trait, played: Played) -> None:
+    """The play was what it is called: tools were called, streams came, what was to go wrong went wrong."""
+    statuses = Counter(one.status for one in played.wire)
+    if scenario.status(trait) == 0 and played.stdout[0].strip():
+        assert "That is done" in played.stdout[0], _told(played)
+        results = max(len(_RESULT.findall(body_of(one))) for one in played.wire)
+        assert results >= 3 or scenario.tiny
+    match scenario.name:
+        case "too-many-requests":
+            assert statuses[429] == 1 or any(b'"status":429' in one.sent for one in played.wire)
+        case "overloaded":
+            assert statuses[529] == 1 or any(b'"status":529' in one.sent for one in played.wire)
+
+
+_RESULT = re.compile(r'"type": ?"(?:tool_result|\w+_call_output)"|"role": ?"tool"|"functionResponse"')
+
+
+def _recorded(recorded: list[Exchange], wire: list[Wire]) -> None:
+    """What the provider got is what was recorded, and what it sent too: byte for byte, by their sums."""
+    assert Counter(one.received for one in recorded) == Counter(one.received_sha256 for one in wire)
+    sums = Counter((one.received, one.sent) for one in recorded if not one.frames)
+    assert sums == Counter((one.received_sha256, one.sent_sha256) for one in wire if one.method != "WS")
+    frames = [[json.loads(line) for line in one.sent.splitlines()] for one in wire if one.method == "WS"]
+    assert [one.frames for one in recorded if one.frames] == frames
+    assert not [one for one in recorded for value in one.headers.values() if KEY in value]
+
+
+def _opens(played: Played, scenario: Scenario, trait: Trait) -> None:
+    """Every command reads it: one session of one thread, its compactions, and no line that cannot be understood."""
+    told = command("info", str(played.recording))
+    print(json.dumps({k: v for k, v in told.items() if k != "requests"}, indent=1))
+    assert told["problems"] == []
+    assert bool(told["compactions"]) == bool(scenario.compactions(trait))
+    assert [thread["id"] for thread in told["threads"]] == ["main"]
+    buffer = command("buffer", str(played.recording), "--at", "0")
+    assert TASK in json.dumps(buffer["messages"])
+    assert command("calibrate", str(played.recording))["estimators"]
