@@ -165,12 +165,17 @@ class Gate(Protocol):
     def answered(self, asking: Asking, status: int, ended: str) -> None:
         """The answer is through (also of requests that were not wanted); status 0 where there was none."""
 
+    hears: bool
+    """Does it want to hear the lines of the recording?"""
+
     def heard(self, line: Mapping[str, Any]) -> None:
-        """A line of the recording, as it is written. Called in the recorder's thread."""
+        """A line of the recording, as it is written. Called in a thread of the recorder's."""
 
 
 class Observe:
     """Lets everything pass while it arrives."""
+
+    hears = False
 
     def wants(self, asking: Asking) -> bool:
         """Nothing."""

@@ -21,6 +21,8 @@ class Rule:
     """Of the window, for a watermark: once each time a conversation gets there."""
     window: int | None = None
     """Tokens of the window; None = as it is known by the model's name, or by what the conversation gives away."""
+    always: bool = False
+    """Every request over the watermark: for somebody who acts on each without being asked."""
 
 
 @dataclass(frozen=True, slots=True)

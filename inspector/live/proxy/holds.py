@@ -30,6 +30,10 @@ GRACE_S = 120.0
 class Holds:
     """Give it to a `ProxyServer` as its gate. `models`: the user's own table of windows."""
 
+    hears = True
+
+    hears = True
+
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
         self.note: Callable[[str], None] = lambda what: None
         """Where sentences for the recording go: the recorder's `note`."""
@@ -179,7 +183,7 @@ class Holds:
             return None
         if rule.kind == "each":
             return "each"
-        return "watermark" if rule.kind == "watermark" and got_there else None
+        return "watermark" if rule.kind == "watermark" and (got_there or (over and rule.always)) else None
 
     def _window(self, reading: Reading, standing: Standing) -> int | None:
         return standing.window(reading.model, reading.headers, self._rule.window, self._models).tokens
@@ -190,13 +194,14 @@ class Holds:
         self, asked: Asked, reading: Reading, items: Sequence[Any] | None, buffer: Buffer, why: Why, tokens: int
     ) -> Held:
         asking = asked.asking
+        client = reading.key.client if reading.key.strong else asked.client or reading.key.client
         bears = patience(
-            reading.key.client or asked.client, reading.dialect, reading.headers,
+            client, reading.dialect, reading.headers,
             streams=reading.streams, transport=asking.transport,
         )  # fmt: skip
         cannot = "" if items is not None else "It goes on from a response that did not pass through here."
         shown = Hold(
-            asked.exchange, asked.exchange, "", why, reading.key.client or asked.client, reading.key.session, asked.tag,
+            asked.exchange, asked.exchange, "", why, client, reading.key.session, asked.tag,
             reading.model, tokens, self._window(reading, self._memory.standing(reading.thread)), len(buffer.messages),
             time.time() + bears.limit_s, bears, cannot=cannot,
         )  # fmt: skip

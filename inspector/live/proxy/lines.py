@@ -54,7 +54,7 @@ class Lines:
             case RequestSeen():
                 return self._request(record)
             case SentSeen():
-                return _head("sent", record.time, record.exchange) | self._body(_parsed(record.body, "", ""), None)
+                return _head("sent", record.time, record.exchange) | self._body(_taped(record.body, ()), None)
             case ResponseSeen():
                 return _response(record)
             case FramesSeen():

@@ -53,7 +53,7 @@ class Passage:
         """Something else goes than what came. Said again, it is not recorded again."""
         if body != self._sent:
             self._sent = body
-            self.recorder.put(SentSeen(time.time(), self.asking.exchange, body))
+            self.recorder.put(SentSeen(time.time(), self.asking.exchange, self.recorder.tape(body)))
 
     def held(self, why: Why, tokens: int | None) -> None:
         """It waits."""

@@ -23,11 +23,19 @@ class RecordFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.next_exchange = 0
-        self._torn = False
+        self.is_torn = False
+        """Does it end in the middle of a line?"""
         try:
-            self._handle = self._open()
+            self.handle = self._open()
         except OSError as error:
             raise InspectorError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+    @classmethod
+    def handed(cls, path: Path, handle: int, *, is_torn: bool) -> "RecordFile":
+        """One that another process has opened."""
+        made = cls.__new__(cls)
+        made.path, made.handle, made.is_torn, made.next_exchange = path, handle, is_torn, 0
+        return made
 
     def _open(self) -> int:
         try:
@@ -61,12 +69,12 @@ class RecordFile:
                 last = line
                 if found := _EXCHANGE.search(line, 0, 200):
                     self.next_exchange = max(self.next_exchange, int(found[1]) + 1)
-        self._torn = not last.endswith(b"\n")
+        self.is_torn = not last.endswith(b"\n")
 
     def is_there(self) -> bool:
         """Is it still under its name?"""
         try:
-            now, ours = self.path.stat(), os.fstat(self._handle)
+            now, ours = self.path.stat(), os.fstat(self.handle)
         except FileNotFoundError:
             return False
         return (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino)
@@ -74,20 +82,20 @@ class RecordFile:
     def begin_again(self) -> None:
         """Make it anew under the same name, after it was removed. Raises OSError, InspectorError."""
         handle = self._open()
-        os.close(self._handle)
-        self._handle, self._torn = handle, False
+        os.close(self.handle)
+        self.handle, self.is_torn = handle, False
 
     def append(self, line: bytes) -> None:
         """One record, at once. Raises OSError; what was written of it then is closed off before the next."""
-        data = memoryview(b"\n" + line + b"\n" if self._torn else line + b"\n")
+        data = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
         while data:
-            self._torn = True
-            data = data[os.write(self._handle, data) :]
-        self._torn = False
+            self.is_torn = True
+            data = data[os.write(self.handle, data) :]
+        self.is_torn = False
 
     def close(self) -> None:
         """Done."""
-        os.close(self._handle)
+        os.close(self.handle)
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)

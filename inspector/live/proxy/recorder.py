@@ -1,31 +1,34 @@
-"""Writes down what passes, in a thread of its own: nothing that goes wrong here holds up what is forwarded.
+"""Has written down what passes, by a process of its own: nothing that goes wrong there holds up what is forwarded.
 
-What goes wrong (disk full, file removed) is told once on stderr, and noted in the recording as soon as that can be
-written to again.
+Parsing and packing a body of megabytes takes milliseconds in which no other Python thread runs. So records are handed
+on as they are, through a pipe, to the `writer`; it ends by itself when the pipe does, with all that it was given
+written. What goes wrong (disk full, file removed) is told once.
 """
 
+import contextlib
+import os
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
-from uuid import uuid4
+from typing import IO, Any
 
-from inspector import __version__
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import dumps
-from inspector.live.proxy.lines import Lines
+from inspector.core.jsontext import loads
+from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, freed, packed, settling
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import FrameSeen, FramesSeen, NoteSeen, Record, RequestSeen, ResponseSeen
+from inspector.live.proxy.records import NoteSeen, Record
 from inspector.live.proxy.redact import redacted_url
 from inspector.live.proxy.tape import Budget, Tape
 
 LONGEST_QUEUE = 100_000
-"""Records that may wait to be written; bodies are bounded by their bytes."""
+"""Records that may wait to be handed on; bodies are bounded by their bytes."""
 CLOSE_S = 30.0
+_PIPE = 1 << 20
+Heard = Callable[[Mapping[str, Any]], None]
 
 
 def to_stderr(sentence: str) -> None:
@@ -35,45 +38,47 @@ def to_stderr(sentence: str) -> None:
 
 
 class Recorder:
-    """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used."""
+    """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used.
+
+    `heard` is told each line, in a thread of the recorder's, whether or not it could be written.
+    """
 
     def __init__(
-        self,
-        path: Path,
-        upstream: str,
-        tell: Callable[[str], None] = to_stderr,
-        heard: Callable[[Mapping[str, Any]], None] = lambda line: None,
+        self, path: Path, upstream: str, tell: Callable[[str], None] = to_stderr, heard: Heard | None = None
     ) -> None:
-        """`heard` is told each line, in the recorder's thread, whether or not it can be written."""
         self.path = path
         self.budget = Budget()
-        self._file = RecordFile(path)
-        self.first_exchange = self._file.next_exchange
+        self._tell, self._heard = tell, heard
+        self._queue: SimpleQueue[Record | threading.Event | None] = SimpleQueue()
+        self._settling: dict[int, threading.Event] = {}
+        self._lost = 0
+        self._is_dead = self._is_closed = False
+        file = RecordFile(path)
+        self.first_exchange = file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
-        self._upstream, self._tell, self._heard = redacted_url(upstream), tell, heard
-        self._lines = Lines()
-        self._queue: SimpleQueue[Record | None] = SimpleQueue()
-        self._trouble = ""
-        self._lost = self._given = self._done = 0
-        self._is_dead = False
         try:
-            self._begin()
-        except OSError as error:
-            raise InspectorError(f"{path} cannot be written: {error.strerror or error}.") from None
-        self._thread = threading.Thread(target=self._work, name="proxy-recorder", daemon=True)
-        self._thread.start()
+            self._writer = _start(file, redacted_url(upstream), hears=heard is not None)
+        finally:
+            file.close()
+        self._threads = [
+            threading.Thread(target=work, name="proxy-recorder", daemon=True) for work in (self._hand_on, self._listen)
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    def tape(self) -> Tape:
+    def tape(self, data: bytes = b"") -> Tape:
         """For one body."""
-        return Tape(self.budget)
+        tape = Tape(self.budget)
+        if data:
+            tape.add(data)
+        return tape
 
     def put(self, record: Record) -> None:
         """Have it written down. Never waits, never fails."""
         if self._is_dead or self._queue.qsize() > LONGEST_QUEUE:
             self._lost += 1
-            _free(record)
+            freed(record)
         else:
-            self._given += 1
             self._queue.put(record)
 
     def note(self, what: str) -> None:
@@ -82,84 +87,116 @@ class Recorder:
 
     def settle(self, seconds: float = CLOSE_S) -> bool:
         """Wait until all that was put so far is written; False where that takes longer. For tests and endings."""
-        until, wanted = time.monotonic() + seconds, self._given
-        while self._done < wanted and self._thread.is_alive():
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.002)
-        return True
+        if self._is_closed:
+            return self._writer.poll() == 0
+        done = threading.Event()
+        self._queue.put(done)
+        return done.wait(seconds) and not self._is_dead
 
     def close(self) -> None:
-        """Write what waits, and end. May be called twice."""
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join(CLOSE_S)
+        """Have written what waits, and end. May be called twice."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._queue.put(None)
+        for thread in self._threads:
+            thread.join(CLOSE_S)
+        try:
+            self._writer.wait(CLOSE_S)
+        except subprocess.TimeoutExpired:
+            self._tell(f"{self.path} is still being written.")
 
-    def _work(self) -> None:
+    def _hand_on(self) -> None:
+        pipe = self._writer.stdin
+        assert pipe is not None
         try:
             while (record := self._queue.get()) is not None:
+                if isinstance(record, threading.Event):
+                    self._settling[id(record)] = record
+                    _write(pipe, settling(id(record)))
+                    continue
+                if lost := self._lost:
+                    self._lost -= lost
+                    _write(pipe, packed(NoteSeen(time.time(), f"{lost} records were lost: too many waited.")))
                 try:
-                    self._write(record)
+                    _write(pipe, packed(record))
                 finally:
-                    _free(record)
-                    self._done += 1
+                    freed(record)
+        except OSError:
+            pass  # the writer has ended; `_listen` tells
         finally:
             self._is_dead = True
-            self._file.close()
+            _close(pipe)
+            self._release()
 
-    def _write(self, record: Record) -> None:
-        line: Mapping[str, Any] | None = None
-        try:
-            self._look_after_file()
-            if lost := self._lost:
-                self._append_note(f"{lost} records were lost: too many waited.")
-                self._lost -= lost
-            if self._trouble:
-                self._append_note(f"Records are missing before this: {self._trouble}")
-                self._trouble = ""
-            line = self._lines.line(record)
-            self._append(line)
-            self._lines.written()
-        except OSError as error:
-            self._fail(f"The recording cannot be written ({error.strerror or error}); requests are still forwarded.")
-        except InspectorError as error:
-            self._fail(f"Nothing is recorded any more: {error} Requests are still forwarded.")
-            self._is_dead = True
-        finally:
-            self._heard(line or self._lines.line(record))
+    def _listen(self) -> None:
+        answers = self._writer.stdout
+        assert answers is not None
+        with answers:
+            for line in answers:
+                kind, what = line[:1], line[1:-1]
+                if kind == HEARD and self._heard is not None:
+                    self._heard(loads(what))
+                elif kind == TOLD:
+                    self._tell(what.decode())
+                elif kind == SETTLED and (done := self._settling.pop(int(what), None)) is not None:
+                    done.set()
+        if not self._is_closed:
+            self._tell("The recording has ended: its writer was stopped. Requests are still forwarded.")
+        self._is_dead = True
+        self._release()
 
-    def _look_after_file(self) -> None:
-        if not self._file.is_there():
-            self._file.begin_again()
-            self._begin()
-            what = f"{self._file.path} was removed or replaced; the recording begins anew there."
-            self._tell(what)
-            self._append_note(what)
-
-    def _begin(self) -> None:
-        self._lines.forget()
-        first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": _now(), "upstream": self._upstream}
-        self._append(first | {"program": f"context-inspector {__version__}"})
-
-    def _append_note(self, what: str) -> None:
-        self._append({"type": "note", "time": _now(), "what": what})
-
-    def _append(self, line: Mapping[str, Any]) -> None:
-        self._file.append(dumps(line).encode())
-
-    def _fail(self, sentence: str) -> None:
-        if not self._trouble:
-            self._tell(sentence)
-        self._trouble = sentence
+    def _release(self) -> None:
+        """Nobody waits for a writer that has ended."""
+        for done in tuple(self._settling.values()):
+            done.set()
+        while not self._queue.empty():
+            record = self._queue.get()
+            if isinstance(record, threading.Event):
+                record.set()
+            elif record is not None:
+                freed(record)
 
 
-def _free(record: Record) -> None:
-    match record:
-        case RequestSeen() | ResponseSeen() | FramesSeen() | FrameSeen():
-            record.body.free()
-        case _:
-            pass
+def _start(file: RecordFile, upstream: str, *, hears: bool) -> "subprocess.Popen[bytes]":
+    """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.live.proxy.writer import main; main(sys.argv[1:])"
+    words = [str(file.handle), str(file.path), upstream, str(int(file.is_torn)), str(int(hears))]
+    command = [sys.executable, "-I", "-c", code, *words]
+    pipe = subprocess.PIPE
+    try:
+        made = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True
+        )
+    except OSError as error:
+        raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None
+    assert made.stdin is not None
+    _widen(made.stdin)
+    return made
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _widen(pipe: IO[bytes]) -> None:
+    """As wide as this system allows: fewer turns between the two processes."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _write(pipe: IO[bytes], pieces: list[bytes]) -> None:
+    """All of it, without putting it together first. Raises OSError."""
+    handle = pipe.fileno()
+    for start in range(0, len(pieces), 512):
+        left = [memoryview(piece) for piece in pieces[start : start + 512] if piece]
+        while left:
+            sent = os.writev(handle, left)
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if sent:
+                left[0] = left[0][sent:]
+
+
+def _close(pipe: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        pipe.close()

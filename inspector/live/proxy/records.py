@@ -50,7 +50,7 @@ class SentSeen:
 
     time: float
     exchange: int
-    body: bytes
+    body: Tape
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class ProxyServer:
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self.gate = gate or Observe()
         try:
-            self.recorder = Recorder(record, self._upstream.url, tell, self.gate.heard)
+            self.recorder = Recorder(record, self._upstream.url, tell, self.gate.heard if self.gate.hears else None)
         except BaseException:
             self._socket.close()
             raise
