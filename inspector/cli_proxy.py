@@ -8,9 +8,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from inspector.cli_holds import Attendant, rule_of
+from inspector.cli_holds import add_arguments as add_hold_arguments
 from inspector.cli_output import note, plain, write_json
 from inspector.cli_select import tokens
-from inspector.core.errors import InspectorError
+from inspector.live.models import user_windows
+from inspector.live.proxy.gate import Gate, Observe
+from inspector.live.proxy.holds import Holds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each exchange")
+    add_hold_arguments(parser)
 
 
 def _ratio(text: str) -> float:
@@ -39,24 +44,17 @@ def _ratio(text: str) -> float:
 def run(arguments: argparse.Namespace) -> None:
     """Forward and record until interrupted. Raises InspectorError."""
     from inspector.cli_exchanges import Exchanges
-    from inspector.live.proxy.gate import Observe
     from inspector.live.proxy.server import ProxyServer
 
-    if arguments.pause_at is not None:
-        raise InspectorError("--pause-at needs the window.")
     lines: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
-
-    class Listening(Observe):
-        """Hears what is recorded."""
-
-        def heard(self, line: Mapping[str, Any]) -> None:
-            """A line of the recording."""
-            lines.put(line)
-
-    gate = Listening() if arguments.json else Observe()
+    gate = _gate(arguments, lines)
     path = Path(arguments.record)
+    if isinstance(gate, Holds):
+        Attendant(gate, arguments)
     server = ProxyServer(arguments.upstream, path, host=arguments.host, port=arguments.port, gate=gate)
     told = Exchanges(arguments.window)
+    if isinstance(gate, Holds):
+        gate.note = server.recorder.note
     signal.signal(signal.SIGTERM, _interrupt)
     server.start()
     try:
@@ -70,6 +68,32 @@ def run(arguments: argparse.Namespace) -> None:
         server.close()
     while not lines.empty():
         _write(told.take(lines.get()))
+
+
+def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any]]") -> Gate:
+    """One that lets everything pass, unless holding was asked for. With `--json` it hears what is recorded."""
+    rule = rule_of(arguments)
+
+    class Listening(Observe):
+        """Observes, and hears."""
+
+        hears = True
+
+        def heard(self, line: Mapping[str, Any]) -> None:
+            """A line of the recording."""
+            lines.put(line)
+
+    class ListeningHolds(Holds):
+        """Holds, and hears."""
+
+        def heard(self, line: Mapping[str, Any]) -> None:
+            """A line of the recording."""
+            super().heard(line)
+            lines.put(line)
+
+    if rule is None:
+        return Listening() if arguments.json else Observe()
+    return (ListeningHolds if arguments.json else Holds)(rule, user_windows())
 
 
 def _interrupt(number: int, frame: object) -> None:

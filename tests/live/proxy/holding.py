@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.reader import ProxyReader
@@ -15,6 +16,7 @@ from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
 from inspector.live.proxy.server import ProxyServer
 
+_PATHS: WeakKeyDictionary[ProxyServer, Path] = WeakKeyDictionary()
 SUMMARY = Message("summary", "user", (Text("In short: we said much."),), summary=True)
 
 
@@ -23,6 +25,7 @@ def held_by(holds: Holds, upstream: str, tmp_path: Path) -> Iterator[ProxyServer
     """A proxy with this gate."""
     with ProxyServer(upstream, tmp_path / "recording.jsonl", gate=holds) as server:
         holds.note = server.recorder.note
+        _PATHS[server] = tmp_path / "recording.jsonl"
         yield server
 
 
@@ -71,8 +74,7 @@ class Later:
 def records(server: ProxyServer) -> list[dict[str, Any]]:
     """The recording so far."""
     assert server.recorder.settle()
-    path = server.recorder._file.path
-    return [loads(line) for line in path.read_bytes().splitlines()]
+    return [loads(line) for line in _PATHS[server].read_bytes().splitlines()]
 
 
 def kinds(server: ProxyServer, exchange: int) -> list[str]:
@@ -82,6 +84,12 @@ def kinds(server: ProxyServer, exchange: int) -> list[str]:
         for one in records(server)
         if one.get("exchange") == exchange
     ]
+
+
+def settled(server: ProxyServer, exchange: int) -> list[str]:
+    """The same, as soon as its response is written down."""
+    found: list[str] = until(lambda: "response" in (told := kinds(server, exchange)) and told)
+    return found
 
 
 def recorded(server: ProxyServer) -> Buffer:

@@ -19,7 +19,18 @@ from inspector.live.proxy.hold import Rule
 from inspector.live.proxy.holds import Holds
 from inspector.live.proxy.server import ProxyServer
 from inspector.live.simulated.server import SimulatedServer
-from tests.live.proxy.holding import SUMMARY, WATERMARK, Later, held_by, kinds, recorded, records, the_hold, until
+from tests.live.proxy.holding import (
+    SUMMARY,
+    WATERMARK,
+    Later,
+    held_by,
+    kinds,
+    recorded,
+    records,
+    settled,
+    the_hold,
+    until,
+)
 
 
 @pytest.fixture
@@ -97,7 +108,7 @@ def test_as_it_was(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, sim
     gate.release(hold.id)
     assert call.result()
     assert arrived(simulated, kind) == [one["content"] for one in TOLD]
-    assert kinds(proxy, hold.exchange) == ["request", "held each", "released as it was", "response"]
+    assert settled(proxy, hold.exchange) == ["request", "held each", "released as it was", "response"]
     assert gate.list() == ()
 
 
@@ -120,7 +131,7 @@ def test_changed_and_cut_again_on_the_next_three_turns(
         ask(kind, proxy, told, stream=bool(n % 2))
         assert arrived(simulated, kind) == cut + [one["content"] for one in told[5:]]
         number = max(one["exchange"] for one in records(proxy) if one["type"] == "request")
-        assert sorted(kinds(proxy, number)) == ["released cut again", "request", "response", "sent"]
+        assert sorted(settled(proxy, number)) == ["released cut again", "request", "response", "sent"]
     assert recorded(proxy).messages[0].text == "In short: we said much."
 
 
@@ -169,6 +180,7 @@ def test_the_watermark_is_told_once_each_time(gate: Holds, proxy: ProxyServer, s
     assert hold.window == 1_000
     gate.release(hold.id)
     call.result()
+    settled(proxy, hold.exchange)
     usage = next(one for one in reversed(records(proxy)) if one["type"] == "response")["body"]["usage"]
     told = usage["input_tokens"] + usage["cache_read_input_tokens"] + usage["cache_creation_input_tokens"]
     assert hold.tokens is not None

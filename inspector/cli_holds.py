@@ -1,0 +1,131 @@
+"""Held requests on the command line: a policy does what is due, or the person is asked on the terminal.
+
+Without a policy and without a terminal a held request waits until its client's patience ends, and then goes as it was.
+"""
+
+import argparse
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from time import time
+
+from inspector.cli_output import note, number, plain
+from inspector.core.errors import InspectorError
+from inspector.live.proxy.compacting import Compactor
+from inspector.live.proxy.hold import Hold, Rule
+from inspector.live.proxy.holds import Holds
+
+KEYS = "[f]orward as it was, [c]ompact with {policy}, [d]rop: "
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What concerns held requests."""
+    group = parser.add_argument_group("holding requests (changes what the provider reads)")
+    group.add_argument("--pause-each", action="store_true", help="hold every request of a conversation")
+    group.add_argument(
+        "--compact-with",
+        metavar="POLICY",
+        help="do by this policy what is due on each held request, without asking; summaries are made offline",
+    )
+    group.add_argument(
+        "--set", action="append", type=_pair, default=[], metavar="KEY=VALUE", help="a setting of that policy"
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not mark or not key:
+        raise argparse.ArgumentTypeError("KEY=VALUE")
+    return key, value
+
+
+def rule_of(arguments: argparse.Namespace) -> Rule | None:
+    """When requests are to be held; None where nobody asked for it. Raises InspectorError."""
+    if arguments.compact_with and arguments.pause_at is None and not arguments.pause_each:
+        raise InspectorError("--compact-with needs --pause-at RATIO (or --pause-each): it acts on held requests.")
+    if arguments.pause_each:
+        return Rule("each", window=arguments.window)
+    if arguments.pause_at is None:
+        return None
+    return Rule("watermark", arguments.pause_at, arguments.window, always=bool(arguments.compact_with))
+
+
+class Attendant:
+    """Looks after what is held, on a thread of its own. `ask` says what the person wants: f, c or d."""
+
+    def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
+        self._holds = holds
+        self._compact = Compactor(arguments.compact_with or "roku", arguments.set)
+        self._name = arguments.compact_with or "roku"
+        self._by_itself = bool(arguments.compact_with)
+        self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
+        self._seen: set[int] = set()
+        self._queue: SimpleQueue[Hold] = SimpleQueue()
+        holds.subscribe(self._told)
+        threading.Thread(target=self._work, name="attendant", daemon=True).start()
+
+    def _told(self, shown: tuple[Hold, ...]) -> None:
+        for hold in shown:
+            if hold.id not in self._seen:
+                self._seen.add(hold.id)
+                self._queue.put(hold)
+
+    def _work(self) -> None:
+        while True:
+            hold = self._queue.get()
+            try:
+                self._attend(hold)
+            except InspectorError as failure:
+                note(str(failure))
+                self._let_go(hold)
+
+    def _attend(self, hold: Hold) -> None:
+        note(described(hold))
+        if self._by_itself:
+            self._compacted(hold)
+            return
+        if self._ask is None:
+            return
+        match self._ask(KEYS.format(policy=self._name))[:1].lower():
+            case "c":
+                self._compacted(hold)
+            case "d":
+                self._holds.drop(hold.id)
+                note(f"exchange {hold.exchange}: dropped.")
+            case _:
+                self._holds.release(hold.id)
+
+    def _compacted(self, hold: Hold) -> None:
+        if hold.cannot:
+            note(f"exchange {hold.exchange}: {hold.cannot} It goes as it was.")
+            self._holds.release(hold.id)
+            return
+        before = self._holds.buffer(hold.id)
+        after = self._compact(hold, before)
+        self._holds.release(hold.id, after, before)
+        if after is None:
+            note(f"exchange {hold.exchange}: nothing is due by {self._name}; it goes as it was.")
+        else:
+            note(f"exchange {hold.exchange}: {len(before.messages)} messages, {len(after.messages)} go on.")
+
+    def _let_go(self, hold: Hold) -> None:
+        try:
+            self._holds.release(hold.id)
+        except InspectorError:
+            return  # it has gone by itself
+
+
+def described(hold: Hold) -> str:
+    """A held request in one sentence, with the time that is left."""
+    size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
+    size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""
+    who = plain(f"{hold.client} {hold.model}".strip(), 60)
+    left = max(0, round(hold.until - time()))
+    return f"held ({hold.why}): exchange {hold.exchange}, {who}{size}; it goes as it was in {left} s."
+
+
+def _ask(prompt: str) -> str:
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return sys.stdin.readline()
