@@ -14,6 +14,7 @@ from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Problem, Session
+from inspector.live.database.opening import Database, opening
 from inspector.live.opening import Opening, Watch
 from inspector.live.plugins import all_formats
 
@@ -35,7 +36,7 @@ def open_transcript(
     path = Path(path)
     with no_collection():
         formats, notes = all_formats()
-        opened = Opening(path, watch)
+        opened = opening(path, watch)
         try:
             chosen = detect(opened.head(), format, formats)
         except UnknownFormat as error:
@@ -45,7 +46,7 @@ def open_transcript(
     return replace(session, path=str(path), problems=tuple(merged), notes=(*session.notes, *notes))
 
 
-def _read(opened: Opening, chosen: Format, path: Path, watch: Watch) -> tuple[Session, list[Problem]]:
+def _read(opened: Opening | Database, chosen: Format, path: Path, watch: Watch) -> tuple[Session, list[Problem]]:
     """Everything, with the companions. The problems are those of the files, not of the reader."""
     reader = chosen.start()
     companions = list(_companions(chosen, path))
@@ -87,12 +88,12 @@ def _feed_companion(
     chosen: Format, reader: Reader, session: Session, path: Path, name: str, watch: Watch
 ) -> list[Problem]:
     """Feed one companion, if it is one. That it cannot be read is a problem of the session."""
-    opening = Opening(path, watch, name)
+    one = Opening(path, watch, name)
     try:
-        if not chosen.is_companion(opening.head(), session):
-            watch.done += opening.size
+        if not chosen.is_companion(one.head(), session):
+            watch.done += one.size
             return []
-        opening.feed(reader)
+        one.feed(reader)
     except NothingToRead as error:
         return [Problem(0, f"{error}; the thread in it is not shown", "", name)]
-    return opening.problems
+    return one.problems

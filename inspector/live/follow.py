@@ -13,6 +13,8 @@ from inspector.core.errors import Cancelled, InspectorError, NothingToRead, Unkn
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Session
+from inspector.live.database.naming import stands
+from inspector.live.database.opening import Database, growing
 from inspector.live.files import no_collection
 from inspector.live.growing import Growing, Rewritten, Standing, is_packed, standing
 from inspector.live.newest import Newest
@@ -86,7 +88,7 @@ class Follower:
         self._watch = Watch(cancelled=cancelled)
         self._reader: Reader | None = None
         self._chosen: Format | None = None
-        self._files: list[Growing] = []
+        self._files: list[Growing | Database] = []
         self._passed: dict[Path, Standing | None] = {}
         """Files that are no companions, or are already followed."""
         self._session_id = ""
@@ -94,7 +96,7 @@ class Follower:
         self._tried: Standing | None = None
         self._since = monotonic()
         self._ever = False
-        if standing(self.path) is None:
+        if stands(self.path) is None:
             raise NothingToRead(f"there is no file {self.path}")
 
     def look(self) -> None:
@@ -120,7 +122,7 @@ class Follower:
 
     def _begin(self) -> bool:
         """Read all there is. A file that cannot be read yet is tried again as soon as it has changed."""
-        now = standing(self.path)
+        now = stands(self.path)
         if now is not None and now != self._tried:
             self._tried, self._since = now, monotonic()
         elif self._since + PATIENCE > monotonic() or self._ever or now is None or now[2] == 0:
@@ -139,7 +141,7 @@ class Follower:
     def _read(self) -> None:
         if is_packed(self.path):
             raise PackedFile(f"{self.path} is packed (gzip): it can be opened, but nobody appends to it")
-        main = Growing(self.path, self._watch)
+        main = growing(self.path, self._watch)
         head = main.head()
         chosen = detect(head, self._format, all_formats()[0])
         reader = chosen.start()

@@ -19,6 +19,7 @@ from inspector.core.export.birth import Birth
 from inspector.core.jsontext import dumps
 from inspector.core.wire import anthropic, openai_chat
 from inspector.core.wire.openai_responses_write import write_body as write_responses
+from inspector.live.database.naming import file_of
 
 MAX_TOKENS = 32_000
 NATIVE = "native"
@@ -74,6 +75,6 @@ def save_text(text: str, path: str, force: bool, source: str = "") -> None:
 
 def _is_same(one: Path, other: Path) -> bool:
     try:
-        return one.samefile(other)
+        return one.samefile(file_of(other))
     except OSError:  # one of them is not there
         return False

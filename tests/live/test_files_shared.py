@@ -6,32 +6,32 @@ import pytest
 
 from inspector.core.errors import UnknownFormat
 from inspector.live.files import open_transcript
+from tests.core.formats.told import laid_out
 from tests.shared import TRANSCRIPTS, transcripts
 
 NOT_YET = {
     "api-cassettes": "VCR cassette",
     "api-trace": "claude-tap",
     "copilot-cli": "Copilot CLI",
-    "gemini-cli": "Gemini CLI",
     "inspect": "Inspect log",
     "mini-swe-agent": "mini-swe-agent",
     "openai-chat": "tau-bench",
     "swe-agent": "SWE-agent",
     "vscode-copilot-chat": "VS Code Copilot",
-    "clients/gemini": "Gemini CLI",
-    "clients/opencode-1.18-autocompact.db": "SQLite",
-    "clients/opencode-1.18-autocompact.export": "opencode",
     "derived-payloads/expected": "no transcript",
 }
 FORMATS = {
     "claude-code": "claude-code",
     "clients/claude": "claude-code",
     "clients/codex": "codex",
+    "clients/gemini": "gemini-cli",
+    "clients/opencode": "opencode",
     "clients/pi": "pi",
     "codex": "codex",
     "derived-merged": "claude-code",
     "derived-payloads/anthropic": "anthropic",
     "derived-payloads/openai-responses": "openai-responses",
+    "gemini-cli": "gemini-cli",
     "fixtures-synthetic": "claude-code",
     "pi": "pi",
 }
@@ -71,6 +71,12 @@ def test_each_file(path: Path) -> None:
 def test_nothing_is_read_twice_differently(shared: Path) -> None:
     """The same file twice gives equal sessions: nothing depends on the order of a set or on what was read before."""
     for path in sorted((shared / "clients").glob("*-autocompact.jsonl")):
-        if "gemini" not in path.name:
-            one, other = open_transcript(path), open_transcript(path)
-            assert [list(t.messages) for t in one.threads] == [list(t.messages) for t in other.threads]
+        one, other = open_transcript(path), open_transcript(path)
+        assert [list(t.messages) for t in one.threads] == [list(t.messages) for t in other.threads]
+
+
+def test_a_database_is_its_export(shared: Path) -> None:
+    """The same session from the database and as opencode exports it."""
+    one = open_transcript(shared / "clients/opencode-1.18-autocompact.db")
+    other = open_transcript(shared / "clients/opencode-1.18-autocompact.export.json")
+    assert laid_out(one) == laid_out(other)

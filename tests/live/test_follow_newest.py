@@ -2,6 +2,7 @@
 
 import json
 import os
+from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
 
@@ -72,6 +73,24 @@ def test_sub_agents_are_no_sessions(home: Path) -> None:
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "one"}}}
     codex(home, "two", cwd=str(PROJECT), source=spawned)
     assert looked(Newest(PROJECT, home)) == own
+
+
+def test_gemini_names_its_folder_by_a_hash(home: Path) -> None:
+    folder = home / ".gemini" / "tmp" / "ws" / "chats"
+    folder.mkdir(parents=True)
+    hashed = sha256(str(PROJECT).encode()).hexdigest()
+
+    def session(name: str, **more: object) -> Path:
+        header = {"sessionId": name, "projectHash": hashed, "startTime": "t", **more}
+        return write(folder, [json.dumps(header).encode() + b"\n"], f"session-1-{name}.jsonl")
+
+    own = session("own")
+    session("other", projectHash="ab")
+    session("agent", kind="subagent")
+    looker = Newest(PROJECT, home)
+    assert looked(looker) == own
+    new = session("new")
+    assert looked(looker) == new
 
 
 def test_the_folder_of_a_transcript(home: Path) -> None:

@@ -23,6 +23,12 @@ PI = (
     b'{"type":"session","version":3,"id":"a","cwd":"/pi/there","timestamp":"t"}\n'
     b'{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"hello pi"}}\n'
 )
+GEMINI = (
+    b'{"sessionId":"5f5e3e2d-1","projectHash":"ab","startTime":"t","kind":"main"}\n'
+    b'{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>\\n'
+    b'- **Workspace Directories:**\\n  - /gemini/ws\\n- **Directory Structure:**"}]}]}}\n'
+    b'{"id":"u","type":"user","content":[{"text":"hello gemini"}]}\n'
+)
 
 
 def put(home: Path, name: str, data: bytes, time: int) -> None:
@@ -53,6 +59,22 @@ def test_newest_first_with_what_identifies_them(full_home: Path) -> None:
     assert found[0].modified.timestamp() == 1_700_000_300
     assert found[0].when.startswith("2023-11-1")
     assert len(found[0].title) <= 120
+
+
+def test_gemini_by_what_it_tells_or_what_lies_beside(tmp_path: Path) -> None:
+    put(tmp_path, ".gemini/tmp/ws/chats/session-2026-01-01T00-00-5f5e3e2d.jsonl", GEMINI, 1_700_000_200)
+    put(tmp_path, ".gemini/tmp/ws/chats/5f5e3e2d-1/helper.jsonl", GEMINI, 1_700_000_300)
+    put(
+        tmp_path,
+        ".gemini/tmp/old/chats/session-x.json",
+        b'{"sessionId":"s","projectHash":"h","messages":[]}',
+        1_700_000_100,
+    )
+    put(tmp_path, ".gemini/tmp/old/.project_root", b"/gemini/old\n", 1_700_000_100)
+    assert [(one.format, one.project, one.title) for one in found_sessions(tmp_path)] == [
+        ("gemini-cli", "/gemini/ws", "hello gemini"),
+        ("gemini-cli", "/gemini/old", ""),
+    ]
 
 
 def test_a_limit(full_home: Path) -> None:

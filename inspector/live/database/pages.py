@@ -17,8 +17,8 @@ from inspector.live.growing import Standing, standing
 MAGIC = b"SQLite format 3\x00"
 _HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 _LOG_HEADER, _FRAME_HEADER = 32, 24
-_SETTLED_NS = 20_000_000
-"""A file that was written less long ago may be written again at the same time of its clock."""
+_SETTLED_NS = 12_000_000
+"""A file that was written less long ago may be written again at the same time of its clock: that ticks every 10 ms."""
 _CHUNK = 1 << 22
 _BINARY = getattr(os, "O_BINARY", 0)
 
