@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument("--yes", action="store_true", help="write and run commands without asking")
     asked.add_argument("--no", action="store_true", help="write nothing and run nothing")
+    parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace: the session memory at hand")
     parser.add_argument("--max-turns", metavar="N", type=_positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
@@ -188,6 +189,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "settings": tuple(arguments.set) if arguments.set else None,
         "window": arguments.window,
         "needs_by": arguments.answerer,
+        "memory": arguments.memory,
         "workspace": Path(arguments.workspace) if arguments.workspace else None,
         "limits": Limits(max_turns=arguments.max_turns) if arguments.max_turns else None,
     }
