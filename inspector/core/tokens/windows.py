@@ -49,7 +49,7 @@ def find_window(
 ) -> Window:
     """The window at request `at` (None = the end of the thread). `user`: the user's choice; `models`: their table."""
     model = model_at(thread, at)
-    evidence = _evidence(thread, model)
+    evidence = _evidence(thread, model, reckoned=session.format == "journal")
     recorded = _recorded(thread, at)
     if user is not None:
         return Window(user, "user", _against(user, evidence, recorded, "You chose"))
@@ -80,12 +80,13 @@ def _recorded(thread: Thread, at: int | None) -> int | None:
     return next((window for n in order if (window := requests[n].window)), None)
 
 
-def _evidence(thread: Thread, model: str) -> _Evidence:
+def _evidence(thread: Thread, model: str, reckoned: bool) -> _Evidence:
+    """`reckoned`: the sizes at compactions are a policy's own estimate, of buffers that were perhaps never sent."""
     largest = max(
         (r.usage.prompt for r in thread.requests if r.usage is not None and r.model in (model, "")), default=0
     )
     compacted_at = 0
-    for compaction in thread.compactions:
+    for compaction in () if reckoned else thread.compactions:
         before = compaction_sizes(thread, compaction)[0] or 0
         if model_at(thread, max(0, compaction.before_request - 1)) == model:
             largest = max(largest, before)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.core.errors import InspectorError
+from inspector.core.tokens.windows import find_window
 from inspector.live.agent.demo import copy_sample, demo_folder, demo_plan
 from inspector.live.agent.runner import Runner
 from inspector.live.agent.standing import Standing, TurnReport
@@ -52,6 +53,7 @@ def test_every_tier_fires_and_the_fault_is_repaired(tmp_path: Path) -> None:
     assert not session.problems
     assert {one.trigger for one in main.compactions} >= TIERS
     assert len(main.requests) == len(reports) + 1, "one was refused, and made again"
+    assert find_window(session, main).warnings == (), "what a tier reckoned is no evidence of what was sent"
 
 
 def test_no_condition_is_met_by_a_hair(tmp_path: Path) -> None:
