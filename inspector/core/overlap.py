@@ -1,6 +1,7 @@
-"""How much two buffers have in common at their beginning, told by how they lie in their stretches."""
+"""How buffers begin, and how much two of them have in common there, told by how they lie in their stretches."""
 
 from inspector.core.buffer import Stretch, View
+from inspector.core.message import Message
 
 
 def shared(one: View, other: View) -> int:
@@ -16,6 +17,11 @@ def shared(one: View, other: View) -> int:
             break
         same += 1
     return same
+
+
+def head(view: View, count: int) -> tuple[Message, ...]:
+    """The first `count` messages, without laying out the others."""
+    return View(view.stretch, min(count, view.length)).messages()
 
 
 def _line(view: View) -> list[tuple[Stretch, int]]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def lengths(session: Session, thread: str = "main") -> list[int]:
 def grows(session: Session, thread: str = "main") -> None:
     """Every buffer extends the one before it with its answer; all were counted."""
     requests = session.thread(thread).requests
-    for one, other in zip(requests, requests[1:], strict=False):
+    for one, other in pairwise(requests):
         assert other.view.messages()[: one.view.length] == one.view.messages()
     assert all(request.usage and request.usage.prompt and request.finish for request in requests)
 
@@ -136,7 +137,7 @@ def test_gemini(simulated: SimulatedServer, tmp_path: Path) -> None:
             said = "".join(part.get("text", "") for part in parts)
             calls = [part for part in parts if "functionCall" in part]
             contents.append({"role": "model", "parts": [{"text": said}, *calls]})
-            answers = [
+            answers: list[Any] = [
                 {"functionResponse": {"name": one["functionCall"]["name"], "response": {"output": f"text {n}"}}}
                 for one in calls
             ]

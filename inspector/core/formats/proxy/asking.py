@@ -7,6 +7,7 @@ from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
 from inspector.core.formats.proxy.side import Asked
 from inspector.core.message import Message, Opaque, Text
+from inspector.core.overlap import head
 
 _HEAD = 6
 """Messages in which the first words of the user are looked for."""
@@ -16,13 +17,13 @@ def asked_of(body: Body, headers: Mapping[str, str]) -> Asked:
     """O(1): of a long buffer only its ends are looked at."""
     view = body.view
     last = next(view.backwards(), None)
-    head = view.messages()[:_HEAD] if view.length <= _HEAD else ()
-    first = next((message.text for message in head if message.role == "user"), "")
+    begun = head(view, _HEAD)
+    first = next((message.text for message in begun if message.role == "user"), "")
     prompt = body.prompt
     return Asked(
         body=body.fields,
         headers=headers,
-        system=prompt.system or _system(head),
+        system=prompt.system or _system(begun),
         tools=len(prompt.tools or ()),
         messages=view.length - body.start,
         first=first,
@@ -31,9 +32,9 @@ def asked_of(body: Body, headers: Mapping[str, str]) -> Asked:
     )
 
 
-def _system(head: tuple[Message, ...]) -> str:
+def _system(begun: tuple[Message, ...]) -> str:
     """A system prompt that stands among the messages."""
-    return next((message.text for message in head if message.role == "system"), "")
+    return next((message.text for message in begun if message.role == "system"), "")
 
 
 def _last(message: Message) -> str:

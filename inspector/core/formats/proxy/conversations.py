@@ -1,12 +1,13 @@
 """Which thread does a request belong to? By the client's own keys; where it sends none, by what the buffers share."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from inspector.core.buffer import View
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.message import Message, Text
-from inspector.core.overlap import shared
+from inspector.core.overlap import head, shared
 
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""
@@ -40,7 +41,9 @@ class Conversations:
             return found
         if one.key.strong:
             return among[0] if among else None
-        said = "\n".join(message.text for message in one.body.view.messages()[-3:])
+        if one.kind == "compaction" and not among:  # a client may leave its key out of just this call
+            among = [each for each in self.all if each.key.client == one.key.client and each.steps]
+        said = "\n".join(message.text for message in one.body.view.tail(max(0, one.body.view.length - 3)))
         told = [each for each in among if each.asked and each.asked in said]
         return told[-1] if told else among[-1] if among and one.kind == "compaction" else None
 
@@ -60,7 +63,7 @@ class Conversations:
         """Find out who started a thread, where it is not known: the call that holds its task."""
         if found.parent_call or not found.steps or (found.parent is None and found.key.strong and not found.key.sub):
             return
-        for message in found.steps[0].body.view.messages()[:_NEAR]:
+        for message in head(found.steps[0].body.view, _NEAR):
             for part in message.parts if message.role == "user" else ():
                 parent, call = (
                     self._tasks.get(part.text.strip(), (found, "")) if isinstance(part, Text) else (found, "")
@@ -97,29 +100,33 @@ class Conversations:
 
     def _continued(self, view: View, among: Sequence[Conversation]) -> Conversation | None:
         """The thread whose answers the buffer repeats, or which it extends."""
-        if not among:
-            return None
+        return (self._repeated(view, among) or _extended(view, among)) if among else None
+
+    def _repeated(self, view: View, among: Sequence[Conversation]) -> Conversation | None:
+        """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
+        begun = head(view, _NEAR)
+        summed = any(message.summary for message in begun)
+        said, known = 0, Counter[int]()
         for n, message in enumerate(view.backwards()):
             if n >= _BACK:
                 break
-            if message.role in ("assistant", "tool") and (found := self._seen.get(message.id)) in among:
-                return found
-        for each in reversed(among):
-            last = each.steps[-1].body.view if each.steps else each.tried
-            answered = each.end.length > last.length
-            if answered and last.length == view.length:
-                continue  # the same words once more: another session
-            if last.length and shared(last, view) == last.length:
-                return each
-        return None
+            if message.role not in ("assistant", "tool"):
+                continue
+            said += 1
+            if (found := self._seen.get(message.id)) in among and found is not None:
+                if summed or [one.id for one in head(found.end, 1)] == [begun[0].id]:
+                    return found
+                known[found.number] += 1
+        number, count = known.most_common(1)[0] if known else (0, 0)
+        return self.all[number] if count > 1 and 2 * count > said else None
 
     def _compacted(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
         """The thread that a buffer with a summary at its head goes on."""
         view = one.body.view
-        head = [message for message in view.messages()[:_NEAR] if message.summary]
-        if not head:
+        begun = [message for message in head(view, _NEAR) if message.summary]
+        if not begun:
             return None
-        said = "\n".join(message.text for message in head)
+        said = "\n".join(message.text for message in begun)
         for each in reversed(among):
             if any(call.said and call.said in said for call in each.compacting):
                 return each
@@ -131,7 +138,7 @@ class Conversations:
 
     def _task(self, view: View) -> bool:
         """Is it the first request of a sub-agent: does a call of another thread hold what its user says?"""
-        messages = view.messages()[:_NEAR]
+        messages = head(view, _NEAR)
         if any(message.role in ("assistant", "tool") for message in messages):
             return False
         return any(text in self._tasks for text in _texts(messages))
@@ -149,6 +156,18 @@ class Conversations:
             if found := self._scopes.get((one.key.session, "", thread)):
                 return found[0]
         return None
+
+
+def _extended(view: View, among: Sequence[Conversation]) -> Conversation | None:
+    """The thread whose last buffer is the beginning of this one."""
+    for each in reversed(among):
+        last = each.steps[-1].body.view if each.steps else each.tried
+        answered = each.end.length > last.length
+        if answered and last.length == view.length:
+            continue  # the same words once more: another session
+        if last.length and shared(last, view) == last.length:
+            return each
+    return None
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:

@@ -75,7 +75,8 @@ class Exchange:
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:
         """As a call beside the conversation."""
         reply = self.reply or Reply()
-        told = reply.failure or (f"{self.counted:,} tokens" if self.counted is not None else self.path)
+        told = f"{self.path}: {reply.failure}" if reply.failure else self.path
+        told = told if self.counted is None else f"{self.counted:,} tokens"
         return SideCall(
             self.kind, thread, before, made, told, self.model, reply.usage, reply.status, self.line, self.time
         )

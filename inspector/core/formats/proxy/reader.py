@@ -188,15 +188,15 @@ class ProxyReader:
             return
         compacted = one.endpoint.purpose == "compact"
         before = EMPTY_VIEW if compacted else one.body.view
-        end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
         thread = self._teller.thread_of(one)
         if one.kind == "compaction":
-            one.said = gist(end.tail(before.length))
+            one.said = gist([message for unit in dialect.read(reply.wire, line, "") for message in unit])
             if one.said:
                 self._pool.summaries.append(one.said)
             if thread is not None and one not in thread.compacting:
                 thread.compacting.append(one)
-        elif not one.kind and thread is not None:
+        end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
+        if not one.kind and thread is not None:
             thread.answered(one, end)
             self._conversations.saw(thread, end, before.length)
         one.end = end

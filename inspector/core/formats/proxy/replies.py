@@ -39,9 +39,7 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     if dialect is None or (failure and (code or 0) >= 400):
         return Reply(failure=failure, status=code, time=when)
     answer = tuple(dialect.answer(body))
-    finish = dialect.finish(body) or ("" if finished and not error else "error" if error else CUT)
-    if not finished and dialect.name == "openai-responses":
-        finish = "error" if error else CUT
+    finish = dialect.finish(body) if finished else "error" if error else CUT
     model = next((told for key in ("model", "modelVersion") if isinstance(told := body.get(key), str)), "")
     name = next((told for key in ("id", "responseId") if isinstance(told := body.get(key), str)), "")
     usage = _usage(dialect, body, final=finished)
@@ -61,7 +59,8 @@ def _body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[s
     if dialect is not None and (isinstance(told, list) or isinstance(stream, str) or isinstance(body, list)):
         parts = told if isinstance(told, list) else events(stream) if isinstance(stream, str) else body
         gathered = gather(dialect.name, parts if isinstance(parts, list) else parts or ())
-        return gathered.body, gathered.finished, gathered.failure or {}
+        broken = record.get("ended") in ("upstream closed", "failed")
+        return gathered.body, gathered.finished and not broken, gathered.failure or {}
     found = unwrapped(body) or {}
     return found, bool(found), {}
 

@@ -162,8 +162,8 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
         return "models"
     if any(word in where for word in _TELEMETRY):
         return "telemetry"
-    if method.upper() == "HEAD" or where in ("", "/api/hello"):
-        return "connection check"
+    if method.upper() == "HEAD" or where in ("", "/api/hello") or where.endswith("/v1/responses"):
+        return "connection check"  # the last: is a WebSocket spoken there?
     return "other"
 
 
