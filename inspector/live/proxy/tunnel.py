@@ -11,6 +11,7 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.live.proxy.conversation import Conversation, Turn
 from inspector.live.proxy.gate import Asked, Forward, Gate, How, Pairs, Refuse, Why
 from inspector.live.proxy.link import Link
+from inspector.live.proxy.records import Ended
 from inspector.live.proxy.websocket import CLOSE, BadFrames, Frames, Message, Packing, text_frame
 
 
@@ -24,6 +25,8 @@ class Tunnel:
         if conversation is not None:
             self._from_client = Frames(packed.is_on, packed.client_goes_on)
             self._from_server = Frames(packed.is_on, packed.server_goes_on)
+        self._closed: Ended | None = None
+        """Who said first that it closes."""
         self._must_rewrite = False
         """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
         self._is_packed = packed.is_on
@@ -50,7 +53,7 @@ class Tunnel:
                 if task is not None:
                     task.cancel()
             if conversation is not None:
-                conversation.close("client closed" if self._down.gone else "upstream closed")
+                conversation.close(self._closed or ("client closed" if self._down.gone else "upstream closed"))
             self._up.close()
             self._down.close()
 
@@ -67,6 +70,8 @@ class Tunnel:
 
     def _note(self, message: Message) -> None:
         conversation = self._conversation
+        if message.kind == CLOSE:
+            self._closed = self._closed or "client closed"
         if conversation is None or message.kind >= CLOSE:
             return
         if conversation.begins(message.data):
@@ -78,7 +83,9 @@ class Tunnel:
         while data := await self._up.read():
             self._down.write(data)
             for message in self._seen(self._from_server, data):
-                if message.kind < CLOSE and self._conversation is not None:
+                if message.kind == CLOSE:
+                    self._closed = self._closed or "upstream closed"
+                elif message.kind < CLOSE and self._conversation is not None:
                     self._conversation.answered(message.data)
             self._flush()
             await self._down.drain()
@@ -115,6 +122,7 @@ class Tunnel:
                 if message.kind >= CLOSE:
                     self._up.write(message.raw)
                     if message.kind == CLOSE:
+                        self._closed = self._closed or "client closed"
                         self._client_gone()
                 else:
                     self._waiting.append(message)
