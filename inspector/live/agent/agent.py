@@ -127,7 +127,7 @@ class Agent:
             model=model_of(plan),
             usage=last.usage if last is not None else None,
             finish=last.finish if last is not None else "",
-            summary=self.run.tools.peek(plan.memory) if plan.memory else "",
+            summary=self.run.tools.peek(plan.memory) if plan.memory and self.thread == MAIN else "",
             remote=self.run.remote,
             max_tokens=plan.max_tokens,
             agent="" if self.thread == MAIN else self.thread,

@@ -37,6 +37,13 @@ Task: the test of the storm day fails; find out why, repair it, show that the te
 """
 
 
+ABOUT = "Who relies on the sign"
+SIDE_TASK = (
+    "Which files of this program use the height of a reading, and does any of them rely on it that a height is never "
+    "negative? Answer in two sentences."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """What is said, and which tools are called at once."""
@@ -72,7 +79,9 @@ STEPS = (
     Step("The first night once more, for comparison.", _log(21, lines=80)),
     Step("And the one before the storm.", _log(121, lines=80)),
     Step("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
-    Step("Who else uses the height?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    Step(
+        "Does anything else rely on it? A sub-agent can look.", (("task", {"description": ABOUT, "prompt": SIDE_TASK}),)
+    ),
     Step("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
     Step("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
     Step("And the first half in the same way.", _log(1, 51, 101, 151)),
@@ -89,16 +98,34 @@ STEPS = (
 )
 
 
+SIDE_STEPS = (
+    Step("Where is it used?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    Step("The alarms compare heights.", (_read("tidewatch/alarms.py"),)),
+    Step("And these are the lows and highs.", (_read("tidewatch/daily.py"),)),
+)
+SIDE_REPORT = (
+    "(simulated) readings.py, daily.py, alarms.py and report.py use it. alarms.py compares it with the quay and with "
+    "other gauges, daily.py takes minimum and maximum: neither minds a minus. Only the pattern in readings.py does."
+)
+
+
 def next_step(call: Call) -> Said:
     """The next step of the demo, or its report."""
     messages = call.buffer.messages
+    if messages and messages[0].text == SIDE_TASK:
+        done = sum(1 for message in messages if message.calls)
+        return _said(call, SIDE_STEPS, done) if done < len(SIDE_STEPS) else Said(SIDE_REPORT)
     done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
     done -= done > 0 and _was_broken_off(messages)
     if done >= len(STEPS):
         return Said(_report(messages))
-    step = STEPS[done]
+    return _said(call, STEPS, done)
+
+
+def _said(call: Call, steps: Sequence[Step], done: int) -> Said:
+    step = steps[done]
     calls = tuple(ToolCall(f"call_{call.digest}{n}", name, dict(given)) for n, (name, given) in enumerate(step.calls))
-    return Said(f"Step {done + 1} of {len(STEPS)}. {step.words}", calls, "calls")
+    return Said(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
 
 
 _SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")

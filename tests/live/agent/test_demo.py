@@ -12,6 +12,7 @@ from inspector.live.agent.demo import copy_sample, demo_folder, demo_plan
 from inspector.live.agent.runner import Runner
 from inspector.live.agent.standing import Standing, TurnReport
 from inspector.live.files import open_transcript
+from inspector.live.simulated.demo import SIDE_STEPS
 
 TIERS = {"L0", "L1", "L2", "L3a", "L3b", "L4"}
 WAIT_S = 240.0
@@ -49,10 +50,12 @@ def test_every_tier_fires_and_the_fault_is_repaired(tmp_path: Path) -> None:
     assert _tests_pass(plan.workspace)
     assert "The tests pass" in reports[max(reports)].text
     session = open_transcript(str(plan.record))
-    (main,) = session.threads
+    main, side = session.threads
     assert not session.problems
+    assert len(side.requests) == len(SIDE_STEPS) + 1
+    assert "Only the pattern in readings.py does" in side.end.messages()[-1].text
     assert {one.trigger for one in main.compactions} >= TIERS
-    assert len(main.requests) == len(reports) + 1, "one was refused, and made again"
+    assert len(main.requests) + len(side.requests) == len(reports) + 1, "one was refused, and made again"
     assert find_window(session, main).warnings == (), "what a tier reckoned is no evidence of what was sent"
 
 
