@@ -1,11 +1,16 @@
 """Prices: every part of a call at its own price, unknown models without one."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from genai_prices import Usage as Priced
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Request, Thread
+from inspector.core.tokens.catalogue import priced_model
 from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.usage import Usage
 
@@ -55,3 +60,33 @@ def test_a_thread_costs_what_its_calls_cost() -> None:
 def test_a_call_without_a_name_is_of_the_model_before() -> None:
     calls = (call(0, Usage(input=100_000)), call(1, Usage(input=100_000)))
     assert thread_cost(Thread("main", model=OPUS, requests=calls)) == 1
+
+
+COUNTS = st.integers(0, 2_000_000) | st.sampled_from([0, 1, 127_999, 128_000, 200_000, 200_001, 272_000])
+MODELS = (
+    OPUS,
+    "claude-sonnet-4-5",
+    "gpt-5",
+    "gpt-4o",
+    "gemini-2.5-pro",
+    "gemini-2.5-flash",
+    "gpt-5.4",
+    "deepseek-chat",
+)
+
+
+@given(st.sampled_from(MODELS), st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS))
+def test_it_is_what_the_catalogue_says(model: str, usage: Usage) -> None:
+    """Prices are kept by model and size of the prompt; the catalogue works each call out anew."""
+    found = priced_model(model)
+    assert found
+    provider, known = found
+    calls = Priced(
+        input_tokens=usage.input + usage.cache_read + usage.cache_write,
+        cache_read_tokens=usage.cache_read,
+        cache_write_tokens=usage.cache_write,
+        output_tokens=usage.output,
+    )
+    moment = datetime(2026, 1, 3, 10, 11, tzinfo=UTC)
+    wanted = known.calc_price(calls, provider, genai_request_timestamp=moment).total_price
+    assert cost(model, usage, moment.isoformat()) == wanted
