@@ -49,7 +49,7 @@ class ProxyServer:
         except BaseException:
             self._socket.close()
             raise
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._connections = count(1)
         self._house = House(self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange))
         self._clients: dict[asyncio.Task[None], Client] = {}
@@ -59,11 +59,13 @@ class ProxyServer:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Where the gate is called; others reach it by `call_soon_threadsafe`."""
+        """Where the gate is called; others reach it by `call_soon_threadsafe`. There is one once it was started."""
+        assert self._loop is not None
         return self._loop
 
     def start(self) -> int:
         """Returns the port as soon as connections are accepted."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         if not self._ready.wait(START_S):
             raise InspectorError("The proxy did not start.")
@@ -72,17 +74,17 @@ class ProxyServer:
     def close(self) -> None:
         """End it, what is under way included; the recording is written to its end. May be called twice."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
+            self.loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(STOP_S)
         self._socket.close()
         self.recorder.close()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await self._loop.create_server(lambda: Link(self._welcome), sock=self._socket, backlog=BACKLOG)
+        server = await self.loop.create_server(lambda: Link(self._welcome), sock=self._socket, backlog=BACKLOG)
         self._ready.set()
         await self._stop.wait()
         server.close()
@@ -96,7 +98,7 @@ class ProxyServer:
 
     def _welcome(self, link: Link) -> None:
         client = Client(self._house, link, next(self._connections))
-        task = self._loop.create_task(client.serve())
+        task = self.loop.create_task(client.serve())
         self._clients[task] = client
         task.add_done_callback(self._clients.pop)
 
