@@ -152,14 +152,17 @@ def _taken(before: Message, after: Message) -> Change:
     return "shortened" if len(theirs) < len(mine) else "edited"
 
 
-_PLACEHOLDER = re.compile(
-    r"(?is)\s*[\[(<].{0,80}\b(?:clear|remov|omit|prun|truncat|trimm|delet|compact|elid|drop|cut)\w*.{0,120}[\])>]\s*"
-)
+_TAKEN = r"(?:\b|_)(?:clear|remov|omit|prun|truncat|trimm|delet|compact|elid|drop|cut)"
+_PLACEHOLDER = re.compile(rf"(?is)\s*[\[(<].{{0,80}}{_TAKEN}\w*.{{0,120}}[\])>]\s*")
+_SENTENCE = re.compile(rf"(?i)(?=.*\b(?:tool|output|result|content|response|message)s?\b)(?=.*{_TAKEN}).{{1,120}}")
 
 
 def is_placeholder(text: str) -> bool:
     """Is it what a client leaves where a content stood: `[Old tool result content cleared]`, `[cleared]`, nothing?"""
-    return not text.strip() or (len(text) <= 400 and _PLACEHOLDER.fullmatch(text) is not None)
+    told = text.strip()
+    if len(told) > 400:
+        return False
+    return not told or bool(_PLACEHOLDER.fullmatch(told) or _SENTENCE.fullmatch(told))
 
 
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
