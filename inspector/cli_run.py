@@ -65,7 +65,10 @@ def _positive(text: str) -> int:
 def run(arguments: argparse.Namespace) -> None:
     """Run to the end. Raises InspectorError where it could not begin, or did not come to a good end."""
     told: queue.SimpleQueue[Standing] = queue.SimpleQueue()
-    runner = Runner(plan_of(arguments), told.put)
+    plan = plan_of(arguments)
+    if plan.permissions == "never" and not arguments.no:
+        note("there is no terminal to ask on: nothing is written, no command is run; --yes allows it.")
+    runner = Runner(plan, told.put)
     printer = _Printer(arguments.json)
     try:
         runner.start()

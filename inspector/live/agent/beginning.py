@@ -51,17 +51,19 @@ def begin(
     allowed = dict.fromkeys(plan.resumed.allowed if plan.resumed else ())
     run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, allowed, compacts_remotely(plan))
     agent = Agent(run, MAIN, buffer, running)
+    header = _header(plan, policy, window)
     if plan.resumed is None:
-        journal.begin(_header(plan, policy, window), buffer.prompt)
+        journal.begin({"id": str(uuid4()), **header}, buffer.prompt)
         journal.thread(MAIN, buffer, title=" ".join(plan.task.split())[:80], parent="", parent_call="")
         agent.write_running()
     else:
         held = plan.resumed
-        journal.resume(held.threads, held.running, PROGRAM)
+        journal.resume(held, header)
         journal.sync(MAIN, buffer.messages)
         agent.turn, agent.begun = held.turn, frozenset(held.begun)
         agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
         agent.waiting = open_calls(buffer)
+        agent.write_running()
     return agent
 
 
@@ -79,7 +81,6 @@ def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:
 
 def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[str, Any]:
     return {
-        "id": str(uuid4()),
         "program": PROGRAM,
         "task": plan.task,
         "workspace": str(plan.workspace.absolute()),

@@ -12,9 +12,12 @@ from inspector.live.agent.run import Run
 _PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 
 
-def waits(failure: Failure, tries: int, limits: Limits) -> float | None:
-    """Seconds after which the call is worth another try; None where it is not. `tries` = those made so far."""
-    passing = isinstance(failure, Timeout)
+def waits(failure: Failure, tries: int, limits: Limits, timeouts: bool = True) -> float | None:
+    """Seconds after which the call is worth another try; None where it is not. `tries` = those made so far.
+
+    `timeouts`: is one that took too long? Not a tier's: its harness has said how long it waits.
+    """
+    passing = timeouts and isinstance(failure, Timeout)
     if isinstance(failure, ProviderFailure):
         passing = failure.status in _PASSING or failure.kind in ("connection", "broken", "empty")
     if not passing or tries > limits.retries:
@@ -29,21 +32,25 @@ def told(failure: Failure) -> str:
     return str(failure) or type(failure).__name__
 
 
-def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None]) -> Answer:
-    """The answer, after as many tries as are worth it. `write` puts each try into the journal.
+def patiently(run: Run, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None) -> Answer:
+    """The answer, after as many tries as are worth it. `write` puts each try into the journal; None = a tier's need.
 
     Raises Failure (the last one), or Stopped.
     """
     tries = 0
     while True:
         run.controls.check()
-        write()
+        if write is not None:
+            write()
         tries += 1
         try:
             return _stoppable(call)
         except Failure as failure:
-            again = None if isinstance(failure, ContextWindowExceeded) else waits(failure, tries, run.plan.limits)
-            run.journal.failed(thread, failure, again)
+            again = None
+            if not isinstance(failure, ContextWindowExceeded):
+                again = waits(failure, tries, run.plan.limits, timeouts=write is not None)
+            if write is not None:
+                run.journal.failed(thread, failure, again)
             if again is None:
                 raise
             run.voice.say(why=f"{told(failure)}; asking again in {again:g} s ({tries} of {run.plan.limits.retries})")
@@ -75,4 +82,4 @@ def ask(run: Run, thread: str, need: AskModel, buffer: Buffer, write: Callable[[
 def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     """A tier's need that takes a model, by the run's provider. Raises Failure, Stopped."""
     model = run.models.of(thread, buffer.prompt)
-    return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), lambda: None)
+    return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), None)

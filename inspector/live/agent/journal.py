@@ -21,6 +21,7 @@ from inspector.core.needs import Answer, Failure
 from inspector.core.outcome import Outcome
 from inspector.core.recording import write_reply
 from inspector.core.wire.neutral import write_buffer, write_message
+from inspector.live.agent.plan import Resumed
 
 VERSION = 1
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -58,14 +59,19 @@ class Journal:
         self._prompt = prompt
         self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
-    def resume(self, threads: Mapping[str, Buffer], running: Mapping[str, dict[str, Any]], by: str) -> None:
-        """Go on behind what a reader made of the file. A torn last line is left as it is, on a line of its own."""
-        self._held = {name: buffer.messages for name, buffer in threads.items()}
-        self._running = {name: dict(held) for name, held in running.items()}
+    def resume(self, held: Resumed, plan: Mapping[str, Any]) -> None:
+        """Go on behind what a reader made of the file. A torn last line is left as it is, on a line of its own.
+
+        Raises JournalFailed where somebody has gone on with it since it was read.
+        """
+        self._held = {name: buffer.messages for name, buffer in held.threads.items()}
+        self._running = {name: dict(running) for name, running in held.running.items()}
         size = os.fstat(self._file).st_size
+        if size != held.size:
+            raise JournalFailed(f"{self.path} has changed since it was read; read it again.")
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             self._append(b"\n")
-        self._write("resumed", program=by)
+        self._write("resumed", plan=dict(plan))
 
     def thread(self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str) -> None:
         """A thread begins with these messages."""

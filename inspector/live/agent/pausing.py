@@ -48,14 +48,14 @@ class Pausable(Protocol):
 
 def hold(thread: Pausable, stop: Stop, why: str, verdict: Verdict | None = None, error: str = "") -> bool:
     """Pause until the person says go on; has another buffer been put in? Raises Stopped."""
-    controls, replaced = thread.run.controls, False
+    controls, replaced, before = thread.run.controls, False, thread.run.voice.standing.state
     controls.begin_pause()
     thread.say(state="paused", stop=stop, why=why, verdict=verdict, error=error)
     while (wish := controls.next_wish()) is not None:
         _put(thread, wish)
         replaced = True
         thread.say()
-    thread.say(state="starting", stop="", why="", verdict=None, error="")
+    thread.say(state=before, stop="", why="", verdict=None, error="")
     return replaced
 
 

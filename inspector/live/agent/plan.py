@@ -48,7 +48,9 @@ class Resumed:
     """Ids of calls that had begun and have no result: nobody knows how far they came."""
     threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
     running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    """As the journal holds them: buffers, and running states in JSON."""
+    """As the journal holds them: buffers, and running states in JSON; none where another policy goes on."""
+    size: int = 0
+    """Bytes of the journal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
-from inspector.core.formats.journal.threads import Growing
 from inspector.core.message import Message
 from inspector.live.agent.beginning import open_calls
 from inspector.live.agent.plan import Plan, Resumed
@@ -35,6 +34,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     """The plan of the rest of a run. `task`: what to do next, where the run had come to its end or something else is
     wanted. `changes`: fields of the Plan that are to be others than the journal's. Raises InspectorError.
     """
+    size = path.stat().st_size if path.is_file() else 0
     reader = read_journal(path)
     main = reader.threads[MAIN]
     plan = _recorded(reader.header, path)
@@ -55,14 +55,11 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
         allowed=tuple(reader.allowed),
         begun=begun,
         threads={name: thread.buffer for name, thread in reader.threads.items()},
-        running=_running(reader.threads),
+        running={name: thread.running for name, thread in reader.threads.items()} if same else {},
+        size=size,
     )
     running = policy.load(settings, main.running) if same else None
     return replace(plan, task=task, start=start, running=running, resumed=held)
-
-
-def _running(threads: Mapping[str, Growing]) -> dict[str, dict[str, Any]]:
-    return {name: thread.running for name, thread in threads.items()}
 
 
 def _undone(call: Any, begun: bool) -> Message:

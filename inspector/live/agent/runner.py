@@ -127,8 +127,11 @@ class Runner:
             with suppress(InspectorError):
                 self._run.journal.told("end", why=ended.why, error=ended.error)
             self._close()
-            self._over.set()
-            self._agent.say(state="ended", end=ended.why, why="", error=ended.error, asked=None, need=None, stop="")
+            try:
+                nothing: dict[str, Any] = {"why": "", "asked": None, "need": None, "stop": "", "verdict": None}
+                self._agent.say(state="ended", end=ended.why, error=ended.error, **nothing)
+            finally:
+                self._over.set()
 
     def _close(self) -> None:
         self._run.models.close()

@@ -30,7 +30,6 @@ def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable
     run.journal.told("tool", thread=thread, call=call.id, name=call.name)
     run.voice.say(state="tool", why=call.name)
     found = start(call) if call.name == TASK else run.tools.run(call, run.controls.is_stopped)
-    run.controls.check()
     return cut(found, run.plan.limits.max_output)
 
 

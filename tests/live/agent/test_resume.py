@@ -1,6 +1,5 @@
 """A journal is what a run can be gone on with: stopped, ended, torn anywhere, or killed while it was written."""
 
-import os
 import random
 import shutil
 import signal
@@ -118,21 +117,13 @@ def test_with_another_task_open_calls_are_answered_first(planned: Planned, monke
 
 @pytest.mark.parametrize("answer", ["", "no", "once"])
 def test_a_call_that_had_begun_is_run_again_only_after_asking(
-    planned: Planned, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+    planned: Planned, workspace: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
     """Nobody knows how far it came. Where nobody is asked the model is told so."""
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-    command = f"echo run >> {workspace}/times.txt; [ -e {tmp_path}/open ] || read line < {gate}"
-    script(monkeypatch, [call("run_command", command=command, timeout_s=600)], "Done.")
+    script(monkeypatch, [call("run_command", command="echo run >> times.txt")], "Done.", "Done.")
     plan = planned()
-    with running(plan) as (runner, heard):
-        runner.start()
-        heard.state("tool")
-        with gate.open("w"):  # opens as soon as the command reads from it
-            runner.stop()
-            heard.state("ended")
-    (tmp_path / "open").touch()
+    finished(plan)
+    _torn_behind(plan.record, b'"type":"tool"')
     plan = resume(plan.record, permissions="ask" if answer else "always")
     assert plan.resumed is not None
     assert len(plan.resumed.begun) == 1
@@ -149,6 +140,68 @@ def test_a_call_that_had_begun_is_run_again_only_after_asking(
     result = opened(plan.record).main.end.messages()[2].result
     assert result is not None
     assert result.is_error == (answer != "once")
+
+
+def _torn_behind(journal: Path, record: bytes) -> None:
+    """As if the program had been killed right after it wrote this record."""
+    data = journal.read_bytes()
+    journal.write_bytes(data[: data.index(b"\n", data.index(record)) + 1])
+
+
+def test_a_reading_call_that_had_begun_is_simply_run_again(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, [call("read_file", path="README.md")], "Done.", "Done.")
+    plan = planned()
+    finished(plan)
+    _torn_behind(plan.record, b'"type":"tool"')
+    heard, session = finished(resume(plan.record, permissions="ask"))
+    assert heard.all[-1].end == "done"
+    result = session.main.end.messages()[2].result
+    assert result is not None
+    assert "The parser lies" in result.content
+
+
+def test_a_sub_agent_that_was_interrupted_is_not_started_again_unasked(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, [call("task", id="call_sub", prompt="Read.")], *reads(1), "Read.", "Done.", "Done.")  # type: ignore[arg-type]
+    plan = planned(wire="chat")
+    finished(plan)
+    _torn_behind(plan.record, b'"thread":"call_sub","answer"')
+    heard, session = finished(resume(plan.record, permissions="always"))
+    assert heard.all[-1].end == "done"
+    assert [one.id for one in session.threads] == ["main", "call_sub"]
+    result = session.main.end.messages()[2].result
+    assert result is not None
+    assert result.is_error
+
+
+def test_another_policy_and_another_model_may_go_on(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, *reads(6), "Done.")  # type: ignore[arg-type]
+    plan = planned(limits=Limits(max_turns=2))
+    finished(plan)
+    limits = Limits(max_turns=2)
+    finished(resume(plan.record, policy="codex", model="claude-other", window=50_000, limits=limits))
+    again = resume(plan.record)
+    assert (again.policy, again.model, again.window) == ("codex", "claude-other", 50_000)
+    assert again.running is not None
+    assert again.running.reported > 0
+    heard, session = finished(resume(plan.record, policy="roku", limits=QUICK))
+    assert heard.all[-1].end == "done"
+    assert [one.window for one in session.main.requests] == [200_000] * 2 + [50_000] * 5
+    assert session.main.requests[-1].model == "claude-other"
+    assert len(heard.all[-1].running.calibration.samples) == 3
+
+
+def test_a_journal_that_was_gone_on_with_meanwhile_is_not_spoilt(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, *reads(6), "Done.")  # type: ignore[arg-type]
+    plan = planned(limits=Limits(max_turns=2))
+    finished(plan)
+    early = resume(plan.record)
+    finished(resume(plan.record, limits=Limits(max_turns=1)))
+    with pytest.raises(InspectorError, match="has changed"), running(early):
+        pass
 
 
 def test_what_was_allowed_for_the_session_stays_allowed(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -291,7 +291,9 @@ def test_stop_while_a_command_runs(
         assert heard.state("ended").end == "stopped"
     assert len(pids) == 2
     assert not any(_alive(pid) for pid in pids)
-    assert opened(plan.record).main.end.messages()[-1].calls
+    result = opened(plan.record).main.end.messages()[-1].result
+    assert result is not None
+    assert result.is_error
 
 
 def _alive(pid: int) -> bool:

@@ -83,17 +83,34 @@ class JournalReader:
                 self.remote = value["possible"]
             case "resumed":
                 self._end = ""
+                self._take_plan(value.get("plan"))
                 self._notes.append(f"It was gone on with at {_text(value.get('time'))}.")
             case "end":
                 why = _text(value.get("why"))
                 self._end = _ENDS.get(why) or f"The run ended with an error: {_text(value.get('error'))}"
 
+    def _take_plan(self, plan: Any) -> None:
+        """From here on it may be another model, or another policy with a running state of its own."""
+        if not isinstance(plan, Mapping):
+            return
+        if plan.get("policy") != self.header.get("policy"):
+            for thread in self.threads.values():
+                thread.running = {}
+        told = {key: value for key, value in plan.items() if key not in ("task", "forked_from", "program")}
+        self.header = {**self.header, **told}
+        self._take_window()
+        for thread in self.threads.values():
+            thread.window = self._window
+
+    def _take_window(self) -> None:
+        window = self.header.get("window")
+        self._window = window if type(window) is int and window > 0 else None
+
     def _take_header(self, value: Mapping[str, Any]) -> None:
         if self.header:
             raise InspectorError("a second beginning")
         self.header = value
-        window = value.get("window")
-        self._window = window if type(window) is int and window > 0 else None
+        self._take_window()
         self._prompt = _prompt(value.get("prompt"))
         forked = value.get("forked_from")
         if isinstance(forked, Mapping):

@@ -22,7 +22,7 @@ class Growing:
     """Everything is known when its record comes, so all lists only grow."""
 
     def __init__(self, id: str, prompt: Prompt, window: int | None) -> None:  # noqa: A002
-        self.id, self.prompt, self._window = id, prompt, window
+        self.id, self.prompt, self.window = id, prompt, window
         self.title = self.parent = self.parent_call = self.model = ""
         self._stretch = Stretch()
         self._messages: list[Message] = []
@@ -56,7 +56,7 @@ class Growing:
         self.model = str(value.get("model") or self.model)
         self._settle()
         at = len(self._requests)
-        self._open = Request(at, self._view(), self.prompt, None, self.model, time, "", line, self._window)
+        self._open = Request(at, self._view(), self.prompt, None, self.model, time, "", line, self.window)
 
     def answer(self, value: Any, line: int, time: str) -> None:
         """It was answered. Raises InspectorError."""
