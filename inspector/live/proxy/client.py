@@ -3,6 +3,7 @@
 import asyncio
 import re
 from functools import partial
+from typing import TYPE_CHECKING
 
 from inspector.live.proxy.admitting import Admitted, admit
 from inspector.live.proxy.conversation import Conversation
@@ -28,6 +29,9 @@ from inspector.live.proxy.upload import Upload
 from inspector.live.proxy.upstream import Unreachable
 from inspector.live.proxy.websocket import packing
 
+if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
+    from inspector.live.proxy.h2 import Http2
+
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
 
@@ -47,6 +51,7 @@ class Client:
     def __init__(self, house: House, link: Link, number: int) -> None:
         self._house, self._link, self._number = house, link, number
         self._up: Link | None = None
+        self._h2: Http2 | None = None
         self._is_idle = True
 
     async def serve(self) -> None:
@@ -65,6 +70,8 @@ class Client:
             if self._up is not None:
                 self._up.abort()
             self._link.close()
+            if self._h2 is not None:
+                await self._h2.close()
 
     def stop(self) -> None:
         """The proxy ends."""
@@ -118,12 +125,7 @@ class Client:
                 return await trip.splice(answer, admitted.talk)
             return await trip.relay(answer)
         except NoAnswer as why:
-            if passage.client_gone or self._has_gone():
-                return False
-            if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
-                passage.finish("upstream closed", f"The provider gave no answer: {why}.")
-                return False
-            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.", admitted)
+            return await self._no_answer(passage, upload, str(why), admitted, is_new=is_new)
         finally:
             trip.stop()
 
@@ -141,18 +143,27 @@ class Client:
         return False
 
     async def _pass_h2(self, request: RequestHead, passage: Passage, upload: Upload, admitted: Admitted | None) -> bool:
-        from inspector.live.proxy.h2 import Http2Trip, cancelled_with  # httpx2 is heavy
+        from inspector.live.proxy.h2 import Http2, Http2Trip, cancelled_with  # httpx2 is heavy
 
         house = self._house
-        trip = Http2Trip(house.h2(), request, passage, upload, self._link)
+        if self._h2 is None:
+            self._h2 = Http2(house.upstream.origin, house.upstream.context())
+        trip = Http2Trip(self._h2, request, passage, upload, self._link)
         work = asyncio.create_task(trip.go(house.upstream.target(passage.asking.path), admitted))
         try:
             return await cancelled_with(self._link, work) or False
         except NoAnswer as why:
-            return await self._refuse(passage, upload, f"{house.upstream.url} gave no answer: {why}.", admitted)
+            return await self._no_answer(passage, upload, str(why), admitted, is_new=self._h2.is_new)
 
-    def _has_gone(self) -> bool:
-        return self._link.gone
+    async def _no_answer(
+        self, passage: Passage, upload: Upload, why: str, admitted: Admitted | None, *, is_new: bool
+    ) -> bool:
+        if passage.client_gone or self._link.gone:
+            return False
+        if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
+            passage.finish("upstream closed", f"The provider gave no answer: {why}.")
+            return False
+        return await self._refuse(passage, upload, f"{self._house.upstream.url} gave no answer: {why}.", admitted)
 
     async def _reach(self, *, may_be_h2: bool) -> tuple[Link, bool] | None:
         """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""

@@ -1,9 +1,12 @@
-"""A provider that speaks HTTP/2: through httpx2, one connection for all clients.
+"""A provider that speaks HTTP/2, through httpx2: as over HTTP/1.1, each client's connection has one of its own.
 
-The client's side stays HTTP/1.1: headers of a connection stop here (RFC 9110, section 7.6.1), bodies pass as they are.
+So a client that goes takes its stream with it, whatever state that is in: httpx2 would leave it open, unread, and the
+model at work. The client's side stays HTTP/1.1: headers of a connection stop here (RFC 9110, section 7.6.1), bodies
+pass as they are.
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -23,21 +26,22 @@ from inspector.live.proxy.upload import Upload
 _STOP_HERE = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "trailer", "expect")
 )
-KEPT_S = 240.0
-"""Seconds that an unused connection is kept: less than providers keep theirs."""
+KEPT_S = 45.0
+"""Seconds after which an unused connection is not trusted any more: nobody reads it meanwhile, so nobody sees it end."""
 
 
 class Http2:
-    """The way to one provider. `url` is its scheme and authority."""
+    """One connection to a provider, made when first used. `url` is its scheme and authority."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, context: ssl.SSLContext) -> None:
         self._url = url
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEPT_S)
-        context = httpx2.create_ssl_context()
+        self.is_new = True
+        """Has it not been used yet?"""
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_S)
         self._transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False, http2=True, limits=limits)
 
     async def close(self) -> None:
-        """End the connection for all."""
+        """End the connection, and what is under way on it."""
         await self._transport.aclose()
 
     def request(self, request: RequestHead, target: str, upload: Upload, admitted: Admitted | None) -> httpx2.Request:
@@ -57,9 +61,11 @@ class Http2:
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, when its head is here. Raises NoAnswer."""
         try:
-            return await self._transport.handle_async_request(request)
-        except (httpx2.HTTPError, OSError) as error:
+            answer = await self._transport.handle_async_request(request)
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise NoAnswer(_reason(error)) from None
+        self.is_new = False
+        return answer
 
 
 async def _pieces(upload: Upload) -> AsyncIterator[bytes]:

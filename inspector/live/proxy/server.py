@@ -94,7 +94,6 @@ class ProxyServer:
             for task in self._clients:
                 task.cancel()
             await asyncio.wait(self._clients, timeout=STOP_S / 2)
-        await self._house.close()
 
     def _welcome(self, link: Link) -> None:
         client = Client(self._house, link, next(self._connections))

@@ -38,7 +38,7 @@ class Upstream:
         self.url = f"{parts.scheme}://{parts.netloc}{self.prefix}"
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._is_h2 = False
-        self._context: ssl.SSLContext | None = None
+        self._contexts: dict[tuple[str, ...], ssl.SSLContext] = {}
 
     def target(self, path: str) -> str:
         """The path there, with the address's own in front."""
@@ -48,7 +48,7 @@ class Upstream:
         """A new connection that speaks HTTP/1.1; None where the provider chose HTTP/2. Raises Unreachable."""
         if self._is_h2 and may_be_h2:
             return None
-        link = await self._dial(["h2", "http/1.1"] if may_be_h2 else ["http/1.1"])
+        link = await self._dial(("h2", "http/1.1") if may_be_h2 else ("http/1.1",))
         found = link.info("ssl_object")
         if isinstance(found, ssl.SSLObject) and found.selected_alpn_protocol() == "h2":
             self._is_h2 = True
@@ -56,24 +56,24 @@ class Upstream:
             return None
         return link
 
-    async def _dial(self, protocols: list[str]) -> Link:
+    async def _dial(self, protocols: tuple[str, ...]) -> Link:
         loop = asyncio.get_running_loop()
-        context = None
-        if self.is_secure:
-            context = self._tls()
-            context.set_alpn_protocols(protocols)
+        context = self.context(*protocols) if self.is_secure else None
         try:
             _, link = await loop.create_connection(Link, self.host, self.port, ssl=context, happy_eyeballs_delay=0.25)
         except (OSError, UnicodeError) as error:
             raise Unreachable(f"{self.url} cannot be reached: {_reason(error)}.") from None
         return link
 
-    def _tls(self) -> ssl.SSLContext:
-        if self._context is None:
+    def context(self, *protocols: str) -> ssl.SSLContext:
+        """For connections that offer these protocols. Made once: reading all certificates takes its time."""
+        if protocols not in self._contexts:
             import httpx2  # it knows where this system's certificates lie
 
-            self._context = httpx2.create_ssl_context()
-        return self._context
+            context = self._contexts[protocols] = httpx2.create_ssl_context()
+            if protocols:
+                context.set_alpn_protocols(list(protocols))
+        return self._contexts[protocols]
 
 
 def _reason(error: Exception) -> str:
