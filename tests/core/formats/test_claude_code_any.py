@@ -286,3 +286,18 @@ def test_nothing_fed_in_any_order_raises_or_breaks_the_invariants(fed: list[tupl
         assert len(thread.end.messages()) == thread.end.length
         ids = [message.id for message in thread.messages]
         assert len(ids) == len(set(ids))
+
+
+def test_records_that_share_one_uuid_are_kept_and_told() -> None:
+    """As a publisher's redactor leaves them: nothing may be dropped in silence."""
+    for names in (("uuid",), ("uuid", "parentUuid")):
+        lines = [(line, value) for line, value in values(DATA / "plain.jsonl")]
+        wanted = read_values(lines)
+        shared = [
+            (line, {**value, **dict.fromkeys(names, "REDACTED")} if "uuid" in value else value) for line, value in lines
+        ]
+        session = read_values(shared)
+        assert len(session.main.requests) == len(wanted.main.requests)
+        said = [[(message.role, message.parts) for message in one.view] for one in session.main.requests]
+        assert said == [[(message.role, message.parts) for message in one.view] for one in wanted.main.requests]
+        assert [problem.what[:7] for problem in session.problems] == ["records"]

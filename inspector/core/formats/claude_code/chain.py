@@ -49,6 +49,30 @@ def take_copy(row: Row, record: Record) -> None:
         keep_part(row, unit, [record.uuid])
 
 
+def is_copy(row: Row, record: Record) -> bool:
+    """Does a record say what the one before it with the same uuid said? Of others than messages nobody can tell."""
+    message, unit = mapping(record.value, "message"), row.nodes[record.uuid]
+    content, kind = message.get("content"), record.value.get("type")
+    if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
+        return True
+    if kind == "assistant":
+        calls, parts = (unit, row.calls.get(text(message, "id") or text(record.value, "requestId"))), _parts(content)
+        late = [part for said in unit.drafts() for part in said.parts]
+        known = any(isinstance(call, Call) and call.holds(parts) for call in calls)
+        return known or (bool(parts) and all(part in late for part in parts))
+    said = {known.text for known in unit.drafts() if known.result is None}
+    return all(
+        read.text in said if read.result is None else _is_known(row, unit, read.result.call_id)
+        for read in read_messages("user", content, id=record.uuid)
+    )
+
+
+def _is_known(row: Row, unit: Unit, call_id: str) -> bool:
+    """Has a result for this call come?"""
+    calls = (unit, row.tools.get(call_id))
+    return call_id in row.strays or any(isinstance(call, Call) and call_id in call.results for call in calls)
+
+
 def _place(row: Row, record: Record, unit: Unit) -> None:
     on = row.nodes.get(record.parent) if record.parent is not None else None
     if on is None or row.listed:

@@ -7,7 +7,7 @@ from inspector.core.prefix import Prefix
 from inspector.core.session import Session
 
 from .agents import MAIN, Agent, Spawn, origins, thread
-from .chain import pass_by, take_answer, take_attachment, take_copy, take_system, take_user
+from .chain import is_copy, pass_by, take_answer, take_attachment, take_copy, take_system, take_user
 from .findings import Findings
 from .records import Record, mapping, text
 from .row import Row
@@ -68,6 +68,8 @@ class ClaudeCodeReader:
         self._spawns: dict[str, Spawn] = {}
         self._shapes = Shapes()
         self._findings = Findings()
+        self._shared: set[str | None] = set()
+        """uuids that several records have: nothing can hang on them."""
         self._notes: list[str] = []
         self._version = ""
         self._versions: dict[str, None] = {}
@@ -98,7 +100,9 @@ class ClaudeCodeReader:
             if version != self._version and isinstance(version, str):
                 self._version = version
                 self._versions[version] = None
-        if record.uuid in agent.row.nodes:
+        if record.parent in self._shared:
+            record.parent = ""
+        if record.uuid in agent.row.nodes and self._is_copy(record, agent):
             take_copy(agent.row, record)
         elif kind == "assistant":
             self._take_answer(record, agent)
@@ -106,6 +110,19 @@ class ClaudeCodeReader:
             self._take_user(record, agent)
         else:
             self._take_other(kind, record, agent)
+
+    def _is_copy(self, record: Record, agent: Agent) -> bool:
+        """A record that is none although its uuid is known gets a name of its own, and hangs on the one before it."""
+        shared = record.uuid in self._shared
+        if is_copy(agent.row, record) and (not shared or record.value.get("type") in ("user", "assistant")):
+            return True
+        what = "records that say different things share one uuid: they are taken in the order of the file"
+        self._findings.add_kind(what, record.line, record.value, record.file)
+        self._shared.add(record.uuid)
+        if record.parent in self._shared:
+            record.parent = ""
+        record.uuid = f"{record.uuid}@{record.line}"
+        return False
 
     def _begin(self, record: Record) -> None:
         self._begun = True

@@ -56,6 +56,8 @@ class Row:
         """The last compaction: its summary and what it kept may still come."""
         self._replaced: dict[str, str] = {}
         """New text of tool results, by call id, and of other messages, by id."""
+        self._places: dict[str, int] | None = None
+        """Where a result (by call id) or another message stands in the stretch; kept from the first rewriting on."""
         self._typed: tuple[Unit, Unit] | None = None
         """The last typed prompt, and the unit it hung on."""
 
@@ -102,7 +104,7 @@ class Row:
 
     def _go_back(self, on: Unit) -> None:
         self._lay()
-        self._stretch = Stretch(on.view())
+        self._stretch, self._places = Stretch(on.view()), None
         self.tail = on
 
     def _settle(self) -> None:
@@ -116,8 +118,9 @@ class Row:
 
     def _request(self, call: Call, view: View) -> Request:
         report = call.report
+        number, usage = len(self._requests), report.usage()
         return Request(
-            len(self._requests), view, call.prompt, report.usage(), call.model, call.time, report.finish, call.line
+            number, view, call.prompt, usage, call.model, call.time, report.finish, call.line, edits=report.edits
         )
 
     def _lay(self) -> None:
@@ -133,6 +136,8 @@ class Row:
                 self._messages += unit.messages
             start = end
         stretch.own += map(self._as_sent, laid) if self._replaced else laid
+        if self._places is not None:
+            self._places.update((_key(message), at) for at, message in enumerate(laid, length))
         self._pending = []
 
     # ---- compactions -----------------------------------------------------------------------------------------------
@@ -143,7 +148,7 @@ class Row:
         self._settle()
         self._lay()
         self._compaction = replace(compaction, before_request=len(self._requests))
-        self._stretch = Stretch()
+        self._stretch, self._places = Stretch(), None
         self.epoch += 1
         self.start = self.tail = Unit()
         self.start.epoch, self.start.stretch = self.epoch, self._stretch
@@ -184,25 +189,26 @@ class Row:
         """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
         self._replaced.update(texts)
         view = self._stretch.view()
-        wanted, first, changed = set(texts), view.length, list[str]()
-        for back, message in enumerate(view.backwards(), 1):
-            if not wanted:
-                break
-            result = message.result
-            wanted.discard(result.call_id if result is not None else message.id)
-            if self._as_sent(message) is not message:
-                first = view.length - back
-                changed.append(message.id)
-        if changed:
-            self._stretch = Stretch(View(self._stretch, first), [self._as_sent(one) for one in view.tail(first)])
+        if self._places is None:
+            self._places = {_key(message): at for at, message in enumerate(view.messages())}
+        places = sorted(at for at in map(self._places.get, texts) if at is not None)
+        changed = list[str]()
+        if places:
+            first = places[0]
+            tail = list(view.tail(first))
+            for at in places:
+                message = tail[at - first]
+                tail[at - first] = sent = self._as_sent(message)
+                changed += [message.id] if sent is not message else []
+            if changed:
+                self._stretch = Stretch(View(self._stretch, first), tail)
         soon = [message for unit in self._pending for message in unit.drafts()]
-        return tuple(reversed(changed)) + tuple(m.id for m in soon if self._as_sent(m) is not m)
+        return *changed, *(m.id for m in soon if self._as_sent(m) is not m)
 
     def _as_sent(self, message: Message) -> Message:
         if not self._replaced:
             return message
-        result = message.result
-        said = self._replaced.get(result.call_id if result is not None else message.id)
+        said, result = self._replaced.get(_key(message)), message.result
         if said is None or said in (message.text, result and result.content):
             return message
         part = Text(said) if result is None else ToolResult(result.call_id, said, result.is_error)
@@ -234,3 +240,9 @@ class Row:
     def is_empty(self) -> bool:
         """Has nothing come?"""
         return self.tail is self.start and self.epoch == 0
+
+
+def _key(message: Message) -> str:
+    """What a rewriting names a message by: a result by its call."""
+    result = message.result
+    return message.id if result is None else result.call_id

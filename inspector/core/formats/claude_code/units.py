@@ -87,6 +87,10 @@ class Call(Unit):
             parts = _with_thinking_tokens(parts, tokens)
         return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
 
+    def holds(self, parts: Sequence[Part]) -> bool:
+        """Has it all of these blocks?"""
+        return all(self._has(part) for part in parts)
+
     def add_line(self, uuid: str, parts: Sequence[Part]) -> list[ToolCall]:
         """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
 
