@@ -116,10 +116,3 @@ def side_reason(dialect: Dialect, one: Exchange) -> str:
     if one.response is not None and _counted(one.response):
         return "token count"
     return dialect.side(one.request) if one.request is not None else ""
-
-
-def applied_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """What Anthropic says it cleared of the buffer before the model read it."""
-    told = response.get("context_management")
-    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
-    return tuple(one for one in edits if isinstance(one, Mapping)) if isinstance(edits, list) else ()

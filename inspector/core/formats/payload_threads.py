@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
-from inspector.core.formats.payload_dialect import Dialect, Exchange, applied_edits
+from inspector.core.formats.payload_dialect import Dialect, Exchange
 from inspector.core.formats.payload_messages import Pool, counted
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, Thread
+from inspector.core.wire.anthropic import read_edits
 
 
 class Growing:
@@ -177,7 +178,7 @@ class Threads:
                 time=one.time,
                 finish=self._dialect.finish(response),
                 line=one.line,
-                edits=applied_edits(response),
+                edits=read_edits(response),
             )
         )
 

@@ -176,6 +176,13 @@ def _int(values: Mapping[str, Any], key: str) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
+def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """What the provider says it cleared of the buffer before the model read it (`context_management.applied_edits`)."""
+    told = response.get("context_management")
+    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
+    return tuple(one for one in edits if isinstance(one, Mapping)) if isinstance(edits, list) else ()
+
+
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
     """System prompt (its blocks joined by an empty line) and tools of a request body. Absent there = empty."""
     system = body.get("system")

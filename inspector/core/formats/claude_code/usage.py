@@ -5,10 +5,11 @@ output grows, and in versions 2.1.9 to 2.1.42 only a placeholder of the stream's
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector.core.usage import Usage
-from inspector.core.wire.anthropic import read_usage
+from inspector.core.wire.anthropic import read_edits, read_usage
 
 _FINAL_AT_LAST = (2, 1, 8)
 """Up to this version the last line holds the final output although no stop reason was written."""
@@ -17,11 +18,13 @@ _FINAL_AT_LAST = (2, 1, 8)
 class Report:
     """The usage, the stop reason and the model's own word about one call, line by line."""
 
-    __slots__ = ("_grew", "_output", "_usage", "finish", "version")
+    __slots__ = ("_grew", "_output", "_usage", "edits", "finish", "version")
 
     def __init__(self) -> None:
         self.finish = ""
         self.version = ""
+        self.edits: Sequence[Mapping[str, Any]] = ()
+        """What the provider says it cleared before the model read it."""
         self._usage: dict[str, Any] | None = None
         self._output = -1
         self._grew = False
@@ -33,6 +36,8 @@ class Report:
             self.finish = stop
         if isinstance(version, str):
             self.version = version
+        if message.get("context_management"):
+            self.edits = read_edits(message)
         if not isinstance(usage, dict):
             return
         output = usage.get("output_tokens")

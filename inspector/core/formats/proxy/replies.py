@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.formats.payload_dialect import Dialect, applied_edits, unwrapped
+from inspector.core.formats.payload_dialect import Dialect, unwrapped
 from inspector.core.usage import Usage
+from inspector.core.wire.anthropic import read_edits
 from inspector.core.wire.streams import events, gather
 
 CUT = "cut"
@@ -44,7 +45,7 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     name = next((told for key in ("id", "responseId") if isinstance(told := body.get(key), str)), "")
     usage = _usage(dialect, body, final=finished)
     lost = failure if not answer and not _whole(dialect, body, finished) else ""
-    return Reply(answer, usage, finish, model, name, applied_edits(body), lost, code, when)
+    return Reply(answer, usage, finish, model, name, read_edits(body), lost, code, when)
 
 
 def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
