@@ -11,6 +11,8 @@ from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
 from inspector.gui.hand_commands import hand_commands
 from inspector.gui.panel import Desk
+from inspector.gui.proxy_commands import proxy_commands
+from inspector.gui.proxy_desk import ProxyDesk
 from inspector.gui.run_commands import run_commands
 from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
@@ -27,6 +29,7 @@ class Doer(Protocol):
     settings: Settings
     desk: Desk
     runs: RunDesk
+    proxies: ProxyDesk
 
     def open_path(self, path: str) -> None: ...
     def open_sample(self) -> None: ...
@@ -70,6 +73,7 @@ def commands(window: Doer, widget: QWidget) -> tuple[Command, ...]:
         *stepper_commands(bench),
         *hand_commands(window.desk, widget),
         *run_commands(window.runs),
+        *proxy_commands(window.proxies),
         Command("Compare policies", window.compare_policies, (), "Session"),
         Command("Filter the buffer", window.filter_messages, ("/",), "Find", typed=True),
         Command("Search the session", partial(window.search, ""), ("Ctrl+F",), "Find"),

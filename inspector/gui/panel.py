@@ -23,6 +23,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from inspector.gui.bridge import Bridge
+from inspector.gui.proxy_desk import ProxyDesk
 from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
@@ -53,6 +54,8 @@ class Desk:
     """One sentence in the calm bar, for an expected failure that is not about opening."""
     runs: RunDesk | None = None
     """How runs of our own begin, and the one that is under way."""
+    proxies: ProxyDesk | None = None
+    """How a proxy begins, and the one that listens."""
 
 
 class Panel(QWidget):

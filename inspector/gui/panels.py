@@ -12,6 +12,7 @@ from inspector.gui.message_view import MessageView
 from inspector.gui.need_panel import NeedPanel
 from inspector.gui.panel import Panel, Place
 from inspector.gui.problems_panel import ProblemsPanel
+from inspector.gui.proxy_panel import ProxyPanel
 from inspector.gui.run_panel import RunPanel
 from inspector.gui.search_panel import SearchPanel
 from inspector.gui.sessions_panel import SessionsPanel
@@ -30,6 +31,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("right", StepsPanel),
     ("right", SettingsForm),
     ("right", RunPanel),
+    ("right", ProxyPanel),
     ("bottom", DiffPanel),
     ("bottom", NeedPanel),
     ("bottom", LostPanel),

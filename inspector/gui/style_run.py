@@ -24,6 +24,7 @@ def run_sheet(c: Colours) -> str:
 #RunBar QPushButton[role="run"][kind="good"] {{ background: {c.good}; border-color: {c.good}; }}
 #RunBar QPushButton[role="run"][kind="bad"] {{ background: {c.high}; border-color: {c.high}; }}
 #RunBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
+#HoldBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
 #AskedBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
 #RunTask, #RunText {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px; }}
 #RunTask:focus, #RunText:focus {{ border-color: {c.accent}; }}

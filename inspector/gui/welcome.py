@@ -29,6 +29,7 @@ class Welcome(QWidget):
         open_path: Callable[[str], None],
         choose: Callable[[], None],
         runs: RunDesk,
+        watch: Callable[[], None],
     ) -> None:
         super().__init__()
         self._settings, self._bridge, self._open_path = settings, bridge, open_path
@@ -42,6 +43,11 @@ class Welcome(QWidget):
         self.demo.clicked.connect(lambda: runs.demo())
         self.run = QPushButton("Run an agent…")
         self.run.clicked.connect(lambda: runs.ask_new())
+        self.watch = QPushButton("Watch an agent…")
+        self.watch.setToolTip(
+            tip("A proxy between a real agent and its provider: what it sends, live; hold, compact, edit")
+        )
+        self.watch.clicked.connect(lambda: watch())
         self.drop = _DropArea()
         self.recent = _Column("RECENT", "What you open appears here.", theme, open_path)
         self.found = _Column(
@@ -60,7 +66,7 @@ class Welcome(QWidget):
         column.addWidget(label(words, role="quiet"))
         column.addSpacing(8)
         row = QHBoxLayout()
-        for button in (self.open, self.sample, self.demo, self.run):
+        for button in (self.open, self.sample, self.demo, self.run, self.watch):
             row.addWidget(button)
         row.addStretch()
         column.addLayout(row)

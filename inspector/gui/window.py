@@ -24,6 +24,7 @@ from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
 from inspector.gui.palette import CommandPalette
 from inspector.gui.panel import Desk, Panel, Place
+from inspector.gui.proxy_desk import ProxyDesk
 from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.status import StatusStrip
@@ -49,6 +50,7 @@ class Window(QMainWindow):
         self.opener = Opener(self.workbench, self.bridge, settings)
         self.follow = Follow(self.workbench, self.bridge)
         self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
+        self.proxies = ProxyDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.desk = Desk(
             self.workbench,
             self.bridge,
@@ -58,6 +60,7 @@ class Window(QMainWindow):
             self.show_panel,
             lambda said: self.notice.say(said),
             self.runs,
+            self.proxies,
         )
         self.docks = Docks(self.desk)
         self._laid_out = False
@@ -77,7 +80,9 @@ class Window(QMainWindow):
         self.setMinimumSize(960, 600)
         self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window, self.follow_session)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
-        self.welcome = Welcome(self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs)
+        self.welcome = Welcome(
+            self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, self.proxies.watch
+        )
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
@@ -268,10 +273,11 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout, stop the jobs. A run that is under way is stopped first, if the user agrees."""
-        if not self.runs.may_close(self.close):
+        if not (self.runs.may_close(self.close) and self.proxies.may_close()):
             event.ignore()
             return
         self.runs.running.close()
+        self.proxies.close()
         self.settings.keep_data("geometry", self.saveGeometry())
         if self._laid_out:
             self.settings.keep_data("docks", self.docks.kept())

@@ -32,8 +32,6 @@ class Holds:
 
     hears = True
 
-    hears = True
-
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
         self.note: Callable[[str], None] = lambda what: None
         """Where sentences for the recording go: the recorder's `note`."""
@@ -125,6 +123,8 @@ class Holds:
         if found is not None or line.get("type") == "response":
             self._memory.settle(number, found)
             return
+        if isinstance(number, int):
+            self._memory.came(number, str(line.get("time", "")))
         if (held := self._board.of_exchange(number)) is not None:
             self._board.show(held, time=str(line.get("time", "")))
 
@@ -201,8 +201,9 @@ class Holds:
         )  # fmt: skip
         cannot = "" if items is not None else "It goes on from a response that did not pass through here."
         shown = Hold(
-            asked.exchange, asked.exchange, "", why, client, reading.key.session, asked.tag,
-            reading.model, tokens, self._window(reading, self._memory.standing(reading.thread)), len(buffer.messages),
+            asked.exchange, asked.exchange, self._memory.times.get(asked.exchange, ""), why, client,
+            reading.key.session, asked.tag, reading.model, tokens,
+            self._window(reading, self._memory.standing(reading.thread)), len(buffer.messages),
             time.time() + bears.limit_s, bears, cannot=cannot,
         )  # fmt: skip
         return Held(shown, reading, items, buffer, asked, asyncio.get_running_loop().create_future())
@@ -213,8 +214,8 @@ class Holds:
         held.left, held.asked, held.reading = asyncio.Event(), asked, reading
         bears = held.shown.patience
         self._board.show(
-            held, exchange=asked.exchange, time="", is_gone=False, is_begun=False, retries=held.shown.retries + 1,
-            until=time.time() + bears.limit_s,
+            held, exchange=asked.exchange, time=self._memory.times.get(asked.exchange, ""), is_gone=False,
+            is_begun=False, retries=held.shown.retries + 1, until=time.time() + bears.limit_s,
         )  # fmt: skip
         return held
 

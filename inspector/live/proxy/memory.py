@@ -34,6 +34,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.chains: OrderedDict[str, Chain] = OrderedDict()
+        self.times: OrderedDict[int, str] = OrderedDict()
+        """When requests came, as the recording has it, by exchange."""
         self._standings: OrderedDict[ThreadKey, Standing] = OrderedDict()
         self._under_way: dict[int, _Under] = {}
         self._expected: set[int] = set()
@@ -49,6 +51,12 @@ class Memory:
     def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, raw: int) -> None:
         """That one goes to the provider, who will read `items`."""
         self._under_way[exchange] = _Under(reading, items, raw)
+
+    def came(self, exchange: int, time: str) -> None:
+        """A request is written down."""
+        self.times[exchange] = time
+        while len(self.times) > _THREADS:
+            self.times.popitem(last=False)
 
     def expect(self, exchange: int) -> None:
         """Its answer has passed, and will be heard of."""

@@ -1,0 +1,108 @@
+"""The proxy in words: a held request, the time that is left, an exchange."""
+
+from time import time
+
+from inspector.core.session import Thread
+from inspector.core.validity import check
+from inspector.gui.numbers import grouped, percent, plural
+from inspector.live.proxy.hold import Hold
+from inspector.live.proxy.ledger import Passed
+from inspector.workbench.steps import Steps
+
+_WHY = {"watermark": "at the watermark", "each": "each request is held", "by hand": "held by hand"}
+_NAMES = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "anthropic-sdk": "Anthropic SDK",
+    "openai-sdk": "OpenAI SDK",
+}
+
+
+def client_title(name: str) -> str:
+    """A client as people call it."""
+    return _NAMES.get(name, name) or "A client"
+
+
+def headline(hold: Hold) -> str:
+    """Who waits."""
+    return " · ".join(word for word in (client_title(hold.client), hold.model, _WHY[hold.why]) if word)
+
+
+def size(hold: Hold) -> str:
+    """How large it is."""
+    told = plural(hold.messages, "message")
+    if hold.tokens is None:
+        return told
+    of = f" of {grouped(hold.window)} ({percent(hold.tokens / hold.window)})" if hold.window else ""
+    return f"{told}, about {grouped(hold.tokens)} tokens{of}"
+
+
+def left(hold: Hold) -> float:
+    """Seconds until it goes by itself."""
+    return max(0.0, hold.until - time())
+
+
+def clock(seconds: float) -> str:
+    """`4:07`."""
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def countdown(hold: Hold) -> str:
+    """What happens when nobody decides."""
+    if hold.is_gone:
+        return "The client has closed. If it asks again, its new request takes this place; else this is forgotten."
+    words = f"Goes as it stands in {clock(left(hold))}"
+    if hold.retries:
+        words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
+    if hold.is_begun:
+        words += " · kept alive with pings"
+    return words
+
+
+def patience(hold: Hold) -> str:
+    """Why so long, for a tooltip."""
+    bears = hold.patience
+    silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
+    if not bears.ping:
+        return f"{silent} Nothing is sent to it early, so it goes before that, with time left for the answer."
+    begin = bears.begin_s or 0
+    return (
+        f"{silent} After {begin:.0f} seconds the answer is begun and a ping follows every 10 seconds: from then on a "
+        "failure of the provider is told inside the stream."
+    )
+
+
+def instead(hold: Hold, steps: Steps | None) -> str:
+    """What the steps make of it; empty where there are none."""
+    if steps is None:
+        return ""
+    after, before = len(steps.buffer.messages), len(steps.origin.messages)
+    known = {(one.rule, one.message) for one in check(steps.origin)}
+    worse = [one for one in check(steps.buffer) if (one.rule, one.message) not in known]
+    words = f"{plural(len(steps.path()), 'step')} taken: {plural(after, 'message')} instead of {before:,}."
+    return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
+
+
+def session_title(one: Passed) -> str:
+    """Whose exchange it is."""
+    return " ".join(word for word in (client_title(one.client), one.session[:13], one.thread[:8]) if word)
+
+
+def what(one: Passed) -> str:
+    """Method and path, without the query."""
+    return f"{one.method} {one.path.partition('?')[0]}"
+
+
+def outcome(one: Passed) -> str:
+    """How it went."""
+    if not one.ended:
+        return one.done or "under way"
+    told = "" if one.ended == "complete" else one.ended
+    return ", ".join(word for word in (one.done if one.done != "as it was" else "", told) if word)
+
+
+def place_title(thread: Thread, at: int) -> str:
+    """Where it stands in the recording."""
+    return f"request {at} of {thread.title or thread.id}"

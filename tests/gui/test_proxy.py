@@ -1,0 +1,314 @@
+"""An agent watched in the window: a real SDK through the proxy to the simulated provider, with real clicks."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import anthropic
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.connect_dialog import COPIED, ConnectDialog
+from inspector.gui.hold_box import HoldBox
+from inspector.gui.proxy_dialog import ADDRESS, ProxyDialog
+from inspector.gui.proxy_panel import ProxyPanel
+from inspector.gui.proxying import Wanted
+from inspector.gui.rule_row import EACH, OFF, WATERMARK
+from inspector.gui.window import Window
+from inspector.live.proxy.connect import connections
+from inspector.live.proxy.hold import Rule
+from inspector.live.simulated.server import SimulatedServer
+from inspector.live.simulated.world import World
+from inspector.workbench.workbench import Workbench
+from tests.gui.hands import click, press
+from tests.gui.test_edit import in_dialog
+from tests.live.proxy.holding import Later
+
+PATIENCE = 20_000
+TOLD: list[Any] = [
+    {"role": "user", "content": "one"},
+    {"role": "assistant", "content": "I did one"},
+    {"role": "user", "content": "two"},
+    {"role": "assistant", "content": "I did two"},
+    {"role": "user", "content": "three"},
+]
+
+
+class Stage:
+    """A window, a provider, and an agent."""
+
+    def __init__(self, window: Window, qtbot: QtBot, folder: Path, provider: SimulatedServer) -> None:
+        self.window, self.qtbot, self.provider = window, qtbot, provider
+        self.record = folder / "recording.jsonl"
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait for it."""
+        self.qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+
+    def begin(self, rule: Rule | None = None) -> None:
+        """A proxy in front of the provider; wait until the window shows its recording."""
+        wanted = Wanted(self.provider.url, str(self.record), 0, rule or Rule())
+        self.window.proxies.proxying.begin(wanted)
+        self.until(lambda: self.window.proxies.proxying.shown)
+
+    def ask(self, messages: Any = TOLD, stream: bool = True) -> Later:
+        """The agent's turn."""
+        watching = self.window.proxies.proxying.watching
+        assert watching is not None
+        url = watching.url
+
+        def call() -> str:
+            given: Any = {"model": "claude-simulated", "max_tokens": 300, "messages": messages}
+            with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as one:
+                if not stream:
+                    return str(one.messages.create(**given).content[0].text)
+                with one.messages.stream(**given) as told:
+                    return told.get_final_text()
+
+        return Later(call)
+
+    @property
+    def bench(self) -> Workbench:
+        return self.window.workbench
+
+    @property
+    def panel(self) -> ProxyPanel:
+        return cast(ProxyPanel, self.window.docks.panels["Proxy"])
+
+    def box(self) -> HoldBox:
+        """The one held request, as soon as the window stands at it."""
+        self.until(lambda: len(self.panel.boxes) == 1)
+        (box,) = self.panel.boxes.values()
+        proxying = self.window.proxies.proxying
+        self.until(
+            lambda: (place := proxying.place(box.hold)) and place == (self.bench.state.thread_id, self.bench.state.at)
+        )
+        return box
+
+    def edit(self, intent: Callable[[], None]) -> None:
+        """One change by hand; wait for its step."""
+        steps = self.bench.state.steps
+        count = len(steps.taken) if steps else 0
+        intent()
+        self.until(lambda: (now := self.bench.state.steps) is not None and len(now.taken) > count)
+
+    def arrived(self) -> list[str]:
+        """What the provider saw last."""
+        from inspector.core.jsontext import loads
+
+        body = loads(self.provider.world.seen[-1].body)
+        return [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]]
+
+
+@pytest.fixture
+def stage(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with SimulatedServer(World(remember=50)) as provider:
+        yield Stage(window, qtbot, tmp_path, provider)
+        window.proxies.close()
+
+
+def test_from_the_welcome_page(stage: Stage) -> None:
+    """Asked once: a provider, a recording, a port; remembered for the next time."""
+    window = stage.window
+
+    def act(dialog: ProxyDialog) -> None:
+        click(dialog.chips.buttons[ADDRESS])
+        assert dialog.address.isVisible()
+        click(dialog.start)
+        assert "address" in dialog.trouble.text()
+        click(dialog.chips.buttons["simulated"])
+        assert not dialog.address.isVisible()
+        assert "data" in dialog.record.text()
+        click(dialog.start)
+
+    in_dialog(stage.qtbot, ProxyDialog, act, lambda: click(window.welcome.watch))
+    proxying = window.proxies.proxying
+    stage.until(lambda: proxying.shown)
+    stage.until(lambda: window.docks.ready)
+    assert stage.bench.state.following == "file"
+    assert stage.bench.state.session is not None
+    assert stage.bench.state.session.format == "proxy"
+    window.show_panel("Proxy")
+    stage.until(lambda: "127.0.0.1" in stage.panel.address.text())
+    assert stage.ask().result()
+    stage.until(lambda: stage.panel.passed.rows and stage.panel.passed.rows[0].status == 200)
+    state = stage.bench.state
+    stage.until(lambda: len(stage.bench.state.session.main.requests) == 1)  # type: ignore[union-attr]
+    assert state.thread is not None
+    click(stage.panel.copy)
+    assert QGuiApplication.clipboard().text() == stage.panel.address.text()
+    window.proxies.watch()  # runs already: shows it
+    click(stage.panel.stop)
+    stage.until(lambda: not proxying.active)
+    assert window.settings.text("proxy/upstream") == "simulated"
+
+
+def test_what_cannot_begin_is_told(stage: Stage) -> None:
+    proxying = stage.window.proxies.proxying
+    proxying.begin(Wanted("ftp://nowhere", str(stage.record)))
+    stage.until(lambda: stage.bench.state.failure)
+    assert not proxying.active
+    stage.bench.dismiss()
+    proxying.begin(Wanted("http://127.0.0.1:9", "/proc/nothing/x.jsonl"))
+    stage.until(lambda: stage.bench.state.failure)
+    stage.bench.dismiss()
+    stage.window.proxies.connect()
+    assert "No proxy" in stage.bench.state.failure
+    stage.window.proxies.hold_next()
+
+
+def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> None:
+    """The window comes to the held request by itself; what was edited there is what the provider reads from then on."""
+    stage.begin(Rule("each"))
+    call = stage.ask()
+    box = stage.box()
+    assert stage.window.docks.docks["Proxy"].windowTitle() == "Proxy ●"
+    stage.until(lambda: not box.visibleRegion().isEmpty())
+    assert "5 messages" in box.size_.text()
+    assert "Goes as it stands in" in box.left.text()
+    assert not box.stepped.isEnabled()
+    first = stage.bench.state.buffer().messages
+    stage.edit(lambda: stage.bench.editing.drop([message.id for message in first[:3]]))
+    stage.edit(lambda: stage.bench.editing.rewrite(first[4].id, 0, "three, and briefly"))
+    stage.until(lambda: "2 steps" in box.made.text())
+    assert box.stepped.isEnabled()
+    assert "2 messages instead of 5" in box.made.text()
+    assert "would refuse" in box.made.text()  # it begins with the assistant
+    stage.edit(lambda: stage.bench.editing.drop([first[3].id]))
+    stage.until(lambda: "would refuse" not in box.made.text())
+    click(box.stepped)
+    assert call.result()
+    stage.until(lambda: not stage.panel.boxes)
+    assert stage.arrived() == ["three, and briefly"]
+    click(stage.panel.rule.kind.buttons[OFF])
+    more = [*TOLD, {"role": "assistant", "content": "so"}, {"role": "user", "content": "four"}]
+    assert stage.ask(more).result()
+    assert stage.arrived() == ["three, and briefly", "so", "four"]
+    stage.until(lambda: stage.panel.passed.rows[0].done == "cut again")
+
+
+def test_as_it_was_and_drop(stage: Stage) -> None:
+    stage.begin()
+    stage.window.show_panel("Proxy")
+    click(stage.panel.rule.next)
+    assert stage.window.proxies.proxying.is_next
+    call = stage.ask()
+    box = stage.box()
+    assert not stage.panel.rule.next.isChecked()
+    stage.edit(lambda: stage.bench.editing.drop([stage.bench.state.buffer().messages[0].id]))
+    click(box.as_it_was)
+    assert call.result()
+    assert len(stage.arrived()) == 5
+    stage.until(lambda: not stage.panel.boxes)
+    click(stage.panel.rule.kind.buttons[EACH])
+    dropped = stage.ask([*TOLD, {"role": "user", "content": "more"}])
+    box = stage.box()
+    click(box.drop)
+    with pytest.raises(anthropic.BadRequestError, match="Dropped"):
+        dropped.result()
+    stage.until(lambda: stage.panel.passed.rows[0].done == "dropped")
+
+
+def test_a_watermark_is_chosen(stage: Stage) -> None:
+    stage.begin()
+    stage.window.show_panel("Proxy")
+    row = stage.panel.rule
+    click(row.kind.buttons[WATERMARK])
+    stage.until(lambda: stage.window.proxies.proxying.rule.kind == "watermark")
+    row.ratio.setValue(50)
+    row.window_.setFocus()
+    row.window_.setText("1,000")
+    press(row.window_, Qt.Key.Key_Return)
+    assert stage.window.proxies.proxying.rule == Rule("watermark", 0.5, 1_000)
+    call = stage.ask([{"role": "user", "content": "words and more " * 400}])
+    box = stage.box()
+    assert "of 1,000" in box.size_.text()
+    click(box.as_it_was)
+    call.result()
+
+
+def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
+    """Another transcript is open: the recording is brought back, and the playhead with it."""
+    stage.begin(Rule("each"))
+    call = stage.ask()
+    box = stage.box()
+    other = tmp_path / "other.json"
+    other.write_text('{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "elsewhere"}]}')
+    stage.window.open_path(str(other))
+    stage.until(lambda: stage.bench.state.session is not None and stage.bench.state.session.path == str(other))
+    stage.until(lambda: stage.panel.show_recording.isVisible())
+    click(box.look)
+    stage.until(lambda: stage.window.proxies.proxying.shown)
+    box = stage.box()
+    click(box.as_it_was)
+    call.result()
+
+
+def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
+    stage.begin(Rule("each"))
+    watching = stage.window.proxies.proxying.watching
+    assert watching is not None
+
+    def impatient() -> None:
+        with anthropic.Anthropic(api_key="k", base_url=watching.url, max_retries=0, timeout=0.6) as one:
+            one.messages.create(model="claude-simulated", max_tokens=9, messages=TOLD)
+
+    call = Later(impatient)
+    stage.until(lambda: len(stage.panel.boxes) == 1)
+    (box,) = stage.panel.boxes.values()
+    stage.until(lambda: "has closed" in box.left.text())
+    with pytest.raises(anthropic.APITimeoutError):
+        call.result()
+    click(box.drop)
+
+
+def test_connect(stage: Stage) -> None:
+    """Every client's line holds the address and the tag; copied with a click."""
+    stage.begin()
+    seen: list[str] = []
+
+    def act(dialog: ConnectDialog) -> None:
+        dialog.tag.setText("mine")
+        for row in range(dialog.clients.count()):
+            dialog.clients.setCurrentRow(row)
+            texts = [one.toPlainText() for one in dialog.page.findChildren(QPlainTextEdit)]
+            assert any("/s/mine" in text for text in texts)
+            seen.extend(texts)
+        dialog.clients.setCurrentRow(0)
+        copy = dialog.page.findChildren(QPushButton)[0]
+        click(copy)
+        assert copy.text() == COPIED
+        assert "ENABLE_TOOL_SEARCH" in QGuiApplication.clipboard().text()
+        dialog.tag.setText("not a tag")
+        assert "letters" in dialog.trouble.text()
+        dialog.reject()
+
+    in_dialog(stage.qtbot, ConnectDialog, act, stage.window.proxies.connect)
+    assert len(seen) > 10
+
+
+def test_every_client_is_told_of_with_its_tag() -> None:
+    assert [one.name for one in connections("http://127.0.0.1:1")] == [
+        "claude-code", "codex", "pi", "opencode", "gemini-cli", "mini-swe-agent", "llm", "aider",
+        "anthropic-sdk", "openai-sdk",
+    ]  # fmt: skip
+
+
+def test_closing_asks_while_a_request_is_held(stage: Stage) -> None:
+    stage.begin(Rule("each"))
+    call = stage.ask()
+    stage.box()
+
+    def keep(box: QMessageBox) -> None:
+        click(next(one for one in box.buttons() if "Keep" in one.text()))
+
+    in_dialog(stage.qtbot, QMessageBox, keep, stage.window.close)
+    assert stage.window.isVisible()
+    (box,) = stage.panel.boxes.values()
+    click(box.as_it_was)
+    call.result()
+    stage.until(lambda: not stage.window.proxies.proxying.busy)
