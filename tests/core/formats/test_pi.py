@@ -409,3 +409,66 @@ def test_pi_text_is_json_proof() -> None:
     """A text that looks like markup or JSON stays the text it is."""
     text = json.dumps({"</summary>": "<summary>"})
     assert told(FORMAT, numbered([HEAD, said("a", None, "user", text)])).main.end.messages()[0].parts == (Text(text),)
+
+
+# --- calls that nobody answered
+
+
+def calls(name: str, parent: str | None, *ids: str, **fields: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": "I call."}] + [
+        {"type": "toolCall", "id": call, "name": "bash", "arguments": {}} for call in ids
+    ]
+    return said(name, parent, "assistant", "", 10, content=content, **fields)
+
+
+def answered(name: str, parent: str, call: str) -> dict[str, Any]:
+    message = {
+        "role": "toolResult",
+        "toolCallId": call,
+        "toolName": "bash",
+        "content": [{"type": "text", "text": "ok"}],
+    }
+    return row("message", name, parent, message=message)
+
+
+def test_unanswered_calls_get_an_answer_that_says_so() -> None:
+    rows = [
+        HEAD,
+        said("u", None, "user", "go"),
+        calls("a", "u", "one", "two"),
+        answered("r", "a", "one"),
+        said("v", "r", "user", "stop"),
+        said("w", "r", "user", "another branch"),
+        said("b", "w", "assistant", "yes", 20),
+        row("compaction", "c", "b", summary="all", firstKeptEntryId="a"),
+        said("x", "c", "user", "more"),
+    ]
+    session = told(FORMAT, numbered(rows))
+    check(session)
+    main = session.main
+    assert ids(main.requests[-1]) == ["u", "a", "r", "a~0", "w"]
+    made = main.requests[-1].view.messages()[3].result
+    assert made
+    assert (made.call_id, made.content, made.is_error) == ("two", "No result provided", True)
+    assert [message.id for message in main.end] == ["c", "a", "r", "a~0", "w", "b", "x"]
+
+
+def test_an_answer_may_still_come() -> None:
+    main = told(FORMAT, numbered([HEAD, said("u", None, "user", "go"), calls("a", "u", "one", "two")])).main
+    assert [message.id for message in main.end] == ["u", "a"]
+    assert len(main.end.messages()[-1].calls) == 2
+
+
+def test_before_v3_unanswered_calls_were_left_out() -> None:
+    head = {key: value for key, value in HEAD.items() if key != "version"}
+    only = calls("b", None, "three", stopReason="aborted")
+    only["message"]["content"] = only["message"]["content"][1:]
+    rows = [head, said("u", None, "user", "go"), calls("a", None, "one", "two", stopReason="aborted"),
+            answered("r", "a", "one"), said("v", None, "user", "on"), only, said("w", None, "user", "and on"),
+            said("x", None, "assistant", "yes", 20)]  # fmt: skip
+    session = told(FORMAT, numbered(rows))
+    check(session)
+    last = session.main.requests[-1].view.messages()
+    assert [message.id for message in last] == ["L2", "L3", "L4", "L5", "L7"]
+    assert [call.id for call in last[1].calls] == ["one"]
+    assert len(session.main.messages[1].calls) == 2  # the file still holds them

@@ -3,12 +3,13 @@
 Every call is a request, also on a branch that was left: it was made, and its buffer is that of its own branch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.pi.mended import mended, mended_view
 from inspector.core.formats.pi.messages import (
     FAILED,
     SystemPrompt,
@@ -41,6 +42,8 @@ class PiReader:
         """By line: v1 names records by it."""
         self._nodes: dict[str, Node] = {}
         self._sources: dict[str, Message] = {}
+        self._made: set[str] = set()
+        """Ids of answers to tool calls that pi made up."""
         self._leaf = ROOT
         self._model = ""
         self._messages: list[Message] = []
@@ -88,7 +91,7 @@ class PiReader:
             else:
                 what = f"the parent {_str(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
-        return Node(parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending)
+        return Node(parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed)
 
     def _take(self, kind: str, value: Mapping[str, Any], where: Where, node: Node) -> None:
         if kind == "message":
@@ -108,6 +111,7 @@ class PiReader:
             self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
 
     def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node) -> None:
+        self._mend(node)
         self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
 
     def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
@@ -121,6 +125,8 @@ class PiReader:
         if value.get("checkpoint") is True:  # a response half written, to be written again as a whole
             return
         read = read_message(message, where)
+        if read.role != "tool":
+            self._mend(node)
         if read.role == "assistant":
             read = self._call(message, read, node)
         if self._sent(message, read):
@@ -144,17 +150,38 @@ class PiReader:
         self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
         return _with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
 
+    def _mend(self, node: Node) -> None:
+        """Something else comes than the answers to the last calls: those that have none will not get one."""
+        if not node.owed:
+            return
+        before, node.owed = settle(node), frozenset()
+        node.view = mended_view(before, drop=self._version < 3)
+        self._list(node.view.tail(min(before.length, node.view.length)))
+
+    def _list(self, told: Iterable[Message]) -> None:
+        """Answers that pi made up: each once, on whatever branches it stands."""
+        for message in told:
+            if message.id not in self._made:
+                self._made.add(message.id)
+                self._messages.append(message)
+
     def _put(self, node: Node, message: Message) -> None:
         self._messages.append(message)
+        result = message.result
+        if result is not None:
+            node.owed -= {result.call_id}
+        elif message.role == "assistant":
+            node.owed = frozenset(call.id for call in message.calls)
         node.view, node.message = appended(settle(node), message), message
         self._sources[message.id] = message
 
     def _take_compaction(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
         text = summary_text(_str(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
-        stays = self._retained(value, where, node)
+        stays = mended(self._retained(value, where, node), drop=self._version < 3)
         self._messages.append(summary)
         self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
+        self._list(message for message in stays if not message.line)
         before = value.get("tokensBefore")
         self._compactions.append(
             Compaction(

@@ -26,6 +26,8 @@ class Node:
     """(target id, what stands there from now on; None = nothing), for a context edit."""
     pending: bool = False
     """The record is an edit that `view` does not show yet."""
+    owed: frozenset[str] = frozenset()
+    """Tool calls of the last answer that have no answer yet."""
 
 
 ROOT = Node(None, Stretch().view(), SystemPrompt(), depth=-1)
