@@ -40,8 +40,14 @@ class Trait:
     """How heavy a token must be for that."""
     overflow: int = 1
     """Its exit status when the prompt is said to be too long."""
+    cut: int = 0
+    """Its exit status when a stream breaks off once."""
+    window: int = 15_000
+    """Tokens of a window of which the task of the plays fills more than half, and never all."""
     own_way_out: bool = False
     """It compacts then, and goes on."""
+    only_new: bool = False
+    """A request brings only what is new."""
     websocket: bool = True
     """Is it to be had from the provider?"""
 
@@ -63,8 +69,8 @@ class Actor(Protocol):
         """For one play."""
         ...
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
-        """Its command line."""
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
+        """Its command lines, one after the other."""
         ...
 
 

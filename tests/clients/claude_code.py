@@ -17,7 +17,7 @@ class ClaudeCode:
 
     name = "claude-code"
     wires = {  # noqa: RUF012 - never changed
-        "anthropic": Trait(compacts_at=Limits(100_000, 0), scale=4.8, overflow=0, own_way_out=True),
+        "anthropic": Trait(compacts_at=Limits(100_000, 0), scale=4.8, window=22_000, overflow=0, own_way_out=True),
     }
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
@@ -27,9 +27,9 @@ class ClaudeCode:
             environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(limits.at)
         return Dress({}, environment)
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end. The namespace is its sandbox."""
-        return [program("claude-code", "claude"), "-p", task, "--allowedTools", "Bash,Read,Edit,Write,Glob,Grep"]
+        return [[program("claude-code", "claude"), "-p", task, "--allowedTools", "Bash,Read,Edit,Write,Glob,Grep"]]
 
 
 ACTOR = ClaudeCode()

@@ -24,7 +24,7 @@ class Codex:
     name = "codex"
     wires = {  # noqa: RUF012 - never changed
         "http": Trait(compacts_at=_LIMITS),
-        "websocket": Trait(first=1, compacts_at=_LIMITS),
+        "websocket": Trait(first=1, only_new=True, compacts_at=_LIMITS),
         "fallback": Trait(websocket=False, compacts_at=_LIMITS),
         "zstd": Trait(websocket=False, compacts_at=Limits(10_000, 0)),
     }
@@ -37,10 +37,10 @@ class Codex:
             return Dress({".codex/config.toml": config, ".codex/auth.json": json.dumps(_login())})
         return Dress({".codex/config.toml": config}, {"OPENAI_API_KEY": KEY, "CODEX_API_KEY": KEY})
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end. The namespace is its sandbox."""
         command = [node_of("codex"), program("codex", "codex"), "exec", "--json", "-s", "danger-full-access"]
-        return [*command, "--skip-git-repo-check", task]
+        return [[*command, "--skip-git-repo-check", task]]
 
 
 def _login() -> dict[str, object]:

@@ -17,16 +17,20 @@ class GeminiCli:
     """`gemini -p`."""
 
     name = "gemini-cli"
-    wires = {"gemini": Trait(overflow=144)}  # noqa: RUF012 - never changed
+    wires = {  # noqa: RUF012 - never changed
+        "gemini": Trait(first=1, compacts_at=Limits(1, 0), overflow=1, cut=1, window=21_000),
+    }
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
         """A file of settings and two variables."""
+        settings = {**_SETTINGS, "model": {"compressionThreshold": 0.01}} if limits else _SETTINGS
         environment = {"GOOGLE_GEMINI_BASE_URL": URL, "GEMINI_API_KEY": KEY}
-        return Dress({".gemini/settings.json": json.dumps(_SETTINGS)}, environment)
+        return Dress({".gemini/settings.json": json.dumps(settings)}, environment)
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
-        """One task, then the end."""
-        return [node_of("gemini-cli"), program("gemini-cli", "gemini"), "-p", task, "--yolo", "--skip-trust"]
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
+        """One task; another where it is to compact: it does so between two of them."""
+        first = [node_of("gemini-cli"), program("gemini-cli", "gemini"), "-p", task, "--yolo", "--skip-trust"]
+        return [first, [*first, "-r", "latest"]] if limits else [first]
 
 
 ACTOR = GeminiCli()

@@ -26,9 +26,9 @@ class Opencode:
         environment = {f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}
         return Dress({".config/opencode/opencode.json": json.dumps(settings)}, environment)
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end."""
-        return [program("opencode", "opencode"), "run", "-m", "fake/claude-fake", task]
+        return [[program("opencode", "opencode"), "run", "-m", "fake/claude-fake", task]]
 
 
 ACTOR = Opencode()

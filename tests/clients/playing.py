@@ -81,6 +81,7 @@ def play(
     *,
     simulate: Sequence[str] = (),
     proxy: Sequence[str] | None = None,
+    pause_s: float = 0,
     limits: Limits | None = None,
 ) -> Played:
     """Put it on; `proxy` are the options of the proxy between, None: there is none."""
@@ -94,8 +95,15 @@ def play(
     node = str(Path(shutil.which("node") or "/usr/bin/node").parent)
     environment = {"PATH": f"{node}:/usr/bin:/bin", "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
     environment |= {"LANG": "C.UTF-8", **dress.environment}
-    steps = [{"command": list(actor.call(wire, TASK)), "seconds": STEP_S}]
-    told = {"root": str(ROOT), "proxy": proxy, "simulate": list(simulate), "steps": steps, "environment": environment}
+    steps = [{"command": list(one), "seconds": STEP_S} for one in actor.calls(wire, TASK, limits)]
+    told = {
+        "root": str(ROOT),
+        "proxy": None if proxy is None else list(proxy),
+        "pause_s": pause_s,
+        "simulate": list(simulate),
+        "steps": steps,
+        "environment": environment,
+    }
     (folder / "play.json").write_text(json.dumps(told))
     stage = [*spaces, sys.executable, str(Path(__file__).with_name("stage.py")), str(folder)]
     done = subprocess.run(stage, cwd=ROOT, capture_output=True, text=True, timeout=PLAY_S, check=False)

@@ -1,4 +1,4 @@
-"""What happens in the plays, the same for every actor: the provider's options, and what must come of it."""
+"""What happens in the plays, the same for every actor: the options of provider and proxy, what must come of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,12 @@ class Scenario:
     name: str
     faults: Callable[[Trait], Sequence[str]]
     tiny: bool = False
+    proxy: Callable[[Trait], Sequence[str]] = lambda trait: ()
+    """Options of the proxy."""
+    pause_s: float = 0
+    """How long the person at the proxy's terminal thinks about each held request."""
+    changes: bool = False
+    """Does the proxy change what the provider reads?"""
     status: Callable[[Trait], int] = lambda trait: 0
     compactions: Callable[[Trait], int] = lambda trait: 0
 
@@ -39,5 +45,12 @@ SCENARIOS = (
     ),
     Scenario("too-many-requests", lambda trait: ("ok", "429:1")),
     Scenario("overloaded", lambda trait: ("ok*2", "529")),
-    Scenario("cut-stream", lambda trait: ("ok", "cut:6")),
+    Scenario("cut-stream", lambda trait: ("ok", "cut:6"), status=lambda trait: trait.cut),
+    Scenario("pause", lambda trait: (), proxy=lambda trait: ("--pause-at", "0.001", "--window", "200000"), pause_s=6),
+    Scenario(
+        "intervention",
+        lambda trait: (),
+        proxy=lambda trait: ("--pause-at", "0.5", "--window", str(trait.window), "--compact-with", "roku"),
+        changes=True,
+    ),
 )

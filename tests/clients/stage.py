@@ -7,11 +7,13 @@ ends too, daemons included. Reads its play from `play.json` in the folder it is 
 import fcntl
 import json
 import os
+import pty
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -48,17 +50,36 @@ def _loopback_up() -> None:
 
 def _served(running: ExitStack, folder: Path, play: dict[str, Any], name: str, more: list[str]) -> None:
     """Start one of our own commands; returns once it listens, and has it end with the stage."""
-    err = running.enter_context((folder / f"{name}.stderr").open("wb"))
+    err: Any = running.enter_context((folder / f"{name}.stderr").open("wb"))
+    stdin: Any = subprocess.DEVNULL
+    if name == "proxy" and play["pause_s"]:
+        person, terminal = pty.openpty()
+        threading.Thread(target=_answer, args=(person, err, play["pause_s"]), daemon=True).start()
+        stdin = err = terminal
     command = [sys.executable, "-m", "inspector", name, *more, *(play[name] or [])]
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
-        command, cwd=play["root"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err
+        command, cwd=play["root"], env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=err
     )
     running.callback(_ended, process)
     assert process.stdout is not None
     line = process.stdout.readline().decode()
     if not line.startswith("listening on "):
         raise SystemExit(f"{name} did not start: {(folder / f'{name}.stderr').read_text()[-2000:]}")
+
+
+def _answer(person: int, log: Any, pause_s: float) -> None:
+    """Sits at the proxy's terminal: lets every held request go as it was, after a while."""
+    while True:
+        try:
+            said = os.read(person, 65_536)
+        except OSError:
+            return
+        log.write(said)
+        log.flush()
+        if said.rstrip().endswith(b"rop:"):
+            time.sleep(pause_s)
+            os.write(person, b"f\n")
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:

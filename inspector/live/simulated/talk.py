@@ -6,11 +6,14 @@ Deterministic: the same conversation gets the same answer. Summaries are the off
 import base64
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
+from inspector.live.simulated.arguments import Known, fill
 from inspector.live.simulated.call import Call, Said
 from inspector.live.simulated.demo import MODEL, next_step
 from inspector.live.simulated.script import counted, next_move
@@ -22,6 +25,8 @@ _ASKS = re.compile(
     r"|\b(?:create|write|provide|produce|generate|give|make)\b[^.\n]{0,60}\bsummary\b"
     r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcompact the\b"
 )
+_GOES_ON = re.compile(r"\s*(?:This session is being continued|Another language model|The conversation history before)")
+"""How clients hand a summary over: it speaks of one, and wants none."""
 _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
 
@@ -30,14 +35,42 @@ def speak(call: Call) -> Said:
     if asks_for_summary(call):
         return Said(_summary(call))
     if call.buffer.prompt.tools:
-        return next_step(call) if call.model == MODEL else next_move(call)
-    return Said(_chat(call.buffer.messages))
+        return _in_form(next_step(call) if call.model == MODEL else next_move(call), call)
+    return _in_form(Said(_chat(call.buffer.messages)), call)
+
+
+def _in_form(said: Said, call: Call) -> Said:
+    """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
+    schema = {} if said.calls else asked_form(call.body)
+    words = tuple(re.findall(r"[A-Za-z]{4,40}", said.text)) or ("simulated",)
+    return Said(dumps(fill(schema, Known(("README.md",), words, (), 0)))) if schema else said
+
+
+def asked_form(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON schema that an answer is to keep to, where the dialect has it; empty where any text will do."""
+    for path in _FORMS:
+        found: Any = body
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if isinstance(found, Mapping):
+            return found
+    return {}
+
+
+_FORMS = (
+    ("output_config", "format", "schema"),
+    ("output_format", "schema"),
+    ("text", "format", "schema"),
+    ("response_format", "json_schema", "schema"),
+)
 
 
 def asks_for_summary(call: Call) -> bool:
     """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
     last = call.buffer.messages[-1] if call.buffer.messages else None
     asked = last.text if last is not None and last.role == "user" else ""
+    if _GOES_ON.match(asked):
+        return False
     if not call.buffer.prompt.tools:
         asked = f"{call.buffer.prompt.system or ''}\n{asked[:4_000]}\n{asked[-4_000:]}"
         if all(header in asked for header in _HEADERS):
