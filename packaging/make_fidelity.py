@@ -23,9 +23,15 @@ from inspector.live.files import open_transcript  # noqa: E402
 
 FOLDER = ROOT.parent / "shared" / "transcripts"
 PAGE = ROOT / "docs" / "fidelity.md"
-FORMATS = {"claude-code": ("Claude Code", 0.99, 0.95), "codex": ("Codex", 0.995, None), "pi": ("pi", 0.995, None)}
+FORMATS = {
+    "claude-code": ("Claude Code", 0.99, 0.95),
+    "codex": ("Codex", 0.995, None),
+    "pi": ("pi", 0.995, None),
+    "gemini-cli": ("Gemini CLI", 0.99, None),
+    "opencode": ("opencode", 0.99, None),
+}
 """Title, and what is asked of the median and the 10th percentile of R2."""
-LEAST = 8
+LEAST = 7
 """Calls with usage that a session needs: a line through fewer points says little."""
 LONGEST = 64
 
@@ -98,7 +104,7 @@ For each session: the main thread, every call with reported usage, each of our e
 calibrated estimator said before it saw the call; with an overhead of tens of thousands of tokens that the file does not
 hold it is large at the beginning of a session by nature.
 
-Counted as complete: at least 8 calls with usage, and the file has its beginning (windows that publishers cut out of a
+Counted as complete: at least 7 calls with usage, and the file has its beginning (windows that publishers cut out of a
 session are listed, in brackets, and not part of the quantiles: nobody can know what stood before).""".splitlines()
 
 REPEAT = """\
