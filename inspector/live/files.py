@@ -5,7 +5,7 @@ one sentence (NothingToRead, UnknownFormat).
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +42,24 @@ def open_transcript(
         except UnknownFormat as error:
             raise UnknownFormat(f"{path}: {error}") from None
         session, problems = _read(opened, chosen, path, watch)
+        if format is not None:
+            refuse_nothing(path, chosen, session, formats)
     merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
     return replace(session, path=str(path), problems=tuple(merged), notes=(*session.notes, *notes))
+
+
+def refuse_nothing(path: Path, chosen: Format, session: Session, formats: Sequence[Format]) -> None:
+    """A format that was asked for by name, and found nothing at all in the file, was the wrong one: UnknownFormat."""
+    if any(thread.messages or thread.requests for thread in session.threads):
+        return
+    head = opening(path, Watch()).head()
+    if chosen.sniff(head) > 0:
+        return
+    try:
+        better = f"it looks like {detect(head, None, formats).title}"
+    except UnknownFormat:
+        better = "it looks like none that is known here"
+    raise UnknownFormat(f"{path}: nothing in it can be read as {chosen.title}; {better}")
 
 
 def _read(opened: Opening | Database, chosen: Format, path: Path, watch: Watch) -> tuple[Session, list[Problem]]:

@@ -15,7 +15,7 @@ from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Session
 from inspector.live.database.naming import stands
 from inspector.live.database.opening import Database, growing
-from inspector.live.files import no_collection
+from inspector.live.files import no_collection, refuse_nothing
 from inspector.live.growing import Growing, Rewritten, Standing, is_packed, standing
 from inspector.live.newest import Newest
 from inspector.live.opening import Watch
@@ -134,8 +134,9 @@ class Follower:
             self._reader = None
             if self._ever or now is None or now[2] == 0 or self._since + PATIENCE > monotonic():
                 return False
-            path = f"{self.path}: " if isinstance(failure, UnknownFormat) else ""
-            raise type(failure)(f"{path}{failure}") from None
+            path = f"{self.path}: "
+            bare = isinstance(failure, UnknownFormat) and not str(failure).startswith(path)
+            raise type(failure)(f"{path if bare else ''}{failure}") from None
         return True
 
     def _read(self) -> None:
@@ -147,6 +148,8 @@ class Follower:
         reader = chosen.start()
         main.feed(reader)
         main.settle()
+        if self._format is not None and not self._ever:
+            refuse_nothing(self.path, chosen, reader.session(), all_formats()[0])
         self._reader, self._chosen, self._files = reader, chosen, [main]
         self._passed = {}
         self._due = 0.0

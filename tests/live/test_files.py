@@ -170,3 +170,12 @@ def test_real_files_respaced_are_the_same(shared: Path, tmp_path: Path) -> None:
             continue
         other = write(tmp_path, respaced(path.read_bytes().splitlines(keepends=True)), path.name)
         assert same(open_transcript(path), open_transcript(other))
+
+
+def test_the_wrong_format_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, lines_of(4))
+    for name in ("codex", "pi", "gemini-cli", "opencode", "openai-chat", "anthropic"):
+        with pytest.raises(UnknownFormat, match=r"nothing in it can be read as .*; it looks like Claude Code session"):
+            open_transcript(path, format=name)
+    header = write(tmp_path, [b'{"type":"session","version":3,"id":"a","cwd":"/x"}\n'], "begun.jsonl")
+    assert not open_transcript(header, format="pi").main.messages  # a session that has just begun

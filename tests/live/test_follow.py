@@ -277,6 +277,8 @@ def test_packed_missing_and_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = write(tmp_path, [b'{"a": 1}\n{"b": 2}\n'])
     with pytest.raises(UnknownFormat):
         Follower(path, print).look()
+    with pytest.raises(UnknownFormat, match=r"^\S+: nothing in it can be read as Codex"):
+        Follower(write(tmp_path, lines_of(4), "other.jsonl"), print, format="codex").look()
 
 
 def test_it_stops_at_once_and_writes_nothing(tmp_path: Path) -> None:
