@@ -16,8 +16,12 @@ from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.live.follow import follow, follow_newest
 from inspector.live.models import user_windows
 
-SOON = 0.15
+SOON = 0.3
 """Seconds that a request waits for its usage: some agents write it behind the answer, in a line of its own."""
+HELD = 60.0
+"""Seconds of silence that it waits in JSON, where the usage is sure to come: scripts count on one line a request."""
+_LATE = ("codex", "opencode")
+"""Formats in which the usage comes when the tools have run, or when the answer is complete."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
         else:
             follow(arguments.file, printer.take, printer.rest, format=arguments.format)
     except KeyboardInterrupt:
-        return
+        printer.rest_of_it()
 
 
 def _is_empty(path: Path) -> bool:
@@ -66,14 +70,20 @@ class Printer:
     def rest(self, seconds: float) -> bool:
         """Rest between two looks; meanwhile a request may have waited long enough. Never stops: Ctrl+C does."""
         if self._waiting is not None and time.monotonic() >= self._waiting[1]:
-            session, self._waiting = self._waiting[0], None
-            self._print(session, final=True)
+            self.rest_of_it()
         time.sleep(seconds)
         self._rests += bool(seconds)
         return False
 
+    def rest_of_it(self) -> None:
+        """Tell what still waits for its usage."""
+        if self._waiting is not None:
+            session, self._waiting = self._waiting[0], None
+            self._print(session, final=True)
+
     def switch(self, path: Path) -> None:
         """Another session from now on. All requests of one that starts while we look are new."""
+        self.rest_of_it()
         note(f"now following {plain(str(path))}.")
         self._everything = self._everything or self._rests > 1
         self._told.clear()
@@ -98,7 +108,7 @@ class Printer:
         note(f"following {plain(session.path)}: {count:,} requests so far; Ctrl+C ends it.")
 
     def _print(self, session: Session, *, final: bool) -> None:
-        waits = False
+        patience: list[float] = []
         for thread in session.threads:
             former = self._pressures.get(thread.id)
             pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
@@ -107,15 +117,20 @@ class Printer:
             for n in _changed(thread, told):
                 request = thread.requests[n]
                 if request.usage is None and n == last and n == len(told) and not final:
-                    waits = True
+                    patience.append(self._patience(session, thread))
                     break
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
                 self._write(_document(thread, n, pressures[n], window) | ({"revised": True} if revised else {}))
             del told[len(thread.requests) :]
-        self._waiting = (session, time.monotonic() + SOON) if waits else None
+        self._waiting = (session, time.monotonic() + min(patience)) if patience else None
         sys.stdout.flush()
+
+    def _patience(self, session: Session, thread: Thread) -> float:
+        """Seconds without news after which the last request is told without its usage."""
+        late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
+        return HELD if self._json and late else SOON
 
     def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
         """Looked for anew, O(requests), only where a larger context or a compaction may give another one away."""

@@ -173,3 +173,30 @@ def test_a_request_waits_for_its_usage_and_is_told_once_more_when_that_is_late(
     assert (again["index"], again["reported"], again["revised"]) == (0, 10, True)
     printer.take(full)
     assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_one_line_a_request_where_the_usage_comes_with_the_answers_of_the_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    """Codex writes it when the tools have run, however long that takes. In JSON that is waited for."""
+    from inspector import cli_follow
+
+    monkeypatch.setattr(cli_follow, "SOON", 0.0)
+    source = next(transcripts("clients/codex*.jsonl"), None)
+    if source is None:
+        pytest.skip("no real transcripts on this machine")
+    lines = source.read_bytes().splitlines(keepends=True)
+    printer, told = cli_follow.Printer(as_json, True, None), []
+    for count in range(2, len(lines) + 1):
+        printer.take(open_transcript(write(tmp_path, lines[:count])))
+        printer.rest(0)
+        told += capsys.readouterr().out.splitlines()
+    printer.rest_of_it()
+    told += capsys.readouterr().out.splitlines()
+    requests = len(open_transcript(source).main.requests)
+    if as_json:
+        assert [json.loads(line)["index"] for line in told] == list(range(requests))
+        assert all(json.loads(line)["reported"] for line in told[:-1])
+    else:
+        assert len(told) > requests  # people see it at once, and once more with its usage
