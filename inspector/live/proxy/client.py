@@ -169,6 +169,8 @@ class Client:
         """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
         if self._up is not None and self._up.is_usable():
             return self._up, False
+        if self._up is not None:
+            self._up.abort()
         up = await self._house.upstream.connect(may_be_h2=may_be_h2)
         if up is None:
             return None

@@ -27,7 +27,7 @@ _STOP_HERE = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "trailer", "expect")
 )
 KEPT_S = 45.0
-"""Seconds after which an unused connection is not trusted any more: nobody reads it meanwhile, so nobody sees it end."""
+"""Seconds after which an unused connection is not trusted any more: nobody reads it, so nobody sees it end."""
 
 
 class Http2:
@@ -99,27 +99,35 @@ class Http2Trip:
             await response.aclose()
 
     async def _relay(self, response: httpx2.Response, headers: Pairs) -> bool:
-        down, take = self._down, self._passage.down.add
-        version, persists = self._request.head.version, self._request.head.persists and self._upload.is_done
-        kept = [(name, value) for name, value in headers if name.lower() not in _STOP_HERE]
-        status = response.status_code
-        is_bare = self._request.method == "HEAD" or status in (204, 304)
-        is_sized = is_bare or any(name.lower() == "content-length" for name, _ in kept)
-        has_chunks = not is_sized and version == "1.1"
-        persists = persists and (is_sized or has_chunks)
-        kept += [("transfer-encoding", "chunked")] if has_chunks else []
-        kept += [] if persists else [("connection", "close")]
-        down.write(start(status, kept))
+        down, passage = self._down, self._passage
+        kept, has_chunks, persists = self._head(response.status_code, headers)
+        length = Head(b"", (), headers, "1.1").first("content-length")
+        down.write(start(response.status_code, kept))
         try:
             async for data in response.aiter_raw():
-                take(data)
+                if not data:
+                    continue
+                passage.down.add(data)
                 down.write(b"%x\r\n%b\r\n" % (len(data), data) if has_chunks else data)
+                if str(passage.down.size) == length:  # the client may go now, before the provider says that it is done
+                    passage.finish("complete")
                 await down.drain()
         except (httpx2.HTTPError, OSError) as error:
             return self._cut(error)
         down.write(b"0\r\n\r\n" if has_chunks else b"")
-        self._passage.finish("complete")
+        passage.finish("complete")
         return persists
+
+    def _head(self, status: int, headers: Pairs) -> tuple[list[tuple[str, str]], bool, bool]:
+        """Headers for the client, whether the body comes in chunks, whether the connection goes on."""
+        kept = [(name, value) for name, value in headers if name.lower() not in _STOP_HERE]
+        is_bare = self._request.method == "HEAD" or status in (204, 304)
+        is_sized = is_bare or any(name.lower() == "content-length" for name, _ in kept)
+        has_chunks = not is_sized and self._request.head.version == "1.1"
+        persists = self._request.head.persists and self._upload.is_done and (is_sized or has_chunks)
+        kept += [("transfer-encoding", "chunked")] if has_chunks else []
+        kept += [] if persists else [("connection", "close")]
+        return kept, has_chunks, persists
 
     async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admitted) -> bool:
         """Behind an answer that was begun early."""

@@ -19,6 +19,8 @@ from inspector.live.proxy.upstream import Upstream
 
 BACKLOG = 1024
 START_S, STOP_S = 10.0, 5.0
+_LAST_S = 0.01
+"""For connections that were closed just now to come to their end: the loop closes them in its next turns."""
 
 
 class ProxyServer:
@@ -94,6 +96,7 @@ class ProxyServer:
             for task in self._clients:
                 task.cancel()
             await asyncio.wait(self._clients, timeout=STOP_S / 2)
+        await asyncio.sleep(_LAST_S)
 
     def _welcome(self, link: Link) -> None:
         client = Client(self._house, link, next(self._connections))

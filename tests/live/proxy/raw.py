@@ -81,7 +81,9 @@ class Wire:
                 size = int(line.split(b";")[0], 16)
                 data += line + self.exactly(size + 2 if size else 0)
                 if not size:
-                    return data + self.until(b"\r\n")
+                    while (line := self.until(b"\n")) not in (b"\r\n", b""):  # trailers
+                        data += line
+                    return data + line
         if b"content-length:" in lower:
             return self.exactly(int(lower.split(b"content-length:")[1].split(b"\r\n")[0]))
         return b""

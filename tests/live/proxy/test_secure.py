@@ -104,7 +104,7 @@ def test_a_client_that_goes_ends_its_stream_only(http2: Made) -> None:
         eventually(lambda: len(ended) == before + 1)
         other.send(post("/echo", b"still here"))
         assert other.message()[1] == b"still here"
-    assert [line["ended"] for line in kinds(proxy, "response", 3)] == ["complete", "client closed", "complete"]
+    assert sorted(line["ended"] for line in kinds(proxy, "response", 3)) == ["client closed", "complete", "complete"]
 
 
 def test_many_streams_over_http2(http2: Made) -> None:

@@ -89,15 +89,15 @@ def test_a_prefix_of_the_upstream_is_put_in_front(tmp_path: Path) -> None:
 
 
 PACKED = [
-    ("gzip", gzip.compress(BODY)),
+    ("gzip", gzip.compress(BODY, mtime=0)),
     ("br", brotli.compress(BODY)),
     ("zstd", zstandard.ZstdCompressor().compress(BODY)),
     ("deflate", zlib.compress(BODY)),
-    ("gzip, br", brotli.compress(gzip.compress(BODY))),
+    ("gzip, br", brotli.compress(gzip.compress(BODY, mtime=0))),
 ]
 
 
-@pytest.mark.parametrize(("encoding", "packed"), PACKED)
+@pytest.mark.parametrize(("encoding", "packed"), PACKED, ids=[name for name, _ in PACKED])
 def test_packed_bodies_pass_packed_and_are_recorded_plain(tmp_path: Path, encoding: str, packed: bytes) -> None:
     seen: list[tuple[bytes, bytes]] = []
     reply = answer(packed, "Content-Type: application/json", f"Content-Encoding: {encoding}")
@@ -143,7 +143,7 @@ BARE = [
 ]
 
 
-@pytest.mark.parametrize(("method", "reply"), BARE)
+@pytest.mark.parametrize(("method", "reply"), BARE, ids=range(len(BARE)))
 def test_answers_without_a_body(tmp_path: Path, method: str, reply: bytes) -> None:
     """And the connection goes on behind them."""
     with proxied(echo([], reply, OK), tmp_path) as (proxy, upstream), client(proxy) as wire:
@@ -331,7 +331,7 @@ TERMINAL = [
 ]
 
 
-@pytest.mark.parametrize(("path", "event"), TERMINAL)
+@pytest.mark.parametrize(("path", "event"), TERMINAL, ids=range(len(TERMINAL)))
 def test_a_client_that_closes_behind_the_end_had_a_whole_answer(tmp_path: Path, path: str, event: bytes) -> None:
     behave = _stream(b"data: {}\n\n", event, end=b"", then=Wire.is_closed)
     with proxied(behave, tmp_path) as (proxy, _), client(proxy) as wire:
@@ -391,7 +391,7 @@ def test_nobody_listens_upstream(tmp_path: Path) -> None:
         assert kinds(proxy, "request")[0]["body"]["model"] == "m"
 
 
-@pytest.mark.parametrize("sent", [b"", b"SSH-2.0-OpenSSH\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-"])
+@pytest.mark.parametrize("sent", [b"", b"SSH-2.0-OpenSSH\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-"], ids=range(3))
 def test_a_provider_that_gives_no_answer(tmp_path: Path, sent: bytes) -> None:
     def behave(wire: Wire) -> None:
         wire.message()
@@ -425,7 +425,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "status"), BAD)
+@pytest.mark.parametrize(("sent", "status"), BAD, ids=range(len(BAD)))
 def test_what_is_not_for_us_is_refused(tmp_path: Path, sent: bytes, status: bytes) -> None:
     """Nothing of it reaches the provider as a request; the answer says why."""
     seen: list[tuple[bytes, bytes]] = []
