@@ -1,8 +1,10 @@
 """What `proxy --json` prints of an exchange: read from the lines of the recording, by the recording's own reader."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from inspector.core.drops import Drops, thread_drops
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.session import Request, Session, Thread
@@ -24,6 +26,7 @@ class Exchanges:
         self._window, self._models = window, user_windows()
         self._measure = estimator("roku")
         self._pressures: dict[str, Pressures] = {}
+        self._drops: dict[str, Drops] = {}
         self._count = 0
         self._requests: dict[int, dict[str, Any]] = {}
 
@@ -67,7 +70,13 @@ class Exchanges:
             "kind": pressure.kind,
             "window": window.tokens,
             "ratio": round(ratio, 6) if ratio is not None else None,
+            "drops": self._dropped(session, thread, request),
         }
+
+    def _dropped(self, session: Session, thread: Thread, request: Request) -> list[dict[str, Any]]:
+        """What this request no longer holds of the one before it, and which kind of loss that was."""
+        drops = self._drops[thread.id] = thread_drops(thread, session, self._drops.get(thread.id))
+        return [asdict(drop) for drop in drops.found if drop.request == request.index]
 
 
 def _answered(line: Mapping[str, Any]) -> dict[str, Any]:
