@@ -1,7 +1,7 @@
 """How a client is pointed at the proxy: the exact lines, ready to copy, and what it will do otherwise."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -35,6 +35,7 @@ class ConnectDialog(QDialog):
         self.clients = QListWidget()
         self.clients.setAccessibleName("Clients")
         self.clients.setMaximumWidth(190)
+        self.clients.setSpacing(3)
         self.tag = QLineEdit(new_tag())
         self.tag.setAccessibleName("Tag of this launch")
         self.tag.setToolTip(tip("Stands in the address, so that this launch is told apart from others. May be empty."))
@@ -124,15 +125,8 @@ def _snippet(snippet: Snippet) -> QWidget:
     copy.setAccessibleName(f"Copy: {snippet.where}")
     row.addWidget(copy)
     column.addLayout(row)
-    text = QPlainTextEdit(snippet.text.rstrip("\n"))
-    text.setReadOnly(True)
-    text.setObjectName("RunText")
+    text = _Lines(snippet.text.rstrip("\n"))
     text.setAccessibleName(snippet.where)
-    text.setFont(mono_font())
-    text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
-    text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    lines = sum(1 + len(line) // 76 for line in snippet.text.rstrip("\n").split("\n"))
-    text.setFixedHeight(text.fontMetrics().lineSpacing() * lines + 18)
     column.addWidget(text)
 
     def copied() -> None:
@@ -141,3 +135,24 @@ def _snippet(snippet: Snippet) -> QWidget:
 
     copy.clicked.connect(copied)
     return made
+
+
+class _Lines(QPlainTextEdit):
+    """Text to be copied, as high as its lines are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setReadOnly(True)
+        self.setObjectName("RunText")
+        self.setFont(mono_font())
+        for bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width, other lines."""
+        super().resizeEvent(event)
+        block, height = self.document().firstBlock(), 0.0
+        while block.isValid():
+            height += self.blockBoundingRect(block).height()
+            block = block.next()
+        self.setFixedHeight(round(height + 2 * self.document().documentMargin()) + 12)

@@ -77,8 +77,8 @@ class ProxyDialog(QDialog):
         grid.setColumnStretch(1, 1)
         rows: tuple[tuple[str, QWidget], ...] = (
             ("Provider", self.chips),
-            ("", self.address),
             ("", self.note),
+            ("", self.address),
             ("Recording", beside),
             ("Port", self.port),
         )

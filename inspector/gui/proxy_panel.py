@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QSt
 from inspector.gui.hold_box import HoldBox
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
-from inspector.gui.proxy_words import headline, outcome, session_title, size, what
+from inspector.gui.proxy_words import outcome, what
 from inspector.gui.proxying import Proxying
 from inspector.gui.rows import Column, Rows
 from inspector.gui.rule_row import RuleRow
@@ -23,12 +23,10 @@ from inspector.live.proxy.ledger import Passed
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Passed]] = (
-    Column("#", lambda one: str(one.exchange), 4, figures=True),
-    Column("client", session_title, 22),
-    Column("request", what),
-    Column("status", lambda one: str(one.status) if one.status else "", 5, figures=True),
-    Column("first byte", lambda one: f"{one.first_byte_ms:,.0f} ms" if one.first_byte_ms else "", 9, figures=True),
-    Column("", outcome, 13),
+    Column("#", lambda one: str(one.exchange), 3, figures=True),
+    Column("client and call", what),
+    Column("ms", lambda one: f"{one.first_byte_ms:,.0f}" if one.first_byte_ms else "", 4, figures=True),
+    Column("answer", outcome, 11),
 )
 
 
@@ -143,9 +141,9 @@ class ProxyPanel(Panel):
             self._show()
 
     def _held(self, hold: Hold) -> None:
-        """Seen or not: it comes to the front, and is told."""
+        """Seen or not: it comes to the front."""
+        del hold
         self.desk.show_panel(self.TITLE)
-        self.desk.say(f"Held: {headline(hold)}, {size(hold)}.")
 
     def _show(self) -> None:
         proxying = self._proxying
@@ -158,6 +156,10 @@ class ProxyPanel(Panel):
         trouble = f" · {watching.trouble}" if watching.trouble else ""
         self.to.setText(line(f"to {watching.upstream}, into {watching.record.name}{trouble}", 300))
         self.to.setToolTip(tip(str(watching.record)))
+        role = "" if proxying.rows else "primary"
+        if self.connect_.property("role") != role:
+            self.connect_.setProperty("role", role)
+            self.connect_.style().polish(self.connect_)
         self.show_recording.setVisible(not proxying.shown)
         self.rule.show_rule(proxying.rule, proxying.is_next)
         self._show_holds(proxying.holds)

@@ -2,7 +2,6 @@
 
 from time import time
 
-from inspector.core.session import Thread
 from inspector.core.validity import check
 from inspector.gui.numbers import grouped, percent, plural
 from inspector.live.proxy.hold import Hold
@@ -16,6 +15,10 @@ _NAMES = {
     "gemini-cli": "Gemini CLI",
     "anthropic-sdk": "Anthropic SDK",
     "openai-sdk": "OpenAI SDK",
+    "Anthropic": "Anthropic SDK",
+    "AsyncAnthropic": "Anthropic SDK",
+    "OpenAI": "OpenAI SDK",
+    "AsyncOpenAI": "OpenAI SDK",
 }
 
 
@@ -85,24 +88,17 @@ def instead(hold: Hold, steps: Steps | None) -> str:
     return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
 
 
-def session_title(one: Passed) -> str:
-    """Whose exchange it is."""
-    return " ".join(word for word in (client_title(one.client), one.session[:13], one.thread[:8]) if word)
-
-
 def what(one: Passed) -> str:
-    """Method and path, without the query."""
-    return f"{one.method} {one.path.partition('?')[0]}"
+    """Who called what: `Claude Code 3f21… messages`."""
+    call = one.path.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2]
+    session = one.session.removeprefix("tag ")[:8]
+    return " ".join(word for word in (client_title(one.client), session, one.thread[:8], "·", call or one.path) if word)
 
 
 def outcome(one: Passed) -> str:
     """How it went."""
+    status = str(one.status) if one.status else ""
     if not one.ended:
-        return one.done or "under way"
-    told = "" if one.ended == "complete" else one.ended
-    return ", ".join(word for word in (one.done if one.done != "as it was" else "", told) if word)
-
-
-def place_title(thread: Thread, at: int) -> str:
-    """Where it stands in the recording."""
-    return f"request {at} of {thread.title or thread.id}"
+        return one.done or "…"
+    ended = "" if one.ended == "complete" else one.ended
+    return " ".join(word for word in (status, one.done if one.done != "as it was" else "", ended) if word)

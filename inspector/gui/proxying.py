@@ -6,8 +6,9 @@ place.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -214,8 +215,19 @@ class Proxying(QObject):
             self._workbench.failed("No step was taken on that request: look at it, run a tier or edit a message there.")
         elif steps is None:
             self._try(lambda watching: watching.holds.release(hold.id))
-        else:
-            self._try(lambda watching: watching.holds.release(hold.id, steps.buffer, steps.origin))
+        elif self.watching is not None:
+            try:
+                self.watching.holds.release(hold.id, steps.buffer, steps.origin)
+            except InspectorError as failure:
+                self._workbench.failed(str(failure))
+            else:
+                self._forget(steps)
+
+    def _forget(self, steps: Steps) -> None:
+        """What the steps made is what the recording now holds: they would start from what was never sent."""
+        state = self._workbench.state
+        trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}
+        self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def drop(self, hold: Hold) -> None:
         """Answer it with an error."""

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Literal
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from inspector.gui.chips import Chips
 from inspector.gui.plain import label, tip
@@ -30,11 +30,11 @@ class RuleRow(QWidget):
         self._rule = Rule()
         self.kind = Chips("Hold", CHOICES)
         self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
-        self.ratio = QSpinBox()
-        self.ratio.setRange(1, 100)
-        self.ratio.setSuffix(" %")
+        self.ratio = QLineEdit()
         self.ratio.setAccessibleName("Watermark in per cent of the window")
-        self.ratio.valueChanged.connect(lambda value: self._choose(replace(self._rule, ratio=value / 100)))
+        self.ratio.setToolTip(tip("Per cent of the window"))
+        self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100 %") + 34)
+        self.ratio.editingFinished.connect(self._typed_ratio)
         self.window_ = QLineEdit()
         self.window_.setAccessibleName("Window in tokens")
         self.window_.setPlaceholderText("window as known")
@@ -45,30 +45,36 @@ class RuleRow(QWidget):
         self.next.setCheckable(True)
         self.next.setToolTip(tip("Whatever the rule says, the next request of a conversation is held"))
         self.next.clicked.connect(lambda checked: self.next_one.emit(checked))
-        row = QHBoxLayout()
         self._of = label("of", role="quiet")
+        self.watermark = QWidget()
+        row = QHBoxLayout(self.watermark)
+        row.setContentsMargins(0, 0, 0, 0)
         for widget in (self.ratio, self._of, self.window_):
             row.addWidget(widget)
         row.addStretch()
-        row.addWidget(self.next)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
         column.addWidget(self.kind)
-        column.addLayout(row)
+        column.addWidget(self.watermark)
+        column.addWidget(self.next, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:
         """As it is now, without telling anybody."""
         self._rule = rule
         self.kind.take(next(word for word, kind in _KINDS.items() if kind == rule.kind))
-        for widget in (self.ratio, self._of, self.window_):
-            widget.setVisible(rule.kind == "watermark")
-        self.ratio.blockSignals(True)
-        self.ratio.setValue(round(rule.ratio * 100))
-        self.ratio.blockSignals(False)
+        self.watermark.setVisible(rule.kind == "watermark")
+        if not self.ratio.hasFocus():
+            self.ratio.setText(f"{round(rule.ratio * 100)} %")
         if not self.window_.hasFocus():
             self.window_.setText(f"{rule.window:,}" if rule.window else "")
         self.next.setChecked(is_next)
+
+    def _typed_ratio(self) -> None:
+        digits = self.ratio.text().replace("%", "").strip()
+        if digits.isascii() and digits.isdigit() and 0 < int(digits) <= 150:
+            self._choose(replace(self._rule, ratio=int(digits) / 100))
+        self.ratio.setText(f"{round(self._rule.ratio * 100)} %")
 
     def _typed(self) -> None:
         digits = self.window_.text().replace(",", "").replace(" ", "").strip()

@@ -219,7 +219,12 @@ def test_a_watermark_is_chosen(stage: Stage) -> None:
     row = stage.panel.rule
     click(row.kind.buttons[WATERMARK])
     stage.until(lambda: stage.window.proxies.proxying.rule.kind == "watermark")
-    row.ratio.setValue(50)
+    row.ratio.setFocus()
+    row.ratio.setText("x")
+    press(row.ratio, Qt.Key.Key_Return)
+    assert row.ratio.text() == "60 %"
+    row.ratio.setText("50 %")
+    press(row.ratio, Qt.Key.Key_Return)
     row.window_.setFocus()
     row.window_.setText("1,000")
     press(row.window_, Qt.Key.Key_Return)
