@@ -7,7 +7,7 @@ from tests.clients.actor import KEY, URL, Dress, Limits, Trait, program
 
 _ADAPTERS = {"anthropic": "@ai-sdk/anthropic", "chat": "@ai-sdk/openai-compatible", "responses": "@ai-sdk/openai"}
 _OFF = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-_TRAIT = Trait(first=1, compacts_at=Limits(12_000, 0), overflow=1, own_way_out=True)
+_TRAIT = Trait(first=1, compacts_at=Limits(12_000, 0), window=18_000, overflow=1, own_way_out=True)
 
 
 class Opencode:

@@ -112,6 +112,7 @@ def _told(world: World) -> Middleware:
                 body = response.body if isinstance(response, web.Response) else None
                 status = response.status if response is not None else 0
                 answer = body if isinstance(body, bytes) else b"".join(sent)
+                answer = b"" if request.method == "HEAD" else answer
                 asked = request[RAW] if RAW in request else await request.read() if request.can_read_body else b""
                 path, headers = str(request.rel_url), open_headers(request)
                 world.log.add(request.method, path, headers, asked, status, answer)

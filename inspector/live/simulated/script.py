@@ -27,7 +27,8 @@ class _Past:
     def moves(self) -> int:
         """Calls so far; those that a compaction took away are counted by what it says of them."""
         told = sum(made(message.text) for message in self.since if message.role in _TELLING or message.summary)
-        return told + sum(1 for message in self.since if message.calls)
+        numbers = [int(found[1]) + 1 for one in self.since for call in one.calls if (found := _NUMBERED.match(call.id))]
+        return max([told + sum(1 for message in self.since if message.calls), *numbers])
 
 
 def made(text: str) -> int:
@@ -45,6 +46,8 @@ def counted(messages: Sequence[Message]) -> str:
     return f"Tool calls so far: {number}"
 
 
+_NUMBERED = re.compile(r"(?:call|toolu)_[0-9a-f]{22}(\d\d)$")
+"""Our own ids end in the number of the move: the newest calls stay, whatever a compaction leaves of the others."""
 _TELLING = ("user", "system")
 _COUNTED = re.compile(r"Tool calls so far: (\d{1,6})\b")
 _TOLD = re.compile(r"(?m)→ tool_use: |^- .*: (?:ok|error)$")
@@ -67,7 +70,9 @@ def next_move(call: Call) -> Said:
     move, tool = steps[past.moves]
     known = _known(past, move)
     arguments = words_for(tool.name, known) if is_freeform(tool.definition) else fill(schema_of(tool.definition), known)
-    return Said(move.words, (ToolCall(f"call_{call.digest}", tool.name, arguments),), "calls")
+    return Said(
+        move.words, (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),), "calls"
+    )
 
 
 def _past(messages: Sequence[Message]) -> _Past:
