@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
+
+if TYPE_CHECKING:
+    from inspector.live.files import Opened
 
 
 class NoProject(InspectorError):
@@ -26,8 +30,10 @@ class _Latest:
 class Follow:
     """One worker at most. It ends when another transcript is opened, the session is closed, or nothing is followed."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge) -> None:
-        self._workbench, self._bridge = workbench, bridge
+    def __init__(
+        self, workbench: Workbench, bridge: Bridge, hand_over: "Callable[[Path], Opened | None]" = lambda path: None
+    ) -> None:
+        self._workbench, self._bridge, self._hand_over = workbench, bridge, hand_over
         self._task: Task | None = None
         self._what: Following = ""
         workbench.subscribe(self._seen)
@@ -56,7 +62,7 @@ class Follow:
         return what == "file" and self._workbench.state.following == "project"
 
     def _start(self, what: Following, path: Path) -> None:
-        latest = _Latest()
+        latest, opened = _Latest(), self._hand_over(path)
 
         def job(task: Task) -> None:
             def tell(session: Session) -> None:
@@ -65,7 +71,7 @@ class Follow:
                     latest.told = True
                     task.report(latest)
 
-            follow(what, path, tell, task)
+            follow(what, path, tell, task, opened)
 
         self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported)
 
@@ -90,15 +96,17 @@ class Follow:
             self._task = None
 
 
-def follow(what: Following, path: Path, tell: Callable[[Session], None], task: Task) -> None:
+def follow(
+    what: Following, path: Path, tell: Callable[[Session], None], task: Task, opened: "Opened | None" = None
+) -> None:
     """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
     from inspector.live import follow as live
     from inspector.live.newest import project_folder
 
     if what == "file":
-        live.follow(path, tell, task.rest)
+        live.follow(path, tell, task.rest, opened=opened)
         return
     folder = project_folder(path)
     if not folder:
         raise NoProject(f"{path} does not tell which folder the agent worked in")
-    live.follow_newest(folder, tell, task.rest)
+    live.follow_newest(folder, tell, task.rest, opened=opened)

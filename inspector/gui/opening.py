@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
@@ -14,6 +15,9 @@ from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
+
+if TYPE_CHECKING:
+    from inspector.live.files import Opened
 
 FIRST = 1.0
 """Seconds that the reading rests at most for the first picture."""
@@ -33,11 +37,12 @@ def open_transcript(
     progress: Callable[[int, int], None],
     first: Callable[[Session], None],
     cancelled: Callable[[], bool],
+    keep: "Callable[[Opened], None]",
 ) -> Session:
     """As `live.files` has it. All formats hang on that, so it is loaded with the first transcript."""
     from inspector.live import files
 
-    return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled)
+    return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled, keep=keep)
 
 
 class Opener:
@@ -48,12 +53,15 @@ class Opener:
         self._task: Task | None = None
         self._painted = Event()
         self._shown: Session | None = None
+        self._opened: list[Opened] = []
+        """What the last opening left for whoever follows it."""
         workbench.subscribe(self._seen)
 
     def open(self, path: str) -> None:
         """Read the transcript at `path` and show it; an expected failure becomes the State's sentence."""
         self.cancel()
         self._workbench.begin(path)
+        opened = self._opened = []
 
         def job(task: Task) -> Session:
             return open_transcript(
@@ -61,6 +69,7 @@ class Opener:
                 progress=_now_and_then(lambda done, total: task.report(_Progress(done, total))),
                 first=lambda session: self._show_first(task, replace(session, path=session.path or str(Path(path)))),
                 cancelled=task.cancelled,
+                keep=opened.append,
             )
 
         self._task = self._bridge.run(job, self._done, self._failed, self._reported)
@@ -78,6 +87,10 @@ class Opener:
         if state.session is not self._shown:
             self._shown = state.session
             QTimer.singleShot(0, self._painted.set)
+
+    def hand_over(self, path: Path) -> "Opened | None":
+        """What was opened, for one who goes on reading it: once, as a reader reads for one only."""
+        return self._opened.pop() if self._opened and self._opened[-1].path == path else None
 
     def cancel(self) -> None:
         """Stop the reading; what was shown of it stays."""

@@ -48,7 +48,7 @@ class Window(QMainWindow):
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
         self.opener = Opener(self.workbench, self.bridge, settings)
-        self.follow = Follow(self.workbench, self.bridge)
+        self.follow = Follow(self.workbench, self.bridge, self.opener.hand_over)
         self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.proxies = ProxyDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.desk = Desk(

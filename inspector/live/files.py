@@ -7,16 +7,27 @@ one sentence (NothingToRead, UnknownFormat).
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Problem, Session
-from inspector.live.database.opening import Database, opening
+from inspector.live.database.opening import Database, growing, opening
+from inspector.live.growing import Growing
 from inspector.live.opening import Opening, Watch
 from inspector.live.plugins import all_formats
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What opening leaves for whoever goes on reading: the reader, and the files as far as they were read."""
+
+    path: Path
+    chosen: Format
+    reader: Reader
+    files: list[Opening | Database]
 
 
 def open_transcript(
@@ -26,24 +37,29 @@ def open_transcript(
     progress: Callable[[int, int], None] | None = None,
     first: Callable[[Session], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    keep: Callable[[Opened], None] | None = None,
 ) -> Session:
     """The session that a transcript holds, with the threads of its companions.
 
     `progress` is told (bytes done, bytes in all); `first` gets the beginning of a long session as soon as it can be
-    shown; `cancelled` is asked for every chunk. Raises NothingToRead, UnknownFormat, Cancelled, each with a sentence.
+    shown; `cancelled` is asked for every chunk; `keep` gets what a follower goes on with (`follow.Follower`). Raises
+    NothingToRead, UnknownFormat, Cancelled, each with a sentence.
     """
     watch = Watch(progress, first, cancelled)
     path = Path(path)
     with no_collection():
         formats, notes = all_formats()
-        opened = opening(path, watch)
+        main = opening(path, watch) if keep is None else growing(path, watch)
         try:
-            chosen = detect(opened.head(), format, formats)
+            chosen = detect(main.head(), format, formats)
         except UnknownFormat as error:
             raise UnknownFormat(f"{path}: {error}") from None
-        session, problems = _read(opened, chosen, path, watch)
+        opened = Opened(path, chosen, chosen.start(), [main])
+        session, problems = _read(opened, watch)
         if format is not None:
             refuse_nothing(path, chosen, session, formats)
+        if keep is not None:
+            keep(opened)
     merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
     return replace(session, path=str(path), problems=tuple(merged), notes=(*session.notes, *notes))
 
@@ -62,16 +78,24 @@ def refuse_nothing(path: Path, chosen: Format, session: Session, formats: Sequen
     raise UnknownFormat(f"{path}: nothing in it can be read as {chosen.title}; {better}")
 
 
-def _read(opened: Opening | Database, chosen: Format, path: Path, watch: Watch) -> tuple[Session, list[Problem]]:
+def _read(opened: Opened, watch: Watch) -> tuple[Session, list[Problem]]:
     """Everything, with the companions. The problems are those of the files, not of the reader."""
-    reader = chosen.start()
-    companions = list(_companions(chosen, path))
-    watch.total = opened.size + sum(size for _, _, size in companions)
-    opened.feed(reader, watch.first)
-    session, problems = reader.session(), opened.problems
+    reader, (main,) = opened.reader, opened.files
+    companions = list(_companions(opened.chosen, opened.path))
+    watch.total = main.size + sum(size for _, _, size in companions)
+    main.feed(reader, watch.first)
+    problems, session = _settled(main), reader.session()
     for companion, name, _ in companions:
-        problems += _feed_companion(chosen, reader, session, companion, name, watch)
+        problems += _feed_companion(opened, session, companion, name, watch)
     return (reader.session() if companions else session), problems
+
+
+def _settled(one: Opening | Database) -> list[Problem]:
+    """The problems of a file that has been read; it may be followed from now on."""
+    if isinstance(one, Growing):
+        one.settle()
+        return [*one.problems, *one.torn()]
+    return one.problems
 
 
 @contextmanager
@@ -100,16 +124,16 @@ def _companions(chosen: Format, path: Path) -> Iterator[tuple[Path, str, int]]:
                 yield found, found.relative_to(path.parent).as_posix(), found.stat().st_size
 
 
-def _feed_companion(
-    chosen: Format, reader: Reader, session: Session, path: Path, name: str, watch: Watch
-) -> list[Problem]:
+def _feed_companion(opened: Opened, session: Session, path: Path, name: str, watch: Watch) -> list[Problem]:
     """Feed one companion, if it is one. That it cannot be read is a problem of the session."""
-    one = Opening(path, watch, name)
+    one = (Growing if isinstance(opened.files[0], Growing) else Opening)(path, watch, name)
     try:
-        if not chosen.is_companion(one.head(), session):
+        if not opened.chosen.is_companion(one.head(), session):
             watch.done += one.size
             return []
-        one.feed(reader)
+        one.feed(opened.reader)
+        problems = _settled(one)
     except NothingToRead as error:
         return [Problem(0, f"{error}; the thread in it is not shown", "", name)]
-    return one.problems
+    opened.files.append(one)
+    return problems

@@ -15,7 +15,7 @@ from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Session
 from inspector.live.database.naming import stands
 from inspector.live.database.opening import Database, growing
-from inspector.live.files import no_collection, refuse_nothing
+from inspector.live.files import Opened, no_collection, refuse_nothing
 from inspector.live.growing import Growing, Rewritten, Standing, is_packed, standing
 from inspector.live.newest import Newest
 from inspector.live.opening import Watch
@@ -37,12 +37,20 @@ class PackedFile(InspectorError):
     """A packed file cannot be followed."""
 
 
-def follow(path: Path | str, told: Told, rest: Rest, *, format: str | None = None) -> None:  # noqa: A002
+def follow(
+    path: Path | str,
+    told: Told,
+    rest: Rest,
+    *,
+    format: str | None = None,  # noqa: A002
+    opened: Opened | None = None,
+) -> None:
     """Tell the session as it is, and again whenever it has grown, until `rest` says stop.
 
-    Raises NothingToRead, UnknownFormat and PackedFile where there never was anything to follow.
+    Where it was `opened` before, nothing is read twice, and only what has come since is told. Raises NothingToRead,
+    UnknownFormat and PackedFile where there never was anything to follow.
     """
-    follower = Follower(path, told, format=format, cancelled=lambda: rest(0))
+    follower = Follower(path, told, format=format, cancelled=lambda: rest(0), opened=opened)
     try:
         follower.look()
         while not rest(OFTEN):
@@ -58,13 +66,15 @@ def follow_newest(
     *,
     home: Path | None = None,
     switched: Callable[[Path], None] | None = None,
+    opened: Opened | None = None,
 ) -> None:
     """Follow the newest session of a project's folder, and the next as soon as one starts. It may start later."""
     newest, follower = Newest(Path(folder), home), None
     try:
         while not rest(OFTEN):
             if (path := newest.look()) is not None:
-                follower = Follower(path, told, cancelled=lambda: rest(0))
+                follower = Follower(path, told, cancelled=lambda: rest(0), opened=opened)
+                opened = None
                 if switched is not None:
                     switched(path)
             if follower is not None:
@@ -83,6 +93,7 @@ class Follower:
         *,
         format: str | None = None,  # noqa: A002
         cancelled: Callable[[], bool] | None = None,
+        opened: Opened | None = None,
     ) -> None:
         self.path, self._told, self._format = Path(path), told, format
         self._watch = Watch(cancelled=cancelled)
@@ -96,8 +107,16 @@ class Follower:
         self._tried: Standing | None = None
         self._since = monotonic()
         self._ever = False
+        if opened is not None and opened.path == self.path and not is_packed(self.path):
+            self._take_over(opened)
         if stands(self.path) is None:
             raise NothingToRead(f"there is no file {self.path}")
+
+    def _take_over(self, opened: Opened) -> None:
+        """Go on where opening has stopped."""
+        self._reader, self._chosen, self._ever = opened.reader, opened.chosen, True
+        self._files = [one for one in opened.files if isinstance(one, Growing | Database)]
+        self._passed = {one.path: None for one in self._files}
 
     def look(self) -> None:
         """Read what is new and tell the session if there was anything. Raises as `follow` says, and Cancelled."""

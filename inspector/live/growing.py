@@ -9,7 +9,8 @@ from pathlib import Path
 
 from inspector.core.errors import NothingToRead
 from inspector.core.jsontext import NotJson, loads
-from inspector.live.feeder import Feeder
+from inspector.core.session import Problem
+from inspector.live.feeder import Feeder, excerpt
 from inspector.live.opening import Opening, Watch
 
 _HEAD, _TAIL, _CHUNK = 1024, 256, 1 << 18
@@ -61,6 +62,14 @@ class Waiting(Feeder):
             chunk = chunk[end:] if ends else b"" if self._early else chunk
         super().feed_bytes(chunk)
 
+    def torn(self) -> list[Problem]:
+        """What stands behind the last newline and is no whole value, told as a problem: for who does not wait."""
+        size = len(self._rest)
+        if not self._rest.strip(b" \t\r\n\0"):
+            return []
+        what = f"torn last line: its {size:,} bytes are no complete JSON value; it was left out"
+        return [Problem(self.line + 1, what, excerpt(bytes(self._rest)), self._file)]
+
     def finish(self) -> None:
         """Nothing more for now: read the last line if it is one whole value, else let it wait."""
         if not self._rest[-16:].rstrip().endswith((b"}", b"]")):
@@ -97,6 +106,10 @@ class Growing(Opening):
                 self._last = self._before(file.fileno())
         except OSError as error:
             raise NothingToRead(f"{self.path} cannot be read: {error.strerror or error}") from None
+
+    def torn(self) -> list[Problem]:
+        """The last line, if it is torn."""
+        return self._waiting.torn() if self._feeder is self._waiting else []
 
     def _before(self, handle: int) -> bytes:
         os.lseek(handle, max(0, self._done - _TAIL), os.SEEK_SET)

@@ -121,3 +121,19 @@ def test_a_file_that_cannot_be_followed_is_told(window: Window, opened: Path, un
     until(lambda: window.workbench.state.failure)
     assert "no file" in window.workbench.state.failure
     assert window.workbench.state.following == ""
+
+
+def test_the_file_is_not_read_a_second_time(window: Window, opened: Path, until: Until) -> None:
+    before = window.workbench.state.session
+    assert before is not None
+    window.follow_session()
+    append(opened, record(8), record(9))
+    until(lambda: requests(window) == 5)
+    after = window.workbench.state.session
+    assert after is not None
+    assert after.main.requests[0] is before.main.requests[0]  # opening's reader goes on
+    window.follow_session()
+    until(lambda: not window.bridge.busy)
+    window.follow_session()  # once more: that reader has been used, so it is read anew
+    append(opened, record(10), record(11))
+    until(lambda: requests(window) == 6)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.session import Session
 from inspector.live import follow as following
-from inspector.live.files import open_transcript
+from inspector.live.files import Opened, open_transcript
 from inspector.live.follow import Follower, PackedFile, follow
 from tests.live.made import lines_of, record, write
 from tests.shared import transcripts
@@ -71,6 +71,41 @@ def test_an_appended_line_is_told_once(tmp_path: Path) -> None:
     assert told[-1].path == str(path)
     assert told[0].main.requests[0] is told[1].main.requests[0]  # what was known is not read anew
     assert len(told[0].main.requests) == 2  # a picture stays what it was
+
+
+def test_what_was_opened_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening hands its reader over; what came between the two is not lost, a sub-agent's file goes on, too."""
+    folder = tmp_path / "session" / "subagents"
+    folder.mkdir(parents=True)
+    agent = write(folder, [record(n, sidechain="a1") for n in range(2)], "agent-a1.jsonl")
+    path = write(tmp_path, [*lines_of(40), record(40)[:70]])
+    kept: list[Opened] = []
+    session = open_transcript(path, keep=kept.append)
+    assert picture(session) == picture(open_transcript(path))
+    assert [problem.what for problem in session.problems] == [p.what for p in open_transcript(path).problems]
+    append(path, record(40)[70:] + record(41))
+    append(agent, record(2, sidechain="a1") + record(3, sidechain="a1"))
+    read = 0
+    real = os.read
+
+    def counting(handle: int, size: int) -> bytes:
+        nonlocal read
+        data = real(handle, size)
+        read += len(data)
+        return data
+
+    monkeypatch.setattr(os, "read", counting)
+    told, follower = told_of(path, opened=kept[0])
+    assert (len(told), told.requests, len(told[-1].threads[1].requests)) == (1, 21, 2)
+    assert told[-1].main.requests[0] is session.main.requests[0]
+    assert not told[-1].problems
+    assert read < path.stat().st_size / 2
+    follower.look()
+    assert len(told) == 1
+    path.write_bytes(b"".join(lines_of(2)))
+    follower.look()
+    assert told.requests == 1
+    assert picture(told[-1]) == picture(open_transcript(path))
 
 
 def test_a_torn_line_waits_for_its_rest(tmp_path: Path) -> None:
