@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
+from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.live.proxy.decoding import decoded
 
@@ -192,30 +193,16 @@ class Observe:
         """Nobody listens."""
 
 
-_AGENTS = (
-    ("claude-cli", "claude-code"),
-    ("codex", "codex"),
-    ("opencode", "opencode"),
-    ("geminicli", "gemini-cli"),
-    ("google-gemini-cli", "gemini-cli"),
-    ("pi-coding-agent", "pi"),
-    ("pi/", "pi"),
-    ("litellm", "litellm"),
-    ("aider", "aider"),
-    ("anthropic/", "anthropic-sdk"),
-    ("asyncanthropic/", "anthropic-sdk"),
-    ("openai/", "openai-sdk"),
-    ("asyncopenai/", "openai-sdk"),
-)
-"""The beginning or a word of `user-agent` or `originator`, in lower case -> the client's name."""
+_SDKS = {
+    "anthropic": "anthropic-sdk",
+    "asyncanthropic": "anthropic-sdk",
+    "openai": "openai-sdk",
+    "asyncopenai": "openai-sdk",
+}
+"""The first word of their user agents -> a name that is not a provider's."""
 
 
 def client_name(headers: Pairs) -> str:
-    """`claude-code`, `codex`, ... by `user-agent` and `originator`; the product's name in front of `/` otherwise."""
-    found = {name.lower(): value for name, value in reversed(headers)}
-    agent = found.get("user-agent", "")
-    told = f"{found.get('originator', '')} {agent}".strip().lower()
-    for sign, name in _AGENTS:
-        if told.startswith(sign) or f" {sign}" in told:
-            return name
-    return agent.partition("/")[0].strip()[:40]
+    """`claude-code`, `codex`, `openai-sdk`, ...; else the first word of the user agent; empty where nothing tells."""
+    name = client_of({key.lower(): value for key, value in reversed(headers)})[:40]
+    return _SDKS.get(name.lower(), name)
