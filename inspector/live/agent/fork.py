@@ -56,6 +56,10 @@ def fork(
     return Forked(start, told, tuple(changes))
 
 
+def _many(count: object, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def _end(thread: Thread) -> Buffer:
     return Buffer(thread.end.messages(), thread.prompt)
 
@@ -65,7 +69,7 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
     if recorded.tools is None:
         changes.append("The transcript does not hold its tools: the run has its own.")
     elif recorded.tools != ours.tools:
-        changes.append(f"Its {len(recorded.tools)} tools were replaced by the run's own {len(ours.tools or ())}.")
+        changes.append(f"Its {_many(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}.")
     if system == "recorded" and recorded.system:
         return Prompt(recorded.system, ours.tools)
     changes.append(
@@ -87,7 +91,9 @@ def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
         kept = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *kept)
     sealed = sum(isinstance(part, Opaque | Thinking) for message in kept for part in message.parts)
     if sealed:
-        changes.append(f"{sealed:,} parts that only their own provider can read (thinking among them) are not sent.")
+        changes.append(
+            f"Not sent: {_many(sealed, 'part')} that only their own provider can read (thinking among them)."
+        )
     return kept
 
 
@@ -99,7 +105,7 @@ def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, .
         if any(not isinstance(part, Thinking) for part in parts):
             kept.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
     if len(kept) < len(messages):
-        changes.append(f"{len(messages) - len(kept):,} messages without content were left out.")
+        changes.append(f"Left out: {_many(len(messages) - len(kept), 'message')} without content.")
     return tuple(kept)
 
 
@@ -127,7 +133,9 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
         same = all(one is other for one, other in zip(parts, message.parts, strict=True))
         found.append(message if same else replace(message, parts=tuple(parts)))
     if renamed:
-        changes.append(f"{renamed:,} tool calls got another id: theirs was used twice, or no provider takes it.")
+        changes.append(
+            f"Another id for {_many(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
+        )
     return tuple(found)
 
 
@@ -146,9 +154,9 @@ def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message,
     mended = repair(Buffer(messages), None)
     for event in mended.events:
         if dropped := event.fields.get("dropped_results"):
-            changes.append(f"{dropped:,} tool results without a call were left out.")
+            changes.append(f"Left out: {_many(dropped, 'tool result')} without a call.")
         if answered := event.fields.get("answered_calls"):
-            changes.append(f"{answered:,} tool calls without a result were given one that says so.")
+            changes.append(f"Given a result that says so: {_many(answered, 'tool call')} without one.")
     return mended.buffer.messages
 
 

@@ -52,7 +52,7 @@ def test_the_tools_are_ours_and_the_prompt_is_its_own_or_ours(workspace: Path) -
     theirs = Prompt("You are another agent.", (Tool("Bash", {}),))
     found = forked(workspace, USER, prompt=theirs)
     assert found.start.prompt == Prompt("You are another agent.", TOOLS)
-    assert any("1 tools were replaced" in one for one in found.changes)
+    assert any("Its 1 tool gave way" in one for one in found.changes)
     unknown = forked(workspace, USER)
     assert unknown.start.prompt.tools == TOOLS
     assert str(workspace) in (unknown.start.prompt.system or "")
