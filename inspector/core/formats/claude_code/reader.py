@@ -100,7 +100,7 @@ class ClaudeCodeReader:
             if version != self._version and isinstance(version, str):
                 self._version = version
                 self._versions[version] = None
-        if record.parent in self._shared:
+        if self._shared and record.parent in self._shared:
             record.parent = ""
         if record.uuid in agent.row.nodes and self._is_copy(record, agent):
             take_copy(agent.row, record)
