@@ -40,6 +40,7 @@ class Holds:
         self._memory = Memory()
         self._retries = Retries()
         self._next = False
+        self._in_use = self._rule.kind != "off"
         self._board = Board()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -70,11 +71,13 @@ class Holds:
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on. What waits goes on waiting."""
         self._rule = rule
+        self._in_use = self._in_use or rule.kind != "off"
         self._board.tell()
 
     def hold_next(self, wanted: bool = True) -> None:
         """Hold the next request, whatever the rule says."""
         self._next = wanted
+        self._in_use = self._in_use or wanted
         self._board.tell()
 
     def release(self, id: int, buffer: Buffer | None = None, original: Buffer | None = None) -> None:  # noqa: A002
@@ -99,9 +102,13 @@ class Holds:
     # -- the gate, on the proxy's loop ---------------------------------------------------------------------------------
 
     def wants(self, asking: Asking) -> bool:
-        """Calls of a model."""
+        """Calls of a model, once anything was to be held: before that all streams through as if nobody stood here.
+
+        Turns on a WebSocket are always read: what they go on from must be known when one of them is held.
+        """
         self._loop = self._loop or asyncio.get_running_loop()
-        return (asking.transport == "websocket" or asking.method == "POST") and is_call("POST", asking.path)
+        read = asking.transport == "websocket" or (self._in_use and asking.method == "POST")
+        return read and is_call("POST", asking.path)
 
     def answered(self, asking: Asking, status: int, ended: str) -> None:
         """Its answer will be heard of."""
@@ -188,8 +195,6 @@ class Holds:
     def _window(self, reading: Reading, standing: Standing) -> int | None:
         return standing.window(reading.model, reading.headers, self._rule.window, self._models).tokens
 
-    # -- holding -------------------------------------------------------------------------------------------------------
-
     def _new(
         self, asked: Asked, reading: Reading, items: Sequence[Any] | None, buffer: Buffer, why: Why, tokens: int
     ) -> Held:
@@ -261,8 +266,6 @@ class Holds:
                 self._board.take(held)
 
         asyncio.get_running_loop().call_later(GRACE_S, forget)
-
-    # -- letting go ----------------------------------------------------------------------------------------------------
 
     def _done(self, held: Held, asked: Asked, choice: Choice, raw: int, again: bool) -> Decision:
         reading, now = held.reading, time.monotonic()
