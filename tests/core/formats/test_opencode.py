@@ -167,9 +167,17 @@ def test_a_summary_that_failed_or_is_not_done_changes_nothing() -> None:
         assert [message.id for message in main.end] == ["m1", "m3", "q1"]
 
 
-def test_the_cost_of_summaries_is_told() -> None:
+def test_calls_that_wrote_summaries_are_side_calls() -> None:
     opened = told(FORMAT, [(1, export(ASKED, SAID, user("q1", 40, compaction()), SUMMARY))])
-    assert "40 tokens in, 2 out" in opened.notes[0]
+    (call,) = opened.side_calls
+    assert call.usage
+    assert (call.kind, call.thread, call.before_request, call.made, call.usage.prompt) == (
+        "compaction",
+        "main",
+        1,
+        0,
+        40,
+    )
 
 
 # --- pruning

@@ -9,9 +9,9 @@ from heapq import heappop, heappush
 from typing import Any
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.opencode.content import Unit, cleared, created, mapping, string
+from inspector.core.formats.opencode.content import Unit, cleared, created, mapping, string, time_of
 from inspector.core.message import Message
-from inspector.core.session import Compaction, Request
+from inspector.core.session import Compaction, Request, SideCall
 
 _REWRITES = 20_000_000
 """Messages that may be copied because results were pruned: a damaged file must not take for ever."""
@@ -25,12 +25,13 @@ class Build:
         self.messages: list[Message] = []
         self.requests: list[Request] = []
         self.compactions: list[Compaction] = []
-        self.aside: list[tuple[int, int]] = []
-        """Tokens in and out of the calls that wrote summaries."""
+        self.aside: list[SideCall] = []
+        """The calls that wrote summaries."""
         self.stretch: Stretch = Stretch(below.stretch.view() if below else None)
         self._starts: dict[str, int] = {}
         """Where a stored message begins in the buffer; below, where it is not here."""
         self._before = len(below.requests) if below else 0
+        self._compacted = len(below.compactions) if below else 0
         self._marker: Mapping[str, Any] = below._marker if below else {}
         """The compaction part that waits for its summary."""
         self._marked: str = below._marked if below else ""
@@ -80,11 +81,15 @@ class Build:
 
     def _take_summary(self, info: Mapping[str, Any], unit: Unit) -> None:
         """A summary takes the place of what stood before the question, but for the tail that is to stay."""
-        self.aside += [(step.usage.prompt, step.usage.output) for step in unit.steps if step.usage]
+        done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
+        made = self._compacted + len(self.compactions) if done else None
+        index, model, time = self._before + len(self.requests), string(info, "modelID"), time_of(info)
+        self.aside += [
+            SideCall("compaction", "", index, made, model=model, usage=step.usage, time=time) for step in unit.steps
+        ]
         if not unit.messages:
             return
         first = unit.messages[0]
-        done = bool(string(info, "finish")) and info.get("error") is None
         summary = Message(first.id, first.role, first.parts, "", done, first.mark, 0, first.time)
         self.messages += (summary, *unit.messages[1:])
         if done:

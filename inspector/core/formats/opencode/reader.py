@@ -97,8 +97,8 @@ class OpencodeReader:
     def session(self) -> Session:
         """The session so far: the main one, and those that it started."""
         main = self._tracks.get(self._main) or next(iter(self._tracks.values()), Track(""))
-        threads = [main.thread("main", "", "")]
-        threads += [self._agent(track, main) for track in self._tracks.values() if track is not main and track.order]
+        tracks = [main, *(track for track in self._tracks.values() if track is not main and track.order)]
+        threads = [main.thread("main", "", ""), *(self._agent(track, main) for track in tracks[1:])]
         return Session(
             format=NAME,
             threads=tuple(threads),
@@ -106,6 +106,7 @@ class OpencodeReader:
             client=f"opencode {string(main.info, 'version')}".rstrip(),
             id=string(main.info, "id"),
             notes=tuple(self._notes(main)),
+            side_calls=[call for one in tracks for call in one.aside("main" if one is main else one.name)],
         )
 
     def _agent(self, track: Track, main: Track) -> Thread:
@@ -115,9 +116,6 @@ class OpencodeReader:
 
     def _notes(self, main: Track) -> list[str]:
         notes = []
-        if calls := main.aside():
-            tokens = f"{sum(one[0] for one in calls):,} tokens in, {sum(one[1] for one in calls):,} out"
-            notes.append(f"Summaries were written by calls of their own, which are not among the requests: {tokens}.")
         if main.reverted():
             notes.append("The user has taken turns back: the next call sends what stands before them.")
         if parent := string(main.info, "parent_id") or string(main.info, "parentID"):

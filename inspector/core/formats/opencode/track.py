@@ -6,13 +6,14 @@ What is complete is laid once; what is not, each time somebody asks. Where a com
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import View
 from inspector.core.formats.opencode.build import Build
 from inspector.core.formats.opencode.content import Unit, created, mapping, read_assistant, read_user, string
 from inspector.core.prefix import Prefix
-from inspector.core.session import Thread
+from inspector.core.session import SideCall, Thread
 
 _PATIENCE = 8
 """So many messages later nobody completes one any more."""
@@ -146,10 +147,10 @@ class Track:
         """Has the user taken turns back that are still in the file?"""
         return bool(string(mapping(self.info, "revert"), "messageID"))
 
-    def aside(self) -> list[tuple[int, int]]:
-        """Tokens in and out of the calls that wrote summaries."""
+    def aside(self, thread: str) -> list[SideCall]:
+        """The calls that wrote summaries, as calls of that thread."""
         fork = self._soon()
-        return self._build.aside + fork.aside
+        return [replace(call, thread=thread) for call in self._build.aside + fork.aside]
 
     def started(self, name: str) -> str:
         """The tool call that started the session of that name; empty where none tells."""
