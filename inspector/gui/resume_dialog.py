@@ -2,19 +2,16 @@
 
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
 
-from inspector.core.session import Session
 from inspector.gui.plain import label
 
 
 class ResumeDialog(QDialog):
-    """`task` may stay empty where the run was interrupted: it then goes on where it was."""
+    """`over`: the run had come to its end, and needs something to do. One that was interrupted may go on as it was."""
 
-    def __init__(self, parent: QWidget | None, session: Session) -> None:
+    def __init__(self, parent: QWidget | None, over: bool) -> None:
         super().__init__(parent)
         self.setWindowTitle("Resume this run")
         self.resize(560, 300)
-        last = next(session.main.end.backwards(), None)
-        over = last is not None and last.role == "assistant" and not last.calls
         says = label(
             "The run had come to its end. What is to be done next?"
             if over

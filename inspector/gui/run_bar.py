@@ -10,8 +10,8 @@ from inspector.core.policies.catalogue import policy
 from inspector.gui.bridge import Bridge
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.plain import tip
+from inspector.gui.run_desk import RunDesk
 from inspector.gui.run_words import chip, told
-from inspector.gui.running import Running
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
@@ -22,10 +22,11 @@ GO, GO_WITH = "Run", "Go on with this buffer"
 class RunBar(QFrame):
     """Hidden while there is no run. Keys are the window's commands."""
 
-    def __init__(self, running: Running, workbench: Workbench, bridge: Bridge, show: Callable[[], None]) -> None:
+    def __init__(self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]) -> None:
         super().__init__()
         self.setObjectName("RunBar")
-        self._running, self._bridge = running, bridge
+        running = self._running = runs.running
+        self._bridge = bridge
         self._steps: Steps | None = None
         self._instead = ""
         self.chip = QPushButton()
@@ -41,12 +42,16 @@ class RunBar(QFrame):
         self.model = _button("Step call", "Run until one model call is answered (F10)", running.step_model)
         self.tool = _button("Step tool", "Run until one tool call has its result (F11)", running.step_tool)
         self.stop = _button("Stop", "End the run at once (Shift+F5)", running.stop)
+        self.resume = _button("Resume…", "Go on with the run from its journal", runs.resume_last)
+        self.away = _button("✕", "Take this bar away; the journal stays", running.forget)
+        self.away.setAccessibleName("Take the bar of the run away")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 5, 12, 5)
         row.setSpacing(7)
         row.addWidget(self.chip)
         row.addWidget(self.says, 1)
-        for button in (self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop):
+        self._controls = (self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop)
+        for button in (*self._controls, self.resume, self.away):
             row.addWidget(button)
         running.changed.connect(self.show_run)
         workbench.subscribe(self.show_state)
@@ -90,7 +95,11 @@ class RunBar(QFrame):
             self.go.setProperty("role", role)
             self.go.style().unpolish(self.go)
             self.go.style().polish(self.go)
-        self.as_it_was.setVisible(paused and stepped)
+        over = standing.state == "ended"
+        for button in self._controls:
+            button.setVisible(not over and (button is not self.as_it_was or (paused and stepped)))
+        for button in (self.resume, self.away):
+            button.setVisible(over)
         for button in (self.go, self.model, self.tool):
             button.setEnabled(paused)
         self.pause.setEnabled(self._running.active and not paused)

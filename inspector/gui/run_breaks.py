@@ -26,6 +26,7 @@ class BreakRows(QWidget):
         self.share = QSpinBox()
         self.share.setRange(1, 150)
         self.share.setSuffix(" %")
+        self.share.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self.share.setAccessibleName("Share of the window to stop at")
         self.tier = _check("a tier", "Before a tier fires")
         self.tiers = _choice("Which tier", ())

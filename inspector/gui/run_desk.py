@@ -90,11 +90,21 @@ class RunDesk:
         if session is None or session.format != JOURNAL:
             self._workbench.failed("Open the journal of a run first: only that can be resumed.")
         elif self._free():
-            from inspector.gui.resume_dialog import ResumeDialog
+            over = next(session.main.end.backwards(), None)
+            self._ask_resume(Path(session.path), over is not None and over.role == "assistant" and not over.calls)
 
-            dialog = ResumeDialog(self._window, session)
-            if dialog.exec():
-                self.running.begin(_resumed(Path(session.path), dialog.task, dialog.stop_first))
+    def resume_last(self) -> None:
+        """Go on with the run that was the last one here."""
+        about, standing = self.running.about, self.running.standing
+        if about is not None and self._free():
+            self._ask_resume(Path(about.record), standing is not None and standing.end == "done")
+
+    def _ask_resume(self, record: Path, over: bool) -> None:
+        from inspector.gui.resume_dialog import ResumeDialog
+
+        dialog = ResumeDialog(self._window, over)
+        if dialog.exec():
+            self.running.begin(_resumed(record, dialog.task, dialog.stop_first))
 
     def show(self) -> None:
         """Bring the journal of the run back, where something else is open."""

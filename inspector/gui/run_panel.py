@@ -59,16 +59,21 @@ class RunPanel(Panel):
         self.stops.chosen.connect(self._running.break_at)
         self._running.break_at(self.stops.breakpoints)
         self._lay_out()
+        self._unbrought = self._ask()
         self._running.changed.connect(self._changed)
         self._show()
 
     def _lay_out(self) -> None:
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
-        split.addWidget(self.asked)
+        self._question = QWidget()
+        around = QVBoxLayout(self._question)
+        around.setContentsMargins(9, 4, 9, 4)
+        around.addWidget(self.asked)
+        split.addWidget(self._question)
         split.addWidget(_captioned("THE MODEL SAYS", self.text, self.calls))
         split.addWidget(_captioned("LAST TURNS", self.turns))
-        for n, share in enumerate((5, 3, 3)):
+        for n, share in enumerate((5, 2, 3)):
             split.setStretchFactor(n, share)
         self._split = split
         page = QWidget()
@@ -113,17 +118,33 @@ class RunPanel(Panel):
         """Nothing of it: the run tells."""
         self._show()
 
+    def receive(self, state: State) -> None:
+        """A question that came before this panel stood in its place comes to the front now."""
+        super().receive(state)
+        if self._unbrought:
+            self._bring()
+
     def _changed(self) -> None:
         """Seen or not: a question comes to the front, and the tab tells that there is one."""
-        standing = self._running.standing
-        asking = standing is not None and standing.state in ("asking", "needing")
-        self.setWindowTitle(f"{self.TITLE} ●" if asking else self.TITLE)
-        asked = standing.asked if standing is not None and standing.state == "asking" else None
-        if self.asked.show_permission(asked):
-            self.desk.show_panel(self.TITLE)
-            self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
+        if self._ask():
+            self._bring()
         if self.seen:
             self._show()
+
+    def _ask(self) -> bool:
+        """Show what is asked, or that nothing is. Returns whether it is a new question."""
+        standing = self._running.standing
+        state = standing.state if standing is not None else "ended"
+        self.setWindowTitle(f"{self.TITLE} ●" if state in ("asking", "needing") else self.TITLE)
+        asked = standing.asked if standing is not None and state == "asking" else None
+        new = self.asked.show_permission(asked)
+        self._question.setVisible(asked is not None)
+        return new
+
+    def _bring(self) -> None:
+        self._unbrought = False
+        self.desk.show_panel(self.TITLE)
+        self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
 
     def _show(self) -> None:
         standing, about = self._running.standing, self._running.about
@@ -134,18 +155,21 @@ class RunPanel(Panel):
             self._about = about
             self._show_about(about)
         self.need.setVisible(standing.state == "needing")
-        self.text.show_text(standing.text)
+        last = self._running.reports[-1] if self._running.reports else None
+        self.text.show_text(standing.text or (last.text if last is not None else ""))
+        if self._running.breakpoints != self.stops.breakpoints:
+            self.stops.show_breakpoints(self._running.breakpoints)
         self._show_calls(standing)
         reports = tuple(reversed(self._running.reports))
         if len(reports) != len(self.turns.rows) or (reports and reports[0] is not self.turns.rows[0]):
             self.turns.show_rows(reports)
 
     def _show_about(self, about: About) -> None:
-        self.task.setText(line(about.task, 300) or "goes on from a buffer")
+        self.task.setText(line(about.task, 120) or "Goes on from a buffer")
         self.task.setToolTip(tip(about.task))
         model = f"{about.provider} · {about.model}" if about.model else about.provider
         self.about.setText(" · ".join((line(model), policy(about.policy).title, line(about.workspace, 200))))
-        self.about.setToolTip(tip(f"Journal: {about.record}"))
+        self.about.setToolTip(tip("\n".join((f"Journal: {about.record}", *about.notes))))
         self.stops.name_tiers([tier.name for tier in policy(about.policy).tiers])
 
     def _show_calls(self, standing: Standing) -> None:

@@ -91,14 +91,14 @@ class Running(QObject):
         self._frame = QTimer(self, singleShot=True, interval=FRAME)
         self._frame.timeout.connect(self._show)
         self._arrived.connect(self._frame.start)
-        workbench.subscribe(lambda state: self.paused.settle(self.shown))
+        workbench.subscribe(lambda state: self._seen())
 
     # -- how it stands -------------------------------------------------------------------------------------------------
 
     @property
     def active(self) -> bool:
         """Is a run under way, or about to be?"""
-        if self._given_up or self.standing is None:
+        if self._closed or self._given_up or self.standing is None:
             return False
         return self._busy or (self._run is not None and self.standing.state != "ended")
 
@@ -107,6 +107,12 @@ class Running(QObject):
         """Is the open transcript the run's journal?"""
         session = self._workbench.state.session
         return session is not None and self.about is not None and session.path == self.about.record
+
+    def _seen(self) -> None:
+        """The State is another: the journal may have caught up with a pause, or be open again while a need waits."""
+        self.paused.settle(self.shown)
+        if self._lent is None and self.standing is not None and self.standing.state == "needing" and self.shown:
+            QTimer.singleShot(0, self, lambda: self._lend(self.standing))  # the others are still being told
 
     def _tell(self, standing: Standing) -> None:
         """On the run's threads: keep the newest, and ask for a picture unless one is on its way."""
@@ -133,14 +139,14 @@ class Running(QObject):
         if self.standing.state == "ended":
             self._ended()
 
-    def _lend(self, standing: Standing) -> None:
+    def _lend(self, standing: Standing | None) -> None:
         """A need that waits for the person comes to the need panel, once; one that was met elsewhere leaves it."""
-        need = standing.need if standing.state == "needing" else None
+        need = standing.need if standing is not None and standing.state == "needing" else None
         if self._lent is not None and (need is None or self._lent.need is not need):
             if self._lent.need is not None:
                 self._workbench.stepping.give_up()
             self._lent = None
-        if need is not None and self._lent is None:
+        if need is not None and self._lent is None and self.shown:
             self.show_need()
 
     def show_need(self) -> None:
@@ -252,6 +258,12 @@ class Running(QObject):
         standing = self.standing
         if self._run is not None and standing is not None and standing.asked is not None:
             self._run.permit(standing.asked.id, how)
+
+    def forget(self) -> None:
+        """A run that is over is no longer shown."""
+        if not self.active:
+            self.standing = None
+            self.changed.emit()
 
     def end(self, then: Callable[[], object]) -> None:
         """Stop it, and call `then` when it has ended, or has not within a few seconds."""

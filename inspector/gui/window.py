@@ -128,7 +128,7 @@ class Window(QMainWindow):
         if self.run_bar is None:
             from inspector.gui.run_bar import RunBar
 
-            self.run_bar = RunBar(self.runs.running, self.workbench, self.bridge, self._bring_run)
+            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
             self._column.insertWidget(2, self.run_bar)
 
     def _bring_run(self) -> None:

@@ -1,11 +1,16 @@
 """The intents of a person who changes the buffer by hand. Each is a step like a tier's: undone, branched, replayed."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.workbench.edits import Drop, Edit, Insert, Partners, Rewrite, apply, fresh_id, partners
+from inspector.core.policies.catalogue import policy
+from inspector.workbench.edits import EDIT, Drop, Edit, Insert, Partners, Rewrite, apply, fresh_id, partners
+from inspector.workbench.standing import moment_of, settings_of, start_of
 from inspector.workbench.state import State
+from inspector.workbench.stepper import begin
+from inspector.workbench.steps import Origin, Steps
 
 
 class Bench(Protocol):
@@ -15,13 +20,19 @@ class Bench(Protocol):
     def state(self) -> State: ...
     def select(self, message_id: str) -> None: ...
     def failed(self, sentence: str) -> None: ...
+    def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None: ...
 
 
 class Editing:
-    """Held by the Workbench as `editing`. A tier that waits is not dropped by an edit: it has to end first."""
+    """Held by the Workbench as `editing`. A tier that waits is not dropped by an edit: it has to end first.
 
-    def __init__(self, bench: Bench, step: Callable[[str, Edit], None]) -> None:
-        self._bench, self._step = bench, step
+    Where no step was taken yet, where they start has to be worked out, which may take a moment; edits that come
+    meanwhile wait their turn. None is lost, wherever the person has walked to by then.
+    """
+
+    def __init__(self, bench: Bench, keep: Callable[[Steps], None]) -> None:
+        self._bench, self._keep = bench, keep
+        self._waiting: dict[Origin, list[Edit]] = {}
 
     def message(self) -> Message | None:
         """The selected message, as it stands in the buffer we look at."""
@@ -52,14 +63,43 @@ class Editing:
         """A user message at the end, which is then selected."""
         state = self._bench.state
         if state.thread is not None and self._free():
-            taken = len(state.steps.taken) if state.steps else 0
-            edit = Insert(fresh_id(state.buffer(), taken + 1), text)
+            waiting = self._waiting.get((state.thread_id, state.at, state.choices.policy), ())
+            number = 1 + (len(state.steps.taken) if state.steps else len(waiting))
+            edit = Insert(fresh_id(state.buffer(), number), text)
             self._take(edit)
             self._bench.select(edit.message)
 
     def _take(self, edit: Edit) -> None:
-        if self._free():
-            self._step("", edit)
+        if not self._free():
+            return
+        state = self._bench.state
+        if state.steps is not None:
+            self._add(state, state.steps, [edit])
+            return
+        place = state.thread_id, state.at, state.choices.policy
+        waiting = self._waiting.setdefault(place, [])
+        waiting.append(edit)
+        if len(waiting) == 1:
+            self._bench.work(lambda: _start(state), lambda start: self._started(place, state, start))
+
+    def _started(self, place: Origin, state: State, start: Steps | InspectorError) -> None:
+        edits = self._waiting.pop(place, [])
+        if isinstance(start, InspectorError):
+            self._bench.failed(str(start))
+        else:
+            self._add(state, self._bench.state.trees.get(start.start, start), edits)
+
+    def _add(self, state: State, steps: Steps, edits: Sequence[Edit]) -> None:
+        """A step each. Raises nothing that was not raised when the edit was asked for."""
+        by, settings, moment = policy(steps.policy), settings_of(state), moment_of(state)
+        try:
+            for edit in edits:
+                running = begin(by, EDIT, steps.buffer, settings, steps.state, moment, edit=edit)
+                assert running.step is not None
+                steps = steps.add(running.step)
+        except InspectorError as failure:
+            self._bench.failed(str(failure))
+        self._keep(steps)
 
     def _free(self) -> bool:
         """Is no tier waiting for an answer?"""
@@ -67,6 +107,13 @@ class Editing:
             return True
         self._bench.failed("A tier waits for an answer: answer it or give it up before the buffer is edited.")
         return False
+
+
+def _start(state: State) -> Steps | InspectorError:
+    try:
+        return start_of(state)
+    except InspectorError as failure:
+        return failure
 
 
 def _next(messages: Sequence[Message], edit: Drop, along: Partners) -> str:

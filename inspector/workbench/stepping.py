@@ -13,7 +13,6 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
-from inspector.workbench.edits import Edit
 from inspector.workbench.foresight import Foresight
 from inspector.workbench.standing import called_at, moment_of, settings_of, start_of
 from inspector.workbench.state import Asking, Choices, State
@@ -63,8 +62,8 @@ class Stepping:
 
     # -- running a tier ---------------------------------------------------------------------------------------------
 
-    def step(self, tier: str = DUE, edit: Edit | None = None) -> None:
-        """Run a tier where we stand, else what is due; TURN = the whole turn; `edit` = a change by hand instead."""
+    def step(self, tier: str = DUE) -> None:
+        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call."""
         state = self._bench.state
         if state.thread is None:
             return
@@ -80,7 +79,7 @@ class Stepping:
             self._from, self._running = running
             self._go_on()
 
-        self._bench.work(lambda: _begun(tier, state, edit), started)
+        self._bench.work(lambda: _begun(tier, state), started)
 
     def step_turn(self) -> None:
         """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
@@ -97,7 +96,7 @@ class Stepping:
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
             tree = self._bench.state.trees.get(start.start, start)
-            self._put(tree.go(start.at).add(running.step), asking=None, pointed=None)
+            self.keep(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
         by_hand = start is None or self._bench.state.choices.answer_by == HAND
         asking = Asking(running.tier, running.need, len(running.asked) + 1, busy=not by_hand)
@@ -204,7 +203,7 @@ class Stepping:
         """Compare where we stand with a step (ORIGIN = the recorded buffer); None = with the start of the step."""
         steps = self._bench.state.steps
         if steps is not None:
-            self._put(steps.compare(at))
+            self.keep(steps.compare(at))
 
     def forget(self) -> None:
         """Drop all steps that start here."""
@@ -218,15 +217,16 @@ class Stepping:
         steps = self._bench.state.steps
         if steps is not None:
             self.give_up()
-            self._put(change(steps))
+            self.keep(change(steps))
 
     def put(self, steps: Steps) -> None:
         """Show steps that were made elsewhere (loaded, replayed)."""
         self.choose(policy=steps.policy)
         self.give_up()
-        self._put(steps)
+        self.keep(steps)
 
-    def _put(self, steps: Steps, **more: Any) -> None:
+    def keep(self, steps: Steps, **more: Any) -> None:
+        """Keep steps, wherever we stand now, and show what else has changed."""
         state = self._bench.state
         trees = MappingProxyType({**state.trees, steps.start: steps})
         self._bench.show(replace(state, trees=trees, **more))
@@ -285,15 +285,15 @@ class Stepping:
         data = by.dump(steps.state)
         data.pop("breaker", None)
         closed = by.load(settings_of(self._bench.state), data)
-        self._put(steps.with_running(closed))
+        self.keep(steps.with_running(closed))
 
 
-def _begun(tier: str, state: State, edit: Edit | None) -> tuple[Steps, Running] | InspectorError:
+def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
     """A tier from where `state` stands to its first need, and the steps it starts from."""
     try:
         steps = start_of(state)
         by, called = policy(steps.policy), called_at(state) if tier == TURN else None
         moment = moment_of(state, tier)
-        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called, edit)
+        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
     except InspectorError as failure:
         return failure

@@ -57,7 +57,7 @@ class Workbench:
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
         self.work = work
         self.stepping = Stepping(self, answerers)
-        self.editing = Editing(self, self.stepping.step)
+        self.editing = Editing(self, self.stepping.keep)
         self._state = State()
         self._windows = KnownWindows()
         self._callbacks: list[Callback] = []

@@ -17,6 +17,7 @@ from inspector.gui.settings import Settings
 from inspector.gui.theme import Theme
 from inspector.gui.window import Window
 from inspector.workbench.workbench import Workbench
+from tests.gui.live_runs import Stage
 
 
 @dataclass
@@ -71,3 +72,11 @@ def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[
     yield made
     made.close()
     made.deleteLater()
+
+
+@pytest.fixture
+def stage(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """The window with a workspace to run an agent in; its journals and demos go to the test's own folder."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    yield Stage(window, qtbot, tmp_path)
+    window.runs.running.close()

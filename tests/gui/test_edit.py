@@ -51,9 +51,11 @@ def in_dialog(qtbot: QtBot, kind: type[D], act: Callable[[D], None], begin: Call
         if isinstance(found, kind):
             timer.stop()
             met.append(found)
-            act(found)
-            if found.isVisible():
-                found.reject()
+            try:
+                act(found)
+            finally:
+                if found.isVisible():
+                    found.reject()
 
     timer = QTimer()
     timer.setInterval(10)

@@ -1,5 +1,6 @@
 """Changes by hand: what becomes of each message, what pairs with what, and that they are steps like any others."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -225,3 +226,28 @@ def test_the_next_message_is_selected_where_one_went_and_the_new_one_where_it_ca
     assert desk.state.selected == listed[3].id
     desk.editing.insert("x")
     assert desk.editing.message() is desk.state.buffer().messages[-1]
+
+
+def test_edits_that_come_while_the_start_is_worked_out_are_all_taken_in_order() -> None:
+    waiting: list[Callable[[], None]] = []
+
+    def later(job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        waiting.append(lambda: done(job()))
+
+    desk = Workbench()
+    open_it(desk)
+    desk.work = later
+    listed = desk.state.buffer().messages
+    desk.editing.rewrite(listed[0].id, 0, "Only the reader.")
+    desk.editing.insert("first")
+    desk.editing.insert("second")
+    assert desk.state.steps is None
+    desk.move(0)
+    while waiting:
+        waiting.pop(0)()
+    desk.move(1)
+    while waiting:
+        waiting.pop(0)()
+    texts = [message.text for message in desk.state.buffer().messages]
+    assert texts[0] == "Only the reader."
+    assert texts[-2:] == ["first", "second"]

@@ -1,0 +1,85 @@
+"""Runs in the window for tests: a workspace, the simulated provider for real, and a user's patience."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.run_bar import RunBar
+from inspector.gui.run_desk import _started
+from inspector.gui.run_panel import RunPanel
+from inspector.gui.running import About, Run, Tell
+from inspector.gui.window import Window
+from inspector.live.agent.breakpoints import Breakpoints
+from inspector.live.agent.plan import Limits, Plan
+from inspector.live.agent.standing import Standing
+from tests.gui.hands import press
+
+PATIENCE = 40_000
+"""Milliseconds. A test that waits longer hangs."""
+QUICK = Limits(backoff_s=0.01)
+
+
+class Stage:
+    """A window with a run, and what a user sees of it."""
+
+    def __init__(self, window: Window, qtbot: QtBot, folder: Path) -> None:
+        self.window, self.qtbot = window, qtbot
+        self.workspace = folder / "workspace"
+        self.workspace.mkdir()
+        (self.workspace / "README.md").write_text("# Notes\n\nThe parser lies in parser.py and matters most.\n")
+        (self.workspace / "big.txt").write_text("".join(f"line {n}: what happened is told here\n" for n in range(400)))
+        self.record = folder / "run.jsonl"
+        self.running = window.runs.running
+
+    def begin(self, paused: bool = False, **changes: Any) -> None:
+        """Start a run and wait until the window shows it."""
+        fields = {"record": self.record, "permissions": "always", "limits": QUICK, "window": 200_000, **changes}
+        plan = Plan(fields.pop("task", "Please look after the parser."), self.workspace, **fields)
+
+        def make(tell: Tell, breakpoints: Breakpoints) -> tuple[Run, About]:
+            return _started(plan, tell, breakpoints, paused)
+
+        self.running.begin(make)
+        self.until(lambda: self.running.shown)
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait for it."""
+        self.qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+
+    def state(self, name: str) -> Standing:
+        """Wait until the run stands so."""
+        self.until(lambda: self.running.standing is not None and self.running.standing.state == name)
+        standing = self.running.standing
+        assert standing is not None
+        return standing
+
+    def paused(self) -> Standing:
+        """Wait for a pause, and until the playhead stands there."""
+        standing = self.state("paused")
+        bench = self.window.workbench
+        self.until(lambda: bench.state.at is None and bench.state.steps is not None)
+        return standing
+
+    def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """A key of the window's, which has to be the active one."""
+        self.window.activateWindow()
+        self.until(self.window.isActiveWindow)
+        press(self.window.docks.centre, key, modifier)
+
+    @property
+    def bar(self) -> RunBar:
+        """The strip."""
+        assert isinstance(self.window.run_bar, RunBar)
+        return self.window.run_bar
+
+    @property
+    def panel(self) -> RunPanel:
+        """The dock, brought to the front where something is open."""
+        self.until(lambda: self.window.docks.ready)
+        self.window.show_panel("Run")
+        found = self.window.docks.panels["Run"]
+        assert isinstance(found, RunPanel)
+        return found

@@ -1,0 +1,203 @@
+"""An agent run in the window: begun, watched, stopped, resumed, forked; its end, its errors, and the window's."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
+
+from inspector.gui.resume_dialog import ResumeDialog
+from inspector.gui.run_desk import JOURNAL
+from inspector.gui.run_dialog import RunDialog
+from inspector.gui.run_form import ADDRESS
+from inspector.live.files import open_transcript
+from tests.gui.hands import click
+from tests.gui.live_runs import Stage
+from tests.gui.stepping import session
+from tests.gui.test_edit import in_dialog
+from tests.live.agent.running import call, script
+
+
+def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, [call("read_file", path="README.md")], "It lies in parser.py. 完成")
+    window = stage.window
+
+    def act(dialog: RunDialog) -> None:
+        click(dialog.run)
+        assert "what is to be done" in dialog.trouble.text()
+        dialog.task.setPlainText("Where does the parser lie?")
+        dialog.workspace.setText(str(stage.workspace / "nowhere"))
+        click(dialog.run)
+        assert "no folder" in dialog.trouble.text()
+        dialog.workspace.setText(str(stage.workspace))
+        assert "data" in dialog.record.text()
+        click(dialog.run)
+
+    in_dialog(stage.qtbot, RunDialog, act, lambda: click(window.welcome.run))
+    assert stage.state("ended").end == "done"
+    bench = window.workbench
+    stage.until(lambda: bench.state.session is not None and len(bench.state.session.main.requests) == 2)
+    assert bench.state.session is not None
+    assert bench.state.session.format == JOURNAL
+    stage.until(lambda: bench.state.at == 1)
+    assert bench.state.following == "file"
+    assert stage.bar.chip.text() == "✓ done"
+    stage.until(lambda: [report.tools for report in stage.panel.turns.rows] == [(), ("read_file",)])
+    assert "完成" in stage.panel.text.toPlainText()
+    assert Path(bench.state.session.path).parent.name == "runs"
+
+
+def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(dialog: RunDialog) -> None:
+        dialog.task.setPlainText("Later")
+        dialog.workspace.setText(str(stage.workspace))
+        click(dialog.provider.chips.buttons[ADDRESS])
+        click(dialog.run)
+        assert "address" in dialog.trouble.text()
+        dialog.provider.address.setText("http://127.0.0.1:9/v1")
+        dialog.provider.model.setText("m")
+        dialog.policy.which.setCurrentIndex(dialog.policy.which.findData("pi"))
+        dialog.limit.setText("50,000")
+        dialog.record.setText("/proc/nothing/run.jsonl")
+        click(dialog.run)
+
+    def second(dialog: RunDialog) -> None:
+        assert dialog.task.toPlainText() == "Later"
+        assert dialog.provider.provider == "http://127.0.0.1:9/v1"
+        assert dialog.policy.policy == "pi"
+        assert dialog.limit.text() == "50,000"
+        assert "/proc" not in dialog.record.text()
+
+    in_dialog(stage.qtbot, RunDialog, first, stage.window.runs.ask_new)
+    stage.until(lambda: "cannot be kept" in stage.window.notice.words.text())
+    assert not stage.running.active
+    in_dialog(stage.qtbot, RunDialog, second, stage.window.runs.ask_new)
+
+
+def test_an_error_ends_it_and_is_told(stage: Stage) -> None:
+    stage.begin(provider="http://127.0.0.1:9/v1", model="m")
+    assert stage.state("ended").end == "error"
+    assert stage.bar.chip.text() == "✗ failed"
+    assert "no connection" in stage.bar.says.toolTip()
+
+
+def test_stopped_at_once_and_resumed_from_its_journal(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, *[[call("read_file", path="README.md")] for _ in range(3)], "Read it.")
+    stage.begin(paused=True)
+    stage.paused()
+    stage.key(Qt.Key.Key_F10)
+    stage.until(lambda: stage.running.standing and stage.running.standing.calls)
+    stage.key(Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    assert stage.state("ended").end == "stopped"
+    before = len(open_transcript(stage.record).main.requests)
+
+    def act(dialog: ResumeDialog) -> None:
+        click(dialog.go)
+
+    in_dialog(stage.qtbot, ResumeDialog, act, lambda: click(stage.bar.resume))
+    stage.until(lambda: stage.running.standing is not None and stage.running.standing.end == "done")
+    session_now = open_transcript(stage.record)
+    assert len(session_now.main.requests) > before
+    assert not session_now.problems
+
+
+def test_a_journal_that_is_open_can_be_resumed_with_another_task(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = script(monkeypatch, "First done.", "Second done.")
+    stage.begin()
+    stage.state("ended")
+    click(stage.bar.away)
+    assert not stage.bar.isVisible()
+    bench = stage.window.workbench
+    stage.until(lambda: bench.state.thread is not None and len(bench.state.thread.end) == 2)
+
+    def act(dialog: ResumeDialog) -> None:
+        assert not dialog.go.isEnabled()
+        dialog._text.setPlainText("And now the tests.")
+        click(dialog.go)
+
+    in_dialog(stage.qtbot, ResumeDialog, act, stage.window.runs.resume)
+    stage.until(lambda: len(heard) == 2)
+    stage.state("ended")
+    assert heard[1].buffer.messages[-1].text == "And now the tests."
+
+
+def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = script(monkeypatch, "Gone on.")
+    window, bench = stage.window, stage.window.workbench
+    stage.until(lambda: window.docks.ready)
+    bench.open(session())
+    stage.until(lambda: bench.state.at == 1)
+    bench.move(0)
+    stage.until(lambda: bench.state.at == 0)
+    bench.editing.rewrite(bench.state.buffer().messages[0].id, 0, "Mend it at once. 马上")
+    stage.until(lambda: bench.state.stepped)
+
+    def act(dialog: RunDialog) -> None:
+        dialog.workspace.setText(str(stage.workspace))
+        dialog.task.setPlainText("Go on.")
+        dialog.limit.setText("200,000")
+        dialog.paused.setChecked(False)
+        click(dialog.run)
+
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    in_dialog(stage.qtbot, RunDialog, act, lambda: stage.key(Qt.Key.Key_R, modifiers))
+    assert stage.state("ended").end == "done"
+    (sent,) = heard
+    said = [message.text for message in sent.buffer.messages]
+    assert "Mend it at once. 马上" in said[0]
+    assert said[-1] == "Go on."
+    stage.until(lambda: stage.running.shown)
+    assert '"forked_from"' in Path(stage.running.about.record).read_text()  # type: ignore[union-attr]
+
+
+def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspector.live.agent import demo
+
+    plan = demo.demo_plan
+    monkeypatch.setattr(demo, "demo_plan", lambda folder: plan(folder, pace_s=0.0))
+    click(stage.window.welcome.demo)
+    assert stage.state("ended").end == "done"
+    stage.until(lambda: stage.running.shown)
+    fired = {tier for report in stage.running.reports for tier in report.fired}
+    assert fired == {"L0", "L1", "L2", "L3a", "L3b", "L4"}
+
+
+def test_one_run_at_a_time(stage: Stage) -> None:
+    stage.begin(paused=True)
+    stage.paused()
+    stage.window.runs.demo()
+    assert "stop it before" in stage.window.notice.words.text()
+
+
+def answer(stage: Stage, words: str) -> list[str]:
+    """Click that button of the next question."""
+    met: list[str] = []
+
+    def meet() -> None:
+        box = QApplication.activeModalWidget()
+        if isinstance(box, QMessageBox):
+            timer.stop()
+            met.append(box.text())
+            click(next(one for one in box.findChildren(QPushButton) if one.text() == words))
+
+    timer = QTimer(stage.window)
+    timer.setInterval(10)
+    timer.timeout.connect(meet)
+    timer.start()
+    return met
+
+
+def test_the_window_asks_before_it_closes_on_a_run(stage: Stage) -> None:
+    stage.begin(paused=True)
+    stage.paused()
+    met = answer(stage, "Keep it running")
+    stage.window.close()
+    assert met
+    assert stage.window.isVisible()
+    assert stage.running.active
+    answer(stage, "Stop it and close")
+    stage.window.close()
+    stage.until(lambda: not stage.window.isVisible())
+    last = stage.record.read_text().splitlines()[-1]
+    assert '"end"' in last
+    assert "stopped" in last

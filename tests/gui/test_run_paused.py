@@ -1,0 +1,152 @@
+"""A run that waits for the person: paused at a breakpoint, asking for permission, needing an answer."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+
+from inspector.gui.need_panel import NeedPanel
+from inspector.gui.run_bar import GO, GO_WITH
+from tests.gui.hands import click, write
+from tests.gui.live_runs import Stage
+from tests.live.agent.running import call, opened, script, texts
+
+READ = {"path": "README.md"}
+
+
+def test_what_was_edited_while_it_was_paused_is_what_the_model_reads(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = script(monkeypatch, [call("read_file", **READ)], "Done.")
+    stage.panel.stops.requests.click()
+    stage.begin()
+    stage.paused()
+    assert stage.bar.chip.text() == "‖ paused"
+    assert not stage.bar.as_it_was.isVisible()
+    click(stage.bar.go)
+    stage.until(lambda: len(heard) == 1)
+    stage.paused()
+    bench = stage.window.workbench
+    bench.editing.rewrite(bench.state.buffer().messages[-1].id, 0, "It lies in 解析器.py")
+    bench.editing.insert("Be brief.")
+    stage.until(lambda: stage.bar.go.text() == GO_WITH)
+    assert "2 steps: 4 messages" in stage.bar.says.toolTip()
+    assert "instead of 3 messages" in stage.bar.says.toolTip()
+    stage.key(Qt.Key.Key_F5)
+    stage.until(lambda: len(heard) == 2)
+    assert texts(heard[1].buffer)[-2:] == ["It lies in 解析器.py", "Be brief."]
+    assert stage.state("ended").end == "done"
+    stage.until(lambda: bench.state.thread is not None and len(bench.state.thread.requests) == 2)
+    stage.until(lambda: bench.state.at == 1)  # the playhead follows the end again
+    assert not bench.state.trees
+    request = opened(stage.record).main.requests[1]
+    assert texts(request.buffer())[-2:] == ["It lies in 解析器.py", "Be brief."]
+
+
+def test_as_it_was_drops_the_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = script(monkeypatch, "Done.")
+    stage.begin(paused=True)
+    stage.paused()
+    bench = stage.window.workbench
+    bench.editing.insert("Never sent.")
+    stage.until(stage.bar.as_it_was.isVisible)
+    click(stage.bar.as_it_was)
+    stage.state("ended")
+    assert texts(heard[0].buffer) == ["Please look after the parser."]
+
+
+def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = script(monkeypatch, *[[call("read_file", path="big.txt", limit=50)] for _ in range(5)], "Done.")
+    stage.begin(paused=True)
+    for n in range(1, 5):
+        stage.paused()
+        stage.key(Qt.Key.Key_F10)
+        stage.until(lambda: stage.running.standing and stage.running.standing.calls)
+        assert len(heard) == n
+        stage.paused()
+        stage.key(Qt.Key.Key_F11)
+        stage.until(lambda: stage.running.standing and not stage.running.standing.calls)
+    stage.paused()
+    bench = stage.window.workbench
+    stage.key(Qt.Key.Key_1)
+    stage.until(lambda: bench.state.stepped)
+    stage.until(lambda: stage.bar.go.text() == GO_WITH)
+    wanted = [message.id for message in bench.state.buffer().messages]
+    standing = stage.running.standing
+    assert standing is not None
+    assert wanted != [message.id for message in standing.buffer.messages]
+    click(stage.bar.go)
+    stage.until(lambda: len(heard) >= 5)
+    stage.state("ended")
+    assert stage.bar.go.text() == GO
+    requests = opened(stage.record).main.requests
+    assert [message.id for message in requests[4].view] == wanted
+
+
+def test_a_breakpoint_on_a_tool_by_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, [call("read_file", **READ)], [call("list_files")], "Done.")
+    stops = stage.panel.stops
+    stops.tool.click()
+    stops.tools.setCurrentText("list_files")
+    stage.begin()
+    assert "list_files" in stage.paused().why
+    stage.until(lambda: "list_files" in stage.panel.calls.text())
+    stops.tool.click()
+    click(stage.bar.go)
+    assert stage.state("ended").end == "done"
+
+
+def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"prompt": "Look into big.txt", "description": "look"}
+    script(monkeypatch, [call("task", **given)], [call("list_files")], "Nothing there.", "Done.")
+    stops = stage.panel.stops
+    stops.tools.setCurrentText("list_files")
+    stops.tool.click()
+    stage.begin()
+    standing = stage.state("paused")
+    assert standing.thread != "main"
+    bench = stage.window.workbench
+    stage.until(lambda: bench.state.thread_id == standing.thread and bench.state.at is None)
+    assert "Look into big.txt" in bench.state.buffer().messages[0].text
+    click(stage.bar.go)
+    assert stage.state("ended").end == "done"
+
+
+@pytest.mark.parametrize("how", ["once", "no"])
+def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    script(monkeypatch, [call("write_file", path="笔记.md", content="记下来了\n")], "Done.")
+    stage.begin(permissions="ask")
+    stage.state("asking")
+    panel = stage.panel
+    stage.until(panel.asked.isVisible)
+    assert panel.windowTitle() == "Run ●"
+    shown = panel.asked.what.toPlainText()
+    assert "笔记.md" in shown
+    assert "+记下来了" in shown
+    click(panel.asked.buttons[how])  # type: ignore[index]
+    stage.state("ended")
+    assert (stage.workspace / "笔记.md").exists() == (how == "once")
+    stage.until(lambda: not panel.asked.isVisible())
+    assert panel.windowTitle() == "Run"
+
+
+def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, *[[call("read_file", path="big.txt", limit=300)] for _ in range(6)], "Done.")
+    stage.begin(needs_by="hand", window=12_000, remote=False)
+    stage.state("needing")
+    bench = stage.window.workbench
+    stage.until(lambda: bench.state.asking is not None)
+    need = stage.window.docks.panels["Need"]
+    assert isinstance(need, NeedPanel)
+    stage.until(need.answer.isVisible)
+    bench.stepping.give_up()  # it was put aside, not answered: the run still waits
+    stage.until(stage.panel.need.isVisible)
+    click(stage.panel.need)
+    stage.until(lambda: bench.state.asking is not None)
+    stage.window.show_panel("Need")
+    write(need.answer, "Goal: look after the parser")
+    need.answer.moveCursor(QTextCursor.MoveOperation.End)
+    click(need.use)
+    stage.until(lambda: "Goal: look after the parser" in stage.record.read_text())
+    stage.key(Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    stage.state("ended")
+    assert bench.state.asking is None
