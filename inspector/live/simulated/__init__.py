@@ -1,1 +1,1 @@
-"""A provider on this machine: a real HTTP server on loopback that speaks three dialects, counts, caches and fails."""
+"""A provider on this machine: a real HTTP server on loopback that speaks four dialects, counts, caches and fails."""
