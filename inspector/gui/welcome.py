@@ -50,9 +50,7 @@ class Welcome(QWidget):
         self.watch.clicked.connect(lambda: watch())
         self.drop = _DropArea()
         self.recent = _Column("RECENT", "What you open appears here.", theme, open_path)
-        self.found = _Column(
-            "FOUND ON THIS MACHINE", "Looking for sessions of Claude Code, Codex and pi…", theme, open_path
-        )
+        self.found = _Column("FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -94,7 +92,7 @@ class Welcome(QWidget):
     def _show_found(self, found: Sequence[tuple[str, str, str]]) -> None:
         self.found.show_links(found)
         if not found:
-            self.found.say("No sessions of Claude Code, Codex or pi in their usual folders.")
+            self.found.say("No sessions of Claude Code, Codex, pi, Gemini CLI or opencode in their usual folders.")
 
     def drag_over(self, over: bool) -> None:
         """A file is held over the window."""
@@ -119,7 +117,8 @@ class _DropArea(QFrame):
         self.setObjectName("DropArea")
         self.setMinimumHeight(84)
         words = label(
-            "Drop a transcript here: Claude Code, Codex, pi, or a request body of Anthropic or OpenAI", role="quiet"
+            "Drop a transcript here: Claude Code, Codex, pi, Gemini CLI, opencode, or a request body of an API",
+            role="quiet",
         )
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         words.setWordWrap(True)
