@@ -18,6 +18,7 @@ from inspector.gui import ask
 from inspector.gui.jump import jump
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk
+from inspector.live.database.naming import file_of
 from inspector.live.saving import NATIVE, buffer_text, save_text
 from inspector.workbench.state import State
 from inspector.workbench.steps_file import Replay, Source, place_of, replay_steps, source_of, write_steps
@@ -91,7 +92,7 @@ class StepsFiles:
         source, session = source_of(document), self._desk.workbench.state.session
         if session is not None and _is_of(session, source):
             self._replay(document)
-        elif source.path and Path(source.path).is_file():
+        elif source.path and file_of(Path(source.path)).is_file():
             self._desk.open_path(source.path)
             self._when_open(source.path, lambda: self._replay(document))
         elif session is not None:
