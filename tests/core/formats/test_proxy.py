@@ -211,6 +211,50 @@ def test_subagents_by_their_own_keys() -> None:
     assert session.threads[0].compactions == []
 
 
+def test_subagents_that_are_told_the_same() -> None:
+    """Each has its own call: of the thread that it names as its parent, in the order in which they began."""
+    recording = Recording()
+    first, second = "Look for every use.", "Look for every test."
+    started = said(call("Task", 1, prompt=first), call("Task", 2, prompt=second))
+    recording.reply(recording.ask(body([user("Fix the parser.")]), headers=CLAUDE), started)
+    for n, task in enumerate((first, second)):
+        headers = {**CLAUDE, "x-claude-code-agent-id": f"a{n}"}
+        both = said(call("Task", 10 + n, prompt="Read the notes."), call("Task", 20 + n, prompt="Read the notes."))
+        recording.reply(recording.ask(body([user(task)]), headers=headers), both)
+    for n in range(4):
+        named = {"x-claude-code-agent-id": f"b{n}", "x-claude-code-parent-agent-id": f"a{n % 2}"}
+        asked = recording.ask(body([user("Read the notes.")]), headers={**CLAUDE, **named})
+        recording.reply(asked, said(text("read")))
+    told = [(thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads]
+    assert told[1:3] == [("a0", "main", "call-1"), ("a1", "main", "call-2")]
+    assert told[3:5] == [("b0", "a0", "call-10"), ("b1", "a1", "call-11")]
+    assert told[5:] == [("b2", "a0", "call-20"), ("b3", "a1", "call-21")]
+
+
+def test_subagents_of_two_sessions_that_are_told_the_same() -> None:
+    """A sub-agent is started in its own session, whatever was said in another one."""
+    recording = Recording()
+    for n in range(2):
+        headers = {**CLAUDE, "x-claude-code-session-id": f"s-{n}"}
+        started = said(call("Task", n, prompt="Read the notes."))
+        recording.reply(recording.ask(body([user("Fix it.")]), headers=headers), started)
+    for n in (1, 0):
+        headers = {**CLAUDE, "x-claude-code-session-id": f"s-{n}", "x-claude-code-agent-id": f"a{n}"}
+        recording.reply(recording.ask(body([user("Read the notes.")]), headers=headers), said(text("read")))
+    told = {thread.id: (thread.parent, thread.parent_call) for thread in recording.session().threads}
+    assert told == {"main": ("", ""), "s-1": ("", ""), "a1": ("s-1", "call-1"), "a0": ("main", "call-0")}
+
+
+def test_a_subagent_of_a_subagent_that_names_its_session_alone() -> None:
+    """opencode: each has a session of its own, and says whose."""
+    recording = Recording()
+    for session, parent, words in (("s-1", "", "Fix it."), ("s-2", "s-1", "Read."), ("s-3", "s-2", "Count.")):
+        headers = {"x-session-id": session, **({"x-parent-session-id": parent} if parent else {})}
+        recording.reply(recording.ask(body([user(words)]), headers=headers), said(text("read")))
+    told = [(thread.id, thread.parent) for thread in recording.session().threads]
+    assert told == [("main", ""), ("s-2", "main"), ("s-3", "s-2")]
+
+
 def test_subagents_without_keys() -> None:
     """What the user says to it stands in a call of another thread."""
     recording = Recording()

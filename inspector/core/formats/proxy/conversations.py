@@ -24,8 +24,10 @@ class Conversations:
         self._scopes: dict[tuple[str, str, str], list[Conversation]] = {}
         self._seen: dict[str, Conversation] = {}
         """The thread that a message of the model's (or a result) stood in last, by its id."""
-        self._tasks: dict[str, tuple[Conversation, str]] = {}
-        """Texts that calls were given: what a sub-agent is told stands among them. With the call's id."""
+        self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
+        """Texts that calls were given: what a sub-agent is told stands among them. By number of thread and call."""
+        self._begun: set[tuple[int, str]] = set()
+        """Calls of which a sub-agent is known."""
 
     def place(self, one: Exchange) -> Conversation:
         """The thread that the exchange is a step of; it is added there."""
@@ -57,19 +59,17 @@ class Conversations:
             self._seen[message.id] = found
             for call in message.calls:
                 for text in _told(call.arguments):
-                    self._tasks[text] = (found, call.id)
+                    self._tasks.setdefault(text, {})[found.number, call.id] = found
 
     def adopt(self, found: Conversation) -> None:
         """Find out who started a thread, where it is not known: the call that holds its task."""
         if found.parent_call or not found.steps or (found.parent is None and found.key.strong and not found.key.sub):
             return
-        for message in head(found.steps[0].body.view, _NEAR):
-            for part in message.parts if message.role == "user" else ():
-                parent, call = (
-                    self._tasks.get(part.text.strip(), (found, "")) if isinstance(part, Text) else (found, "")
-                )
-                if call and parent is not found and parent.parent is not found:
+        for text in _texts(head(found.steps[0].body.view, _NEAR)):
+            for (number, call), parent in self._tasks.get(text, {}).items():
+                if (number, call) not in self._begun and _may_start(parent, found):
                     found.parent, found.parent_call = parent, call
+                    self._begun.add((number, call))
                     return
 
     # -- which thread ----------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Conversations:
         for thread in (one.key.parent, ""):
             if found := self._scopes.get((one.key.session, "", thread)):
                 return found[0]
-        return None
+        return next((each for each in self.all if each.key.sub and each.key.thread == one.key.session), None)
 
 
 def _extended(view: View, among: Sequence[Conversation]) -> Conversation | None:
@@ -168,6 +168,15 @@ def _extended(view: View, among: Sequence[Conversation]) -> Conversation | None:
         if last.length and shared(last, view) == last.length:
             return each
     return None
+
+
+def _may_start(parent: Conversation, found: Conversation) -> bool:
+    """Where the client names the parent, only that one; where it names the session, only one of that session."""
+    if found.key.parent and found.parent is not None and found.parent.key.thread == found.key.parent:
+        return parent is found.parent
+    if found.key.strong and found.key.session not in (parent.key.session, parent.key.thread):
+        return False
+    return parent is not found and parent.parent is not found
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:
