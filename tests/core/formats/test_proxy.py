@@ -255,6 +255,55 @@ def test_a_subagent_of_a_subagent_that_names_its_session_alone() -> None:
     assert told == [("main", ""), ("s-2", "main"), ("s-3", "s-2")]
 
 
+def _spawn(number: int, **arguments: Any) -> dict[str, Any]:
+    told = {"type": "function_call", "name": "spawn_agent", "call_id": f"call-{number}"}
+    return {**told, "arguments": json.dumps(arguments)}
+
+
+def _output(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"object": "response", "id": "resp_x", "model": "gpt-x", "status": "completed", "output": list(items)}
+
+
+def _codex(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"model": "gpt-x", "tools": [{"type": "function", "name": "spawn_agent"}], "input": list(items)}
+
+
+def test_subagents_that_have_a_session_of_their_own_and_name_no_other() -> None:
+    """Codex before 0.99 says only that it was spawned: by whom stands in the call."""
+    recording = Recording()
+    main, agent = {"originator": "codex_exec", "session_id": "s-1"}, {"originator": "codex_exec", "session_id": "s-2"}
+    spawned = _output(_spawn(1, message="Read all of the notes."))
+    recording.reply(recording.ask(_codex(user("Fix it.")), PATHS["responses"], main), spawned)
+    agent |= {"x-openai-subagent": "collab_spawn"}
+    asked = recording.ask(
+        _codex(user("# AGENTS.md instructions"), user("Read all of the notes.")), PATHS["responses"], agent
+    )
+    recording.reply(asked, _output())
+    session = recording.session()
+    told = [(thread.id, thread.parent, thread.parent_call, thread.title) for thread in session.threads]
+    assert told == [("main", "", "", ""), ("s-2", "main", "call-1", "Read all of the notes.")]
+    assert session.notes == ()
+
+
+def test_a_subagent_that_inherits_the_conversation() -> None:
+    """Codex: the task comes last, sealed as it is in the call."""
+    recording = Recording()
+    main = {"originator": "codex_exec", "session-id": "s-1", "thread-id": "s-1"}
+    first = user("Fix it.")
+    calls = [_spawn(n, task_name=f"helper_{n}", message=f"gAAAAA-sealed-{n}") for n in (1, 2)]
+    recording.reply(recording.ask(_codex(first), PATHS["responses"], main), _output(*calls))
+    done = [{"type": "function_call_output", "call_id": f"call-{n}", "output": "aborted"} for n in (1, 2)]
+    for n in (2, 1):
+        sealed = {"type": "encrypted_content", "encrypted_content": f"gAAAAA-sealed-{n}"}
+        lead = {"type": "input_text", "text": "Message Type: NEW_TASK"}
+        task = {"type": "agent_message", "author": "/root", "recipient": f"/root/helper_{n}", "content": [lead, sealed]}
+        headers = {**main, "thread-id": f"t-{n}", "x-openai-subagent": "collab_spawn"}
+        asked = recording.ask(_codex(first, *calls, *done, task), PATHS["responses"], headers)
+        recording.reply(asked, _output())
+    told = [(thread.id, thread.parent, thread.parent_call) for thread in recording.session().threads]
+    assert told == [("main", "", ""), ("t-2", "main", "call-2"), ("t-1", "main", "call-1")]
+
+
 def test_subagents_without_keys() -> None:
     """What the user says to it stands in a call of another thread."""
     recording = Recording()

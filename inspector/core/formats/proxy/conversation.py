@@ -187,7 +187,8 @@ class Conversation:
     def asked(self) -> str:
         """What the user said first: one line, for a title."""
         spoken = (message.text.strip() for message in self._messages if message.role == "user")
-        return next((text.partition("\n")[0][:80] for text in spoken if text and not text.startswith("<")), "")
+        own = (text for text in spoken if text and not text.startswith(("<", "# AGENTS.md instructions")))
+        return next((text.partition("\n")[0][:80] for text in own), "")
 
 
 def _on(before: View, view: View) -> View:

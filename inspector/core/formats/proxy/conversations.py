@@ -1,12 +1,13 @@
 """Which thread does a request belong to? By the client's own keys; where it sends none, by what the buffers share."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from inspector.core.buffer import View
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.message import Message, Text
+from inspector.core.message import Message, Opaque, Text
 from inspector.core.overlap import head, shared
 
 _BACK = 400
@@ -65,7 +66,8 @@ class Conversations:
         """Find out who started a thread, where it is not known: the call that holds its task."""
         if found.parent_call or not found.steps or (found.parent is None and found.key.strong and not found.key.sub):
             return
-        for text in _texts(head(found.steps[0].body.view, _NEAR)):
+        view = found.steps[0].body.view  # it may have inherited what came before its task
+        for text in _texts((*islice(view.backwards(), 1), *head(view, _NEAR))):
             for (number, call), parent in self._tasks.get(text, {}).items():
                 if (number, call) not in self._begun and _may_start(parent, found):
                     found.parent, found.parent_call = parent, call
@@ -155,7 +157,8 @@ class Conversations:
         for thread in (one.key.parent, ""):
             if found := self._scopes.get((one.key.session, "", thread)):
                 return found[0]
-        return next((each for each in self.all if each.key.sub and each.key.thread == one.key.session), None)
+        inner = (each for each in self.all if each.key.sub and each.key.thread == one.key.session)
+        return next((each for each in inner if each.key.session != one.key.session), None)
 
 
 def _extended(view: View, among: Sequence[Conversation]) -> Conversation | None:
@@ -174,7 +177,8 @@ def _may_start(parent: Conversation, found: Conversation) -> bool:
     """Where the client names the parent, only that one; where it names the session, only one of that session."""
     if found.key.parent and found.parent is not None and found.parent.key.thread == found.key.parent:
         return parent is found.parent
-    if found.key.strong and found.key.session not in (parent.key.session, parent.key.thread):
+    told = found.key.strong and found.key.session != found.key.thread
+    if told and found.key.session not in (parent.key.session, parent.key.thread):
         return False
     return parent is not found and parent.parent is not found
 
@@ -184,6 +188,10 @@ def _texts(messages: Sequence[Message]) -> Iterator[str]:
         for part in message.parts if message.role == "user" else ():
             if isinstance(part, Text):
                 yield part.text.strip()
+            elif isinstance(part, Opaque) and isinstance(part.value, Mapping):
+                sealed = part.value.get("encrypted_content")  # a task that is sealed in the call, too
+                if isinstance(sealed, str):
+                    yield sealed.strip()
 
 
 def _told(arguments: object) -> Iterator[str]:

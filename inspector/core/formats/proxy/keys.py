@@ -98,6 +98,8 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
     parent = _first(headers.get("x-codex-parent-thread-id"), turn.get("parent_thread_id"))
     sub = bool(parent or headers.get("x-openai-subagent")) or turn.get("thread_source") == "subagent"
     own = thread if sub and thread != session else ""
+    if not own and headers.get("x-openai-subagent") == "collab_spawn":  # before 0.99: a session of its own
+        own = session
     return Key(client or "codex", session, own, "" if parent == session else parent, strong=True, sub=bool(own))
 
 
