@@ -23,7 +23,7 @@ class GeminiCli:
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
         """A file of settings and two variables."""
-        settings = {**_SETTINGS, "model": {"compressionThreshold": 0.01}} if limits else _SETTINGS
+        settings = {**_SETTINGS, "model": {"compressionThreshold": 0.014}} if limits else _SETTINGS
         environment = {"GOOGLE_GEMINI_BASE_URL": URL, "GEMINI_API_KEY": KEY}
         return Dress({".gemini/settings.json": json.dumps(settings)}, environment)
 
