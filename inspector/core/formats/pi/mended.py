@@ -1,19 +1,21 @@
 """Tool calls that nobody answered: the user broke in, or the call failed. pi mends them before it sends anything else.
 
-Since v3 each gets an answer that says so. Before, the calls were left out: in a real session of v1 the reported counts
-of the next calls show that 17 unanswered calls (some 6,000 tokens) were not sent.
+Since v3 each gets an answer that says so. Sessions before v3 are left as they were recorded, since pi's own compaction
+reads the recorded messages; the validity check names their unanswered calls. (In a real session of v1 the counts of the
+next calls show that 17 such calls, some 6,000 tokens, were not sent.)
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.message import Message, Thinking, ToolCall, ToolResult
+from inspector.core.message import Message, ToolResult
 
 NO_RESULT = "No result provided"
+MENDED_SINCE = 3
+"""Version of the session format."""
 
 
-def mended_view(view: View, *, drop: bool) -> View:
+def mended_view(view: View) -> View:
     """The buffer with its last answer mended. O(messages since that answer)."""
     back, last = 0, None
     for message in view.backwards():
@@ -25,10 +27,10 @@ def mended_view(view: View, *, drop: bool) -> View:
     if last is None or not last.calls:
         return view
     tail = view.tail(start)
-    return Stretch(View(view.stretch, start), _mended(tail[0], tail[1:], drop=drop)).view()
+    return Stretch(View(view.stretch, start), _mended(tail[0], tail[1:])).view()
 
 
-def mended(messages: Sequence[Message], *, drop: bool) -> list[Message]:
+def mended(messages: Sequence[Message]) -> list[Message]:
     """A list with every answer mended but the last: its calls may still be answered."""
     found: list[Message] = []
     at = 0
@@ -37,20 +39,16 @@ def mended(messages: Sequence[Message], *, drop: bool) -> list[Message]:
         while end < len(messages) and messages[end].role == "tool":
             end += 1
         whole = messages[at:end]
-        found += _mended(whole[0], whole[1:], drop=drop) if end < len(messages) and whole[0].calls else whole
+        found += _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
         at = end
     return found
 
 
-def _mended(answer: Message, results: Sequence[Message], *, drop: bool) -> list[Message]:
+def _mended(answer: Message, results: Sequence[Message]) -> list[Message]:
     known = {message.result.call_id for message in results if message.result is not None}
     missing = [call for call in answer.calls if call.id not in known]
     if not missing:
         return [answer, *results]
-    if drop:
-        parts = tuple(part for part in answer.parts if not isinstance(part, ToolCall) or part.id in known)
-        says = any(not isinstance(part, Thinking) for part in parts)
-        return [replace(answer, parts=parts), *results] if says else list(results)
     told = [
         Message(f"{answer.id}~{n}", "tool", (ToolResult(call.id, NO_RESULT, True),), mark="meta", time=answer.time)
         for n, call in enumerate(missing)

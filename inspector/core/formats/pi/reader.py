@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.buffer import Stretch
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.pi.mended import mended, mended_view
+from inspector.core.formats.pi.mended import MENDED_SINCE, mended, mended_view
 from inspector.core.formats.pi.messages import (
     FAILED,
     SystemPrompt,
@@ -152,10 +152,10 @@ class PiReader:
 
     def _mend(self, node: Node) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""
-        if not node.owed:
+        if not node.owed or self._version < MENDED_SINCE:
             return
         before, node.owed = settle(node), frozenset()
-        node.view = mended_view(before, drop=self._version < 3)
+        node.view = mended_view(before)
         self._list(node.view.tail(min(before.length, node.view.length)))
 
     def _list(self, told: Iterable[Message]) -> None:
@@ -178,7 +178,8 @@ class PiReader:
     def _take_compaction(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
         text = summary_text(_str(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
-        stays = mended(self._retained(value, where, node), drop=self._version < 3)
+        stays = self._retained(value, where, node)
+        stays = mended(stays) if self._version >= MENDED_SINCE else stays
         self._messages.append(summary)
         self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
         self._list(message for message in stays if not message.line)
