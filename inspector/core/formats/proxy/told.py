@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from inspector.core.formats.proxy.conversation import Conversation
@@ -23,8 +24,8 @@ class Teller:
         self.missing: dict[int, int] = {}
         """Line of the requests, by exchange, that go on from a response which is not in the file."""
         self.held: list[Exchange] = []
-        self.rewritten: list[tuple[Exchange, int, int]] = []
-        """Exchanges that were sent otherwise than asked, with the messages of both."""
+        self.rewritten: dict[int, tuple[Exchange, int, int]] = {}
+        """Exchanges that were sent otherwise than asked, by number, with the messages of both."""
         self._conversations = conversations
         self._threads: dict[int, Conversation] = {}
         self._asides: list[Exchange] = []
@@ -98,7 +99,7 @@ class Teller:
         if self.missing:
             lines = ", ".join(map(str, list(self.missing.values())[:5])) + (", ..." if len(self.missing) > 5 else "")
             told.append(f"Line {lines}: goes on from a response that is not in the file; what was before is unknown.")
-        for one, asked, sent in self.rewritten[:_NOTES]:
+        for one, asked, sent in islice(self.rewritten.values(), _NOTES):
             told.append(
                 f"Exchange {one.number} (line {one.line}): the client sent {asked:,} messages, {sent:,} were forwarded."
             )
