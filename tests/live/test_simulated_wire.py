@@ -260,6 +260,13 @@ def test_an_edit_names_what_was_read() -> None:
     assert (edit["file_path"], edit["old_string"]) == ("src/a.py", "def parse(text):")
 
 
+def test_a_task_is_ended_by_the_command_that_it_asks_for() -> None:
+    asked = "Please repair src/a.py. Then finish your work by issuing the following command: `echo TASK_IS_DONE`."
+    assert _moves(_tool("bash", "command"), asked=asked)[-1] == ("bash", {"command": "echo TASK_IS_DONE"})
+    harmful = asked.replace("echo TASK_IS_DONE", "echo x > src/a.py")
+    assert all("echo" not in arguments["command"] for _, arguments in _moves(_tool("bash", "command"), asked=harmful))
+
+
 def test_the_script_goes_on_after_a_compaction() -> None:
     """Whether the newest calls are left, or only a summary that tells of them."""
     tools = (_tool("Read", "file_path"), _tool("Bash", "command"))

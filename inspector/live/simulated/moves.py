@@ -45,6 +45,8 @@ MOVES = (
     Move("I write down what I found.", re.compile(r"(?i)write|create|save"), "SIMULATED.md"),
     Move("Let me see whether it works.", _SHELL),
 )
+_RUN = MOVES[-1]
+_END = re.compile(r"(?i)\b(?:submit|finish|end|complete)\b[^`\n]{0,120}`(echo \w{4,64})`")
 AGAIN = Move("And the next one.", _READ, "", _SHOW)
 ANY = Move("I will use what there is.", re.compile(""))
 
@@ -59,7 +61,7 @@ _OURS = (None, "function", "custom")
 def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
     """The moves for which there is a tool, in order; it reads `1 + more` times."""
     usable = [tool for tool in tools if _may_be_called(tool)]
-    shell = next((tool for tool in usable if _SHELL.search(tool.name) and not _LEFT_ALONE.search(tool.name)), None)
+    shell = _fitting(_RUN, usable)
     found: list[tuple[Move, Tool]] = []
     for move in MOVES:
         taken = [tool for _, tool in found if tool is not shell]
@@ -70,6 +72,12 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
             found.append((move, tool))
             found += [(AGAIN, tool)] * (more if move.names is _READ else 0)
     return found or [(ANY, tool) for tool in usable[:1]]
+
+
+def farewell(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+    """The command by which the user wants to be told that all is done, where one is asked for: a mere `echo`."""
+    told, shell = _END.search(asked), _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)])
+    return [(Move("That is all.", _SHELL, command=told[1]), shell)] if told and shell else []
 
 
 def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:

@@ -13,7 +13,7 @@ from inspector.core.facts import facts
 from inspector.core.message import Message, Text, ToolCall
 from inspector.live.simulated.arguments import Known, fill, in_shell, is_freeform, schema_of, words_for
 from inspector.live.simulated.call import Call, Said
-from inspector.live.simulated.moves import Move, plan
+from inspector.live.simulated.moves import Move, farewell, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,9 @@ _GOAL = re.compile(r"(?m)^Goal:\s*^- (.+)$")
 def next_move(call: Call) -> Said:
     """The next tool call, or the final words."""
     past = _past(call.buffer.messages)
-    steps = plan(call.buffer.prompt.tools or (), 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
+    tools = call.buffer.prompt.tools or ()
+    steps = plan(tools, 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
+    steps += farewell(past.asked, tools)
     if past.moves >= len(steps):
         return Said(_report(past))
     move, tool = steps[past.moves]
