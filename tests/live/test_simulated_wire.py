@@ -68,7 +68,7 @@ def _talking(server: SimulatedServer, play: Callable[[_Talk], Awaitable[None]]) 
 
 def test_a_connection_goes_on_from_its_latest_response(simulated: SimulatedServer) -> None:
     async def play(talk: _Talk) -> None:
-        begun = await talk.ask(_create(_user("my name is Ada"), generate=False))
+        begun = await talk.ask(_create(_user("this socket is mine"), generate=False))
         assert [event["type"] for event in begun] == ["response.created", "response.in_progress", "response.completed"]
         assert begun[-1]["response"]["output"] == []
         first = await talk.ask(_create(_user("hello"), previous_response_id=begun[-1]["response"]["id"]))
