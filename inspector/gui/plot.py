@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
@@ -36,6 +36,8 @@ class Plot(QWidget):
 
     moved = Signal(object)
     hovered = Signal(str)
+    offered = Signal(int, object)
+    """A right click at that request, and where on the screen."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
@@ -74,6 +76,7 @@ class Plot(QWidget):
     def _add_plot(self, row: int) -> pg.PlotItem:
         box = PlayheadBox()
         box.pointed.connect(self._point)
+        box.offered.connect(self._offer)
         axis = TokenAxis()
         plot = self._graphics.addPlot(row=row, col=0, viewBox=box, axisItems={"left": axis})
         plot.hideButtons()
@@ -159,6 +162,11 @@ class Plot(QWidget):
         nearest = self._nearest(x)
         if nearest is not None:
             self.moved.emit(nearest)
+
+    def _offer(self, x: float, where: QPoint) -> None:
+        nearest = self._nearest(x)
+        if nearest is not None:
+            self.offered.emit(nearest, where)
 
     def _line_at(self, place: QPointF) -> Watermark | None:
         """The watermark within reach of a place of the upper plot."""

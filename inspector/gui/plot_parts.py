@@ -16,6 +16,8 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
     """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""
 
     pointed = Signal(float)
+    offered = Signal(float, object)
+    """A right click at that request, and where on the screen."""
     lifted = Signal(float, bool)
     """A line that was gripped is dragged to that height; True: and let go."""
 
@@ -29,6 +31,10 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
 
     def mouseClickEvent(self, event: Any) -> None:
         """A click stands; a double click shows all again."""
+        if event.button() == Qt.MouseButton.RightButton:
+            event.accept()
+            self.offered.emit(self.mapToView(event.pos()).x(), event.screenPos().toPoint())
+            return
         if event.button() != Qt.MouseButton.LeftButton:
             return
         event.accept()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
 from inspector.gui.plain import tip
 from inspector.gui.settings import Settings
@@ -11,6 +11,8 @@ from inspector.live.agent.breakpoints import ANY, Breakpoints
 
 EVERY = "any"
 PLACE = "run/stop"
+USUAL = 0.6
+"""Share of the window, until the person names another."""
 
 
 class BreakRows(QWidget):
@@ -23,11 +25,8 @@ class BreakRows(QWidget):
         self._settings = settings
         self.requests = _check("each request", "Before every model call")
         self.watermark = _check("a watermark", "Before a call whose buffer has come to this share of the window")
-        self.share = QSpinBox()
-        self.share.setRange(1, 150)
-        self.share.setSuffix(" %")
-        self.share.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.share.setAccessibleName("Share of the window to stop at")
+        self.share = QLineEdit()
+        self.share.setAccessibleName("Share of the window to stop at, in percent")
         self.tier = _check("a tier", "Before a tier fires")
         self.tiers = _choice("Which tier", ())
         self.tool = _check("a tool", "Before a tool runs")
@@ -47,7 +46,7 @@ class BreakRows(QWidget):
         self.show_breakpoints(_read(settings.text(PLACE, "")))
         for box in self._boxes():
             box.clicked.connect(lambda _: self._choose())
-        self.share.valueChanged.connect(lambda _: self._choose())
+        self.share.editingFinished.connect(self._choose_share)
         for choice in (self.tiers, self.tools):
             choice.currentTextChanged.connect(lambda _: self._choose())
 
@@ -67,7 +66,7 @@ class BreakRows(QWidget):
         """As they are checked."""
         return Breakpoints(
             requests=self.requests.isChecked(),
-            watermark=self.share.value() / 100 if self.watermark.isChecked() else None,
+            watermark=_percent(self.share.text()) if self.watermark.isChecked() else None,
             tiers=_named(self.tier, self.tiers),
             overflow=self.overflow.isChecked(),
             tools=_named(self.tool, self.tools),
@@ -82,17 +81,33 @@ class BreakRows(QWidget):
             strict=True,
         ):
             box.setChecked(on)
-        for widget in (self.share, self.tiers, self.tools):
-            widget.blockSignals(True)
-        self.share.setValue(round((now.watermark or 0.6) * 100))
+        if now.watermark is not None or not self.share.text():
+            self.share.setText(f"{(now.watermark or USUAL) * 100:g} %")
         for choice, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
-            choice.setCurrentText(next((name for name in sorted(names) if name != ANY), EVERY))
-        for widget in (self.share, self.tiers, self.tools):
-            widget.blockSignals(False)
+            if names:
+                name = next((name for name in sorted(names) if name != ANY), EVERY)
+                with QSignalBlocker(choice):
+                    if choice.findText(name) < 0:  # the policy's tiers are not known yet
+                        choice.addItem(name)
+                    choice.setCurrentText(name)
+
+    def _choose_share(self) -> None:
+        """What is no share becomes one again."""
+        self.share.setText(f"{_percent(self.share.text()) * 100:g} %")
+        self._choose()
 
     def _choose(self) -> None:
         self._settings.keep_text(PLACE, _written(self.breakpoints))
         self.chosen.emit(self.breakpoints)
+
+
+def _percent(text: str) -> float:
+    """`60 %` as 0.6; between 1 and 150 %, the usual one where it is no number."""
+    try:
+        number = float(text.replace("%", "").replace(",", ".").strip())
+    except ValueError:
+        return USUAL
+    return min(max(number, 1.0), 150.0) / 100 if number == number else USUAL
 
 
 def _named(box: QCheckBox, choice: QComboBox) -> frozenset[str]:

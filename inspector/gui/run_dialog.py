@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -93,10 +94,9 @@ class RunDialog(QDialog):
             ("", self.paused),
         )
         for n, (words, widget) in enumerate(rows):
-            grid.addWidget(_beside(words, widget), n, 0)
+            grid.addWidget(_beside(words, widget), n, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(widget, n, 1)
         grid.setRowStretch(0, 1)
-        grid.setRowStretch(4, 1)
         self.task.setMinimumHeight(self.fontMetrics().height() * 4)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.run = buttons.addButton("Run", QDialogButtonBox.ButtonRole.AcceptRole)
@@ -168,6 +168,7 @@ class RunDialog(QDialog):
 
 def _beside(words: str, widget: QWidget) -> QLabel:
     made = label(words)
+    made.setContentsMargins(0, 5, 0, 0)
     made.setBuddy(widget)
     return made
 

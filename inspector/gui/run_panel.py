@@ -42,10 +42,13 @@ class RunPanel(Panel):
         assert desk.runs is not None
         self._running: Running = desk.runs.running
         self._about: About | None = None
+        self._brought: About | None = None
         self.task = label(role="strong")
         self.task.setWordWrap(True)
         self.about = label(role="small")
         self.about.setWordWrap(True)
+        self.notes = label(role="small")
+        self.notes.setWordWrap(True)
         self.asked = AskedBox(desk.theme, self._running.permit)
         self.need = QPushButton("Answer what a tier asks…")
         self.need.setToolTip(tip("Bring the open need to the panel “Need”"))
@@ -83,7 +86,7 @@ class RunPanel(Panel):
         head = QVBoxLayout()
         head.setContentsMargins(13, 8, 10, 2)
         head.setSpacing(2)
-        for widget in (self.task, self.about, self.need):
+        for widget in (self.task, self.about, self.notes, self.need):
             head.addWidget(widget)
         column.addLayout(head)
         column.addWidget(split, 1)
@@ -126,8 +129,12 @@ class RunPanel(Panel):
 
     def _changed(self) -> None:
         """Seen or not: a question comes to the front, and the tab tells that there is one."""
+        about = self._running.about
         if self._ask():
             self._bring()
+        elif about is not None and about is not self._brought and self._running.shown:
+            self._brought = about  # a new run, once its journal is there
+            self.desk.show_panel(self.TITLE)
         if self.seen:
             self._show()
 
@@ -169,7 +176,9 @@ class RunPanel(Panel):
         self.task.setToolTip(tip(about.task))
         model = f"{about.provider} · {about.model}" if about.model else about.provider
         self.about.setText(" · ".join((line(model), policy(about.policy).title, line(about.workspace, 200))))
-        self.about.setToolTip(tip("\n".join((f"Journal: {about.record}", *about.notes))))
+        self.about.setToolTip(tip(f"Journal: {about.record}"))
+        self.notes.setText("\n".join(f"· {line(note, 300)}" for note in about.notes))
+        self.notes.setVisible(bool(about.notes))
         self.stops.name_tiers([tier.name for tier in policy(about.policy).tiers])
 
     def _show_calls(self, standing: Standing) -> None:

@@ -26,7 +26,7 @@ def run_sheet(c: Colours) -> str:
 #RunBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
 #HoldBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
 #AskedBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
-QSpinBox QLineEdit {{ background: transparent; border: 0; padding: 0; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 #RunTask, #RunText {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px; }}
 #RunTask:focus, #RunText:focus {{ border-color: {c.accent}; }}
 #PolicyForm QScrollArea {{ border: 1px solid {c.line}; border-radius: 6px; }}

@@ -1,8 +1,10 @@
 """The timeline: pressure over all requests. The plot, and pyqtgraph with it, is loaded after the window was painted."""
 
+from functools import partial
 from typing import Any, ClassVar
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout
 
 from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
@@ -64,12 +66,25 @@ class Timeline(Panel):
         self.plot = make(self.desk.theme, LineDrag(self.desk.workbench, self))
         self.plot.moved.connect(self.desk.workbench.move)
         self.plot.hovered.connect(self._tell)
+        self.plot.offered.connect(lambda at, where: self.menu_at(at).popup(where))
         column = self.layout()
         assert isinstance(column, QVBoxLayout)
         column.takeAt(1)
         column.addWidget(self.plot, 1)
         if self._state is not None:
             self._draw(self._state)
+
+    def menu_at(self, at: int) -> QMenu:
+        """What can be done at a request."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(f"Go to request {at}", partial(self.desk.workbench.move, at))
+        runs = self.desk.runs
+        if runs is not None:
+            menu.addAction("Run from here…", partial(runs.fork_at, at))
+            if runs.resumable:
+                menu.addAction("Resume this run", runs.resume)
+        return menu
 
     def _tell(self, words: str) -> None:
         """About the request under the mouse; the key comes back when there is none."""

@@ -6,6 +6,9 @@ from PySide6.QtGui import QTextCursor
 
 from inspector.gui.need_panel import NeedPanel
 from inspector.gui.run_bar import GO, GO_WITH
+from inspector.gui.run_breaks import BreakRows
+from inspector.gui.timeline import Timeline
+from inspector.live.agent.breakpoints import Breakpoints
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
 from tests.live.agent.running import call, opened, script, texts
@@ -150,3 +153,36 @@ def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pyte
     stage.key(Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     stage.state("ended")
     assert bench.state.asking is None
+
+
+def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: Stage) -> None:
+    stage.begin(paused=True)
+    stage.paused()
+    stops = stage.panel.stops
+    stops.tiers.setCurrentText("L1")
+    for box in (stops.watermark, stops.tier, stops.errors):
+        box.click()
+    stops.share.setText("much")
+    stops.share.editingFinished.emit()
+    assert stops.share.text() == "60 %"
+    stops.share.setText("72,5%")
+    stops.share.editingFinished.emit()
+    wanted = Breakpoints(watermark=0.725, tiers=frozenset({"L1"}), errors=True)
+    assert stage.running.breakpoints == wanted
+    again = BreakRows(stage.window.settings, ["read_file"])
+    again.name_tiers(["L0", "L1"])
+    assert again.breakpoints == wanted
+
+
+def test_what_the_timeline_offers_at_a_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, [call("read_file", **READ)], "Done.")
+    stage.begin()
+    stage.state("ended")
+    bench = stage.window.workbench
+    stage.until(lambda: bench.state.thread is not None and len(bench.state.thread.requests) == 2)
+    timeline = stage.window.docks.panels["Timeline"]
+    assert isinstance(timeline, Timeline)
+    menu = timeline.menu_at(0)
+    assert [action.text() for action in menu.actions()] == ["Go to request 0", "Run from here…", "Resume this run"]
+    menu.actions()[0].trigger()
+    assert bench.state.at == 0
