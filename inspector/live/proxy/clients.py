@@ -15,6 +15,8 @@ Ping: TypeAlias = Literal["", "comment", "event"]
 """Nothing may be sent early; a comment (`: ...`); an event of the type `ping`."""
 EVERY_S = 10.0
 """Seconds between two pings."""
+NODE_S = 300.0
+"""Seconds without a byte that Node's own `fetch` bears, before the headers and after. Measured on pi."""
 LONGEST_S = 1800.0
 """Nobody is kept waiting longer, however patient."""
 
@@ -79,6 +81,10 @@ def patience(
         found = replace(found, silent_s=said, told_s=LONGEST_S, how_known=f"It says itself that it waits {said:g} s.")
     elif said:
         found = replace(found, silent_s=min(found.silent_s, said))
+    if headers.get("x-stainless-runtime") == "node" and found.silent_s > NODE_S:
+        found = replace(
+            found, silent_s=NODE_S, how_known="Whatever a library says: Node gives up after 300 s of silence."
+        )
     if transport == "websocket":
         return Patience(min(found.silent_s, 300), how_known="On a WebSocket nothing is sent early; not measured.")
     return found if streams else replace(found, ping="")

@@ -379,6 +379,7 @@ def test_patience_ends_and_the_turn_is_not_lost(gate: Holds, proxy: ProxyServer,
     assert any("would have given up" in one.get("what", "") for one in records(proxy))
 
 
+NODE = {"x-stainless-runtime": "node"}  # pi says no more of itself
 PATIENCE = [
     (("claude-code", "anthropic"), {"x-stainless-timeout": "600"}, True, ("event", 330 * 0.75)),
     (("claude-code", "anthropic"), {}, False, ("", None)),
@@ -387,6 +388,9 @@ PATIENCE = [
     (("gemini-cli", "gemini"), {}, True, ("", None)),
     (("gemini-cli", "openai-chat"), {}, True, ("comment", 180)),
     (("somebody", "anthropic"), {"x-stainless-timeout": "120"}, True, ("event", 90)),
+    (("anthropic-sdk", "anthropic"), {"x-stainless-timeout": "600"}, True, ("event", 450)),
+    (("anthropic-sdk", "anthropic"), {"x-stainless-timeout": "600", **NODE}, True, ("event", 225)),
+    (("openai-sdk", "openai-chat"), NODE, True, ("comment", 225)),
     (("somebody", "gemini"), {}, True, ("", None)),
     (("", "openai-responses"), {}, True, ("comment", 180)),
 ]
