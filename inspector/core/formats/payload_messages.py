@@ -19,8 +19,11 @@ SUMMARY_LEADS = (
     "The conversation history before this point was compacted into the following summary",
     "Another language model started to solve this problem and produced a summary",
     "[COMPACTED_CONTEXT]",
+    "[Conversation summary]\n",
+    "[Mid-tier context collapse ",
+    "[Session memory summary]\n",
 )
-"""How the summaries of known clients begin, once they stand in the buffer."""
+"""How the summaries of known clients begin, once they stand in the buffer; the last three are Roku's."""
 
 
 class Pool:

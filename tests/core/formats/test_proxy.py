@@ -443,6 +443,19 @@ def test_the_buffer_is_what_was_sent() -> None:
     ]
 
 
+@pytest.mark.parametrize("lead", ["[Conversation summary]\n", "[Mid-tier context collapse — 4 messages compacted]\n"])
+def test_a_summary_that_the_proxy_put_in_is_one(lead: str) -> None:
+    """By whatever tier of whatever policy."""
+    recording = Recording()
+    messages = turns(recording, 3)
+    number = recording.ask(body(messages))
+    recording.send(number, body([messages[0], user(f"{lead}Goal: go"), *messages[-2:]]))
+    recording.reply(number, said(text("on")))
+    (thread,) = recording.session().threads
+    assert [(one.before_request, one.trigger, one.kind) for one in thread.compactions] == [(3, "proxy", "summary")]
+    assert thread.compactions[0].summary is not None
+
+
 def test_a_dropped_request_is_no_step() -> None:
     recording = Recording()
     messages = turns(recording, 1)
