@@ -23,7 +23,8 @@ LABEL = "(simulated)"
 _ASKS = re.compile(
     r"(?is)respond with text only|context checkpoint compaction|context summari[sz]ation assistant"
     r"|\b(?:create|write|provide|produce|generate|give|make)\b[^.\n]{0,60}\bsummary\b"
-    r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcompact the\b"
+    r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcomp(?:act|ress) the\b|\bcheckpoint of this conversation\b"
+    r"|\b(?:write|generate|correct)\b[^.\n]{0,60}<state_snapshot>"
 )
 _GOES_ON = re.compile(r"\s*(?:This session is being continued|Another language model|The conversation history before)")
 """How clients hand a summary over: it speaks of one, and wants none."""
