@@ -443,6 +443,18 @@ def test_the_buffer_is_what_was_sent() -> None:
     ]
 
 
+def test_two_clients_without_keys_that_say_the_same_are_told_apart_by_their_connections() -> None:
+    recording = Recording()
+    messages: list[Any] = [user("go")]
+    for n in range(3):
+        answer = said(text(f"go {n}"), call("read", n))
+        for connection in (1, 2):
+            recording.reply(recording.ask(body(messages), connection=connection), answer)
+        messages += [assistant(answer), result(n)]
+    session = recording.session()
+    assert [[request.view.length for request in thread.requests] for thread in session.threads] == [[1, 3, 5]] * 2
+
+
 @pytest.mark.parametrize("lead", ["[Conversation summary]\n", "[Mid-tier context collapse — 4 messages compacted]\n"])
 def test_a_summary_that_the_proxy_put_in_is_one(lead: str) -> None:
     """By whatever tier of whatever policy."""

@@ -90,7 +90,8 @@ class Conversations:
         if key.strong and key.thread and among:
             return among[0]
         view = one.body.view
-        if found := self._continued(view, among):
+        same = [each for each in among if each.steps and each.steps[-1].connection == one.connection]
+        if found := self._continued(view, same) or self._continued(view, among):  # two clients may say the same
             return found
         if self._task(view):
             return self._new(one)

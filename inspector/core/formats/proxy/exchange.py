@@ -26,6 +26,8 @@ class Exchange:
     key: Key
     asked: Body
     """As the client sent it."""
+    connection: tuple[int, int] = (0, 0)
+    """Run of the proxy, number of the client's connection in it."""
     kind: str = ""
     """Why it is no step of a conversation; empty where it is one."""
     sent: Body | None = None

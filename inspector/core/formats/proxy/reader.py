@@ -29,6 +29,7 @@ class ProxyReader:
         self._conversations = Conversations()
         self._exchanges: dict[int, Exchange] = {}
         self._former: set[int] = set()
+        self._runs = 0
         """Numbers of exchanges that an earlier run of the proxy recorded."""
         self._ends: dict[str, View] = {}
         """What a response leads to, by its id: `previous_response_id` goes on from there."""
@@ -43,6 +44,7 @@ class ProxyReader:
             self._problem(line, "this is no record of the proxy; it was left out", value)
             return
         if kind == "proxy":
+            self._runs += 1
             self._teller.begins(value)
             self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
         elif kind == "note":
@@ -98,7 +100,9 @@ class ProxyReader:
         asked, missing = self._body(line, value, where, None)
         system = (asked.prompt.system or "")[:4000]
         key = key_of(headers, asked.fields, _str(value.get("tag")), system)
-        one = Exchange(number, line, _str(value.get("time")), path, where, key, asked, end=asked.view)
+        connection = value.get("connection")
+        link = self._runs, connection if type(connection) is int else 0
+        one = Exchange(number, line, _str(value.get("time")), path, where, key, asked, link, end=asked.view)
         self._exchanges[number] = one
         if missing:
             one.record = value
