@@ -443,6 +443,25 @@ def test_the_buffer_is_what_was_sent() -> None:
     ]
 
 
+def test_a_call_for_a_summary_behind_which_system_messages_stand() -> None:
+    """Claude Code moves what it has to say of agents and skills to the end."""
+    recording = Recording()
+    messages = turns(recording, 2, CLAUDE)
+    asks = {**messages[-1], "content": [*messages[-1]["content"], text("CRITICAL: Respond with TEXT ONLY. Do NOT")]}
+    aside = {"role": "system", "content": "Available agent types for the Agent tool: none"}
+    recording.reply(recording.ask(body([*messages[:-1], asks, aside]), headers=CLAUDE), said(text("Goal: to go on.")))
+    after = [
+        user("This session is being continued from a previous conversation. Goal: to go on."),
+        *messages[-2:],
+        aside,
+    ]
+    recording.reply(recording.ask(body(after), headers=CLAUDE), said(text("done")))
+    session = recording.session()
+    (thread,) = session.threads
+    assert [request.view.length for request in thread.requests] == [1, 3, 4]
+    assert [(side.kind, side.made) for side in session.side_calls] == [("compaction", 0)]
+
+
 def test_two_clients_without_keys_that_say_the_same_are_told_apart_by_their_connections() -> None:
     recording = Recording()
     messages: list[Any] = [user("go")]

@@ -48,9 +48,9 @@ def test_claude_code_with_its_title_counts_and_compaction() -> None:
     found = session("trace_compact_claude")
     (main,) = found.threads
     kinds = [call.kind for call in found.side_calls]
-    assert (kinds.count("title"), kinds.count("compaction"), kinds.count("token count")) == (1, 1, 6)
-    assert len(main.requests) == 8
-    assert main.compactions
+    assert (kinds.count("title"), kinds.count("compaction"), kinds.count("token count")) == (1, 3, 6)
+    assert len(main.requests) == 6
+    assert [(one.before_request, one.kind) for one in main.compactions] == [(n, "summary") for n in (3, 4, 5)]
     assert all(request.usage and request.usage.prompt > 30_000 for request in main.requests)
 
 

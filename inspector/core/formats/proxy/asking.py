@@ -1,8 +1,10 @@
 """What a body says of its purpose, taken out of it for `side`: texts at its two ends, tools, size."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
+from inspector.core.buffer import View
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
 from inspector.core.formats.proxy.side import Asked
@@ -27,7 +29,7 @@ def asked_of(body: Body, headers: Mapping[str, str]) -> Asked:
         tools=len(prompt.tools or ()),
         messages=view.length - body.start,
         first=first,
-        last=_last(last) if last is not None and last.role in ("user", "system") else "",
+        last=_last(_spoken(view)),
         trigger=last is not None and any(_is_trigger(part) for part in last.parts),
     )
 
@@ -37,9 +39,21 @@ def _system(begun: tuple[Message, ...]) -> str:
     return next((message.text for message in begun if message.role == "system"), "")
 
 
-def _last(message: Message) -> str:
+def _spoken(view: View) -> Message | None:
+    """What the user said last: Claude Code lays system messages behind it. None after words of the model's."""
+    found = None
+    for message in islice(view.backwards(), _HEAD):
+        if message.role not in ("user", "system"):
+            break
+        found = found or message
+        if message.role == "user":
+            return message
+    return found
+
+
+def _last(message: Message | None) -> str:
     """The text of the last part: reminders travel in front of it."""
-    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    texts = [part.text for part in message.parts if isinstance(part, Text)] if message is not None else []
     return texts[-1] if texts else ""
 
 
