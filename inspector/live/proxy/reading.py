@@ -6,12 +6,13 @@ from hashlib import blake2b
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
+from inspector.core.formats.proxy.asking import last_words
 from inspector.core.formats.proxy.endpoints import Endpoint, endpoint
 from inspector.core.formats.proxy.keys import Key, key_of
 from inspector.core.formats.proxy.side import Asked as Side
 from inspector.core.formats.proxy.side import side_kind
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Opaque, Text
+from inspector.core.message import Message, Opaque
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.wire.dialects import WIRES
 from inspector.core.wire.fingerprint import fingerprint
@@ -114,7 +115,6 @@ def _thread(key: Key, dialect: str, items: Sequence[Any]) -> ThreadKey:
 
 def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, said: Sequence[Message]) -> str:
     head, last = said[:_HEAD], said[-1] if said else None
-    texts = [part.text for part in last.parts if isinstance(part, Text)] if last else []
     system = prompt.system or next((message.text for message in head if message.role == "system"), "")
     return side_kind(
         Side(
@@ -124,7 +124,7 @@ def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, s
             tools=len(prompt.tools or ()),
             messages=len(said),
             first=next((m.text for m in head if m.role == "user"), "") if len(said) <= _HEAD else "",
-            last=texts[-1] if last is not None and last.role in ("user", "system") and texts else "",
+            last=last_words(reversed(said)),
             trigger=last is not None
             and any(isinstance(part, Opaque) and part.kind == "compaction_trigger" for part in last.parts),
         )

@@ -204,6 +204,8 @@ def test_side_calls_pass(gate: Holds, proxy: ProxyServer) -> None:
     with claude(proxy) as one:
         one.messages.count_tokens(model="claude-simulated", messages=[{"role": "user", "content": "hi"}])
     ask("anthropic", proxy, [{"role": "user", "content": "Generate a title for this conversation: hi"}])
+    asks = {"role": "user", "content": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."}
+    ask("anthropic", proxy, [*TOLD, asks, {"role": "system", "content": "Available agent types: none"}])
     assert gate.list() == ()
 
 

@@ -1,10 +1,9 @@
 """What a body says of its purpose, taken out of it for `side`: texts at its two ends, tools, size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from inspector.core.buffer import View
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
 from inspector.core.formats.proxy.side import Asked
@@ -29,7 +28,7 @@ def asked_of(body: Body, headers: Mapping[str, str]) -> Asked:
         tools=len(prompt.tools or ()),
         messages=view.length - body.start,
         first=first,
-        last=_last(_spoken(view)),
+        last=last_words(view.backwards()),
         trigger=last is not None and any(_is_trigger(part) for part in last.parts),
     )
 
@@ -39,21 +38,19 @@ def _system(begun: tuple[Message, ...]) -> str:
     return next((message.text for message in begun if message.role == "system"), "")
 
 
-def _spoken(view: View) -> Message | None:
-    """What the user said last: Claude Code lays system messages behind it. None after words of the model's."""
+def last_words(backwards: Iterable[Message]) -> str:
+    """What the user said last, of the messages from the last one back; empty behind words of the model's.
+
+    The last part of it: reminders travel in front. Claude Code lays system messages behind it.
+    """
     found = None
-    for message in islice(view.backwards(), _HEAD):
+    for message in islice(backwards, _HEAD):
         if message.role not in ("user", "system"):
             break
-        found = found or message
+        found = message if found is None or message.role == "user" else found
         if message.role == "user":
-            return message
-    return found
-
-
-def _last(message: Message | None) -> str:
-    """The text of the last part: reminders travel in front of it."""
-    texts = [part.text for part in message.parts if isinstance(part, Text)] if message is not None else []
+            break
+    texts = [part.text for part in found.parts if isinstance(part, Text)] if found is not None else []
     return texts[-1] if texts else ""
 
 
