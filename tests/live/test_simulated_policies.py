@@ -5,7 +5,7 @@ import pytest
 from inspector.core.answering import Listening
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
-from inspector.core.needs import Summarize, drive
+from inspector.core.needs import Answer, drive
 from inspector.core.policies.catalogue import POLICIES, TITLES
 from inspector.core.policies.policy import Moment
 from inspector.live.simulated.server import SimulatedServer
@@ -34,5 +34,5 @@ def test_a_summary_is_given_and_tells_of_the_calls(simulated: SimulatedServer, n
         with by_url(simulated, wire) as answer:
             heard = Listening(answer)
             drive(policy.tier(tier, _buffer(), settings, policy.fresh(settings), Moment(step=1)), heard)
-        answers = [one.reply.text for one in heard.asked if isinstance(one.need, Summarize)]
+        answers = [one.reply.text for one in heard.asked if isinstance(one.reply, Answer)]
         assert not [text for text in answers if "The last thing you said was" in text]

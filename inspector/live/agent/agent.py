@@ -90,7 +90,7 @@ class Agent:
         while self.turn - start < self.run.plan.limits.max_turns:
             turn = self._turn()
             if turn.error:
-                return Ended("error", error=turn.error)
+                return Ended("error", error=pausing.explained(turn.error, self.book.buffer))
             if turn.done:
                 return Ended("done", turn.answer.text if turn.answer is not None else "")
         return Ended("max turns", self.last.text if self.last is not None else "")

@@ -62,7 +62,7 @@ def begin(
         journal.sync(MAIN, buffer.messages)
         agent.turn, agent.begun = held.turn, frozenset(held.begun)
         agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
-        agent.waiting = open_calls(buffer)
+        agent.waiting, agent.edited = open_calls(buffer), True  # what no provider takes is mended before it is sent
         agent.write_running()
     return agent
 

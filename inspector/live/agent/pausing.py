@@ -9,12 +9,15 @@ from inspector.core.policies.book import Book
 from inspector.core.policies.policy import Verdict
 from inspector.core.repair import TIER as REPAIR
 from inspector.core.repair import repair
+from inspector.core.validity import check
 from inspector.live.agent.calling import told
 from inspector.live.agent.controls import Replace
 from inspector.live.agent.run import Run
 from inspector.live.agent.standing import Stop
 
 BY_HAND = "by hand"
+PAIRS = ("result-without-call", "call-without-result")
+"""Rules that a policy breaks in faithful mode, and `repair` mends."""
 
 
 class Pausable(Protocol):
@@ -123,3 +126,11 @@ def mend(thread: Pausable) -> None:
     if mended.buffer is not thread.book.buffer:
         thread.book.buffer = mended.buffer
         thread.run.journal.edit(thread.thread, REPAIR, mended.buffer.messages, mended.changed)
+
+
+def explained(error: str, buffer: Buffer) -> str:
+    """What a model call failed of; where the buffer is one that providers refuse, that as well."""
+    broken = next((one for one in check(buffer) if one.rule in PAIRS), None)
+    if broken is None:
+        return error
+    return f"{error} (The policy left the buffer so: {broken.why} Its mode=safe does not; resuming the run repairs it.)"

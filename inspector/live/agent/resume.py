@@ -32,14 +32,15 @@ def read_journal(path: Path) -> JournalReader:
 
 def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     """The plan of the rest of a run. `task`: what to do next, where the run had come to its end or something else is
-    wanted. `changes`: fields of the Plan that are to be others than the journal's. Raises InspectorError.
+    wanted. `changes`: fields of the Plan that are to be others than the journal's; of `settings`, those that change.
+    Raises InspectorError.
     """
     size = path.stat().st_size if path.is_file() else 0
     reader = read_journal(path)
     main = reader.threads[MAIN]
     plan = _recorded(reader.header, path)
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
-    plan = replace(plan, **changes)
+    plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
     policy, settings = policy_of(plan, window_of(plan))
     same = plan.policy == reader.header.get("policy") and bool(main.running)
     start, begun = main.buffer, tuple(main.begun)
@@ -60,6 +61,15 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     )
     running = policy.load(settings, main.running) if same else None
     return replace(plan, task=task, start=start, running=running, resumed=held)
+
+
+def _settings(recorded: Plan, changes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Those of the journal, and over them those that are changed; another policy knows nothing of the first one's."""
+    new = tuple(changes.get("settings", ()))
+    if changes.get("policy", recorded.policy) != recorded.policy:
+        return new
+    named = {key for key, _ in new}
+    return (*(pair for pair in recorded.settings if pair[0] not in named), *new)
 
 
 def _undone(call: Any, begun: bool) -> Message:

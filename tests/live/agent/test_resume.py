@@ -351,3 +351,38 @@ def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
     assert heard.reports[0].turn >= left.turn
     known = {one.id for one in session.main.messages}
     assert {one.id for one in opened(plan.record.with_name("as-it-was.jsonl")).main.messages} <= known
+
+
+def test_a_setting_is_changed_and_the_others_stay(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, *reads(1))  # type: ignore[arg-type]
+    plan = planned(limits=Limits(max_turns=1), settings=(("mid_ratio", "0.5"), ("mode", "faithful")))
+    finished(plan)
+    again = resume(plan.record, settings=(("mode", "safe"),))
+    assert again.settings == (("mid_ratio", "0.5"), ("mode", "safe"))
+
+
+def test_another_policy_goes_on_without_the_settings_of_the_first(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, *reads(1), "Done.")  # type: ignore[arg-type]
+    plan = planned(limits=Limits(max_turns=1), settings=(("mid_ratio", "0.5"),))
+    finished(plan)
+    assert resume(plan.record, policy="pi").settings == ()
+    assert resume(plan.record, policy="roku").settings == plan.settings
+    heard, _ = finished(resume(plan.record, policy="pi", limits=QUICK))
+    assert heard.all[-1].end == "done"
+
+
+def test_what_no_provider_takes_is_said_and_mended_when_it_goes_on(
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """learn-claude-code keeps the newest five messages, in faithful mode without the call of the first result."""
+    script(monkeypatch, *[[call("read_file", path="big.txt")] for _ in range(4)], "Done.")
+    eager = (("min_savings", "10"), ("overhead", "10"), ("max_output_reserve", "1000"))
+    plan = planned(policy="learn-claude-code", window=8_000, settings=eager)
+    heard, _ = finished(plan)
+    assert heard.all[-1].end == "error"
+    assert "mode=safe" in heard.all[-1].error
+    heard, session = finished(resume(plan.record, settings=(("mode", "safe"),)))
+    assert heard.all[-1].end == "done"
+    check(session)
