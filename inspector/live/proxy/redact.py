@@ -49,6 +49,8 @@ _QUERY = _words(
     "alt beta fault api-version client_version limit after before after_id before_id order page pagesize pagetoken"
     " stream starting_after include include[] version model $alt prettyprint"
 )
+_PLAIN = re.compile(r"[\w.,:*+/|~-]*")
+"""A value that holds no other pair: `alt=sse;key=...` is how a careless client joins two."""
 
 
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
@@ -68,7 +70,10 @@ def redacted_path(path: str) -> str:
 
 def _redacted_pair(pair: str) -> str:
     name, mark, value = pair.partition("=")
-    return pair if not mark or not value or name.lower() in _QUERY else f"{name}={REDACTED}"
+    is_known = name.lower() in _QUERY and _PLAIN.fullmatch(value) is not None
+    if is_known or (mark and not value) or not pair:
+        return pair
+    return f"{name}={REDACTED}" if mark else REDACTED
 
 
 def redacted_url(url: str) -> str:
