@@ -1,6 +1,7 @@
 """The pictures of README and docs, taken anew: the real window on a real (virtual) screen, in both themes.
 
     make_screenshots.py                  the sample: docs/images/ and the guide's story into docs/guide/
+    make_screenshots.py --live           only what runs: the demo, a question, a request held at the proxy
     make_screenshots.py --out DIR FILE…  other transcripts, elsewhere (to look at; not for the repository)
 
 Starts an Xvfb of its own where there is no DISPLAY. Pictures of the sample show what is in the repository anyway; of
@@ -14,12 +15,14 @@ import tempfile
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from screenshots.guide import FULL, SCENES  # noqa: E402
+from screenshots.live import live  # noqa: E402
 from screenshots.screen import screen  # noqa: E402
 from screenshots.small import save_small  # noqa: E402
 from screenshots.stage import SIZE, Stage  # noqa: E402
@@ -35,9 +38,13 @@ THEMES: tuple[Mode, ...] = ("dark", "light")
 
 
 def save(stage: Stage, path: Path) -> None:
-    """One picture."""
+    """One picture, of the window at rest."""
+    _save(stage.picture(), path)
+
+
+def _save(picture: QImage, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_small(stage.picture(), path)
+    save_small(picture, path)
     print(path)
 
 
@@ -75,6 +82,7 @@ def main() -> int:
     """Exit status."""
     parser = argparse.ArgumentParser(description="Take the pictures of README and docs anew.")
     parser.add_argument("--out", type=Path, default=Path("screenshots"), help="folder for the pictures of FILEs")
+    parser.add_argument("--live", action="store_true", help="only the pictures of what runs")
     parser.add_argument("files", nargs="*", type=Path, help="other transcripts; default: the sample, for the docs")
     chosen = parser.parse_args()
     with screen(), tempfile.TemporaryDirectory() as folder:
@@ -86,11 +94,14 @@ def main() -> int:
         stage = Stage(window)
         if chosen.files:
             others(stage, chosen.files, chosen.out)
-        else:
+        elif not chosen.live:
             guide(stage)
             window.close_session()
             stage.rest()
             overview(stage)
+            window.close_session()
+        if not chosen.files:
+            live(stage, Path(folder), lambda picture, name: _save(picture, DOCS / "guide" / f"{name}.png"))
         window.close()
     return 0
 

@@ -144,7 +144,7 @@ class Plot(QWidget):
             top = max(top, window)
         self.above.setYRange(0, top * HEADROOM, padding=0)
         if self._series is not None:
-            read = max((*self._series.cache_read, *self._series.fresh, *self._series.output), default=0)
+            read = max(filter(None, (*self._series.cache_read, *self._series.fresh, *self._series.output)), default=0)
             self.below.setYRange(0, max(1, read) * 1.1, padding=0)
 
     def show_playhead(self, at: int | None) -> None:

@@ -27,10 +27,10 @@ class Series:
     other: tuple[int | None, ...]
     """Pressure where nothing was reported: calibrated or estimated."""
     estimated: tuple[int, ...]
-    cache_read: tuple[int, ...]
-    fresh: tuple[int, ...]
+    cache_read: tuple[int | None, ...]
+    fresh: tuple[int | None, ...]
     """Tokens read anew: cache writes and uncached input."""
-    output: tuple[int, ...]
+    output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
 
 
@@ -44,9 +44,9 @@ def series(state: State) -> Series | None:
         reported=tuple(one.reported for one in pressures),
         other=tuple(one.tokens if one.reported is None else None for one in pressures),
         estimated=tuple(one.estimated for one in pressures),
-        cache_read=tuple(usage.cache_read if usage else 0 for usage in usages),
-        fresh=tuple(usage.cache_write + usage.input if usage else 0 for usage in usages),
-        output=tuple(usage.output if usage else 0 for usage in usages),
+        cache_read=tuple(usage.cache_read if usage else None for usage in usages),
+        fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
+        output=tuple(usage.output if usage else None for usage in usages),
         marks=_marks(state),
     )
 

@@ -1,0 +1,18 @@
+"""A curve has a gap where nobody told a number: never a zero."""
+
+from inspector.core.buffer import EMPTY_VIEW
+from inspector.core.session import Request, Session, Thread
+from inspector.core.usage import Usage
+from inspector.workbench.series import series
+from inspector.workbench.workbench import Workbench
+
+
+def test_a_request_without_usage_is_a_gap() -> None:
+    told = Request(0, EMPTY_VIEW, usage=Usage(input=5, cache_read=7, cache_write=2, output=3))
+    under_way = Request(1, EMPTY_VIEW)
+    bench = Workbench()
+    bench.open(Session("made", (Thread("main", requests=(told, under_way)),)))
+    found = series(bench.state)
+    assert found is not None
+    assert found.reported == (14, None)
+    assert (found.cache_read, found.fresh, found.output) == ((7, None), (7, None), (3, None))
