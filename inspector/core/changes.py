@@ -145,7 +145,7 @@ def change(before: Message, after: Message) -> Change | None:
 
 def _taken(before: Message, after: Message) -> Change:
     mine, theirs = _said(before), _said(after)
-    if before.result is not None and len(theirs) < len(mine) and is_placeholder(theirs):
+    if before.result is not None and len(theirs) < len(mine) and (is_placeholder(theirs) or _stands_for(theirs, mine)):
         return "cleared"
     if _pictures(before) > _pictures(after) and mine and theirs.startswith(mine):
         return "images"
@@ -163,6 +163,14 @@ def is_placeholder(text: str) -> bool:
     if len(told) > 400:
         return False
     return not told or bool(_PLACEHOLDER.fullmatch(told) or _SENTENCE.fullmatch(told))
+
+
+_BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
+
+
+def _stands_for(text: str, content: str) -> bool:
+    """Is it a word in brackets, whatever it says (`[Previous: used Bash]`), where a longer content stood?"""
+    return _BRACKETED.fullmatch(text) is not None and 2 * len(text) <= len(content) and text[1:-1] not in content
 
 
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)

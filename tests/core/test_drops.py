@@ -90,6 +90,7 @@ LONGER = (*BASE, says("a3"), user("u1"))
         ("compaction", True, (SUMMARY, *BASE[3:], user("u1")), 3, 0),
         ("micro-compaction", True, (*BASE[:2], result("r1", 1, "[Old tool result content cleared]"), *BASE[3:]), 0, 1),
         ("micro-compaction", True, (*BASE[:2], result("x", 1, "[cleared]"), *BASE[3:], user("u1")), 0, 1),
+        ("micro-compaction", True, (*BASE[:2], result("r1", 1, "[Previous: used Bash]"), *BASE[3:]), 0, 1),
         ("micro-compaction", True, (*BASE[:2], result("r1", 1, "", mark="placeholder"), *BASE[3:]), 0, 1),
         ("rewind", True, (*BASE[:1], user("u9", "rather not")), 4, 0),
         ("rewind", True, (*BASE[:3],), 2, 0),
