@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from inspector.cli_exchanges import Exchanges
     from inspector.live.proxy.server import ProxyServer
 
-    lines: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+    lines: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
     gate = _gate(arguments, lines)
     path = Path(arguments.record)
     if isinstance(gate, Holds):
@@ -55,22 +55,28 @@ def run(arguments: argparse.Namespace) -> None:
     told = Exchanges(arguments.window)
     if isinstance(gate, Holds):
         gate.note = server.recorder.note
-    signal.signal(signal.SIGTERM, _interrupt)
+
+    def stop(number: int, _: object) -> None:  # behind the line that is being told; the second time at once
+        signal.signal(number, signal.default_int_handler)
+        lines.put(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     server.start()
     try:
         print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
         note(f"to {plain(arguments.upstream)}, recording into {plain(str(path))}; Ctrl+C ends it.")
-        while True:
-            _write(told.take(lines.get()))  # without --json nothing is put there
-    except KeyboardInterrupt:
+        while (line := lines.get()) is not None:  # without --json no other is put there
+            _write(told.take(line))
         note("stopped.")
     finally:
         server.close()
     while not lines.empty():
-        _write(told.take(lines.get()))
+        if (line := lines.get()) is not None:
+            _write(told.take(line))
 
 
-def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any]]") -> Gate:
+def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any] | None]") -> Gate:
     """One that lets everything pass, unless holding was asked for. With `--json` it hears what is recorded."""
     rule = rule_of(arguments)
 
@@ -94,10 +100,6 @@ def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any]]"
     if rule is None:
         return Listening() if arguments.json else Observe()
     return (ListeningHolds if arguments.json else Holds)(rule, user_windows())
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _write(documents: Iterable[dict[str, Any]]) -> None:

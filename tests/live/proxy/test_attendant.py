@@ -1,8 +1,10 @@
 """Held requests on the command line: by a policy, by a person who types, by nobody."""
 
 import argparse
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,3 +134,18 @@ def test_the_command(simulated: SimulatedServer, tmp_path: Path) -> None:
     assert "held (watermark): exchange 0" in told
     assert "go on." in told
     assert b'"how":"changed"' in record.read_bytes()
+
+
+def test_no_line_is_lost_where_it_is_stopped(simulated: SimulatedServer, tmp_path: Path) -> None:
+    """Ctrl+C while the first exchange is being told: the line is printed all the same, then it ends."""
+    words = ["proxy", "--upstream", simulated.url, "--record", str(tmp_path / "r.jsonl"), "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-m", "inspector", *words], stdout=pipe, stderr=pipe) as run:
+        assert run.stdout is not None
+        url = run.stdout.readline().decode().split()[-1]
+        assert ask(url)
+        time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        lines = run.stdout.read().splitlines()
+        assert run.wait(20) == 0
+    assert [loads(line)["exchange"] for line in lines] == [0]
