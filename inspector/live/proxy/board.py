@@ -22,9 +22,9 @@ class Board:
         self._told: list[Told] = []
 
     def list(self) -> tuple[Hold, ...]:
-        """All that wait, oldest first."""
+        """All that wait for a decision, oldest first: what was decided is kept for a client that may ask again."""
         with self._lock:
-            return tuple(one.shown for one in self._held.values())
+            return tuple(one.shown for one in self._held.values() if not (one.shown.is_gone and one.decided.done()))
 
     def find(self, id: int) -> Held:  # noqa: A002
         """Raises InspectorError where it is held no longer."""

@@ -95,6 +95,7 @@ class Holds:
         def settle() -> None:
             if not held.decided.done():
                 held.decided.set_result(choice)
+                self._board.tell()
 
         if self._loop is not None:
             self._loop.call_soon_threadsafe(settle)

@@ -283,6 +283,7 @@ def test_decided_while_the_client_was_away(gate: Holds, proxy: ProxyServer, simu
     hold = until(lambda: [one for one in gate.list() if one.is_gone])[0]
     seen = gate.buffer(hold.id)
     gate.release(hold.id, seen.with_messages(seen.messages[-1:]))
+    until(lambda: gate.list() == ())  # it waits for nobody's decision any more
     with claude(proxy) as one:
         one.messages.create(**ASKED)
     assert arrived(simulated, "anthropic") == ["three"]
