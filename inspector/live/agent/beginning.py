@@ -15,6 +15,7 @@ from inspector.live.agent.journal import Journal
 from inspector.live.agent.plan import Plan
 from inspector.live.agent.run import Models, Run, compacts_remotely, model_of
 from inspector.live.agent.voice import Voice
+from inspector.live.agent.worlds import world_told
 from inspector.live.tools.prompt import prompt
 from inspector.live.tools.toolbox import Toolbox
 
@@ -94,5 +95,6 @@ def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[st
         "max_tokens": plan.max_tokens,
         "remote": plan.remote,
         "memory": plan.memory,
+        "world": world_told(plan.world),
         **({"forked_from": dict(plan.forked_from)} if plan.forked_from is not None else {}),
     }

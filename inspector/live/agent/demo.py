@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from inspector.core.errors import InspectorError
 from inspector.live.agent.plan import Permissions, Plan
-from inspector.live.simulated.demo import MODEL, NOTES_FILE, TASK
+from inspector.live.simulated.demo import COMPACTIONS, MODEL, NOTES_FILE, TASK
 from inspector.live.simulated.world import World
 from inspector.live.workspace import saved_path
 from inspector.resources import resource
@@ -53,7 +53,7 @@ def demo_plan(folder: Path, permissions: Permissions = "always", pace_s: float =
         window=WINDOW,
         permissions=permissions,
         memory=NOTES_FILE,
-        world=World(WINDOW, pace_s, compactions=1),
+        world=World(WINDOW, pace_s, compactions=COMPACTIONS),
     )
 
 

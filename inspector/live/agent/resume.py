@@ -13,6 +13,7 @@ from inspector.live.agent.beginning import open_calls
 from inspector.live.agent.plan import Plan, Resumed
 from inspector.live.agent.run import policy_of, window_of
 from inspector.live.agent.tooling import INTERRUPTED, result_of
+from inspector.live.agent.worlds import world_again
 from inspector.live.opening import Opening, Watch
 
 UNDONE = "This call was not run: the user has gone on with something else."
@@ -41,6 +42,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     plan = _recorded(reader.header, path)
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
+    plan = replace(plan, world=plan.world or world_again(reader.header.get("world"), plan.window, reader.compacted))
     policy, settings = policy_of(plan, window_of(plan))
     same = plan.policy == reader.header.get("policy") and bool(main.running)
     start, begun = main.buffer, tuple(main.begun)

@@ -13,10 +13,11 @@ from inspector.live.agent.controls import Controls
 from inspector.live.agent.journal import Journal
 from inspector.live.agent.plan import Plan
 from inspector.live.agent.voice import Voice
+from inspector.live.agent.worlds import world_of
 from inspector.live.answerers import Answering, answerer
 from inspector.live.models import user_windows
 from inspector.live.providers.opening import SIMULATED, simulated_wire
-from inspector.live.simulated.world import WINDOW, World
+from inspector.live.simulated.world import WINDOW
 from inspector.live.tools.toolbox import Toolbox
 from inspector.live.user_policies import find_policy
 from inspector.live.workspace import in_workspace
@@ -27,7 +28,7 @@ class Models:
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
-        self._world = plan.world or World(window or WINDOW)
+        self._world = plan.world or world_of(plan.model, window)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
         self._hands = in_workspace(offline, plan.workspace)

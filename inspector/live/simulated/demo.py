@@ -18,6 +18,8 @@ from inspector.core.message import Message, ToolCall
 from inspector.live.simulated.call import Call, Said
 
 MODEL = "simulated-demo"
+COMPACTIONS = 1
+"""So many remote ones are made; then there is no such endpoint any more."""
 TASK = (
     "The test of the storm day fails: the report has no low water below datum on 14 March, but the wreck fell dry. "
     "Find out why, repair it, and show that the tests pass. Go through the log carefully, and keep notes in NOTES.md."

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from inspector.core.errors import InspectorError
 from inspector.core.tokens.windows import find_window
 from inspector.live.agent.demo import copy_sample, demo_folder, demo_plan
+from inspector.live.agent.fork import fork
+from inspector.live.agent.plan import Limits
+from inspector.live.agent.resume import resume
 from inspector.live.agent.runner import Runner
 from inspector.live.agent.standing import Standing, TurnReport
 from inspector.live.files import open_transcript
@@ -103,3 +107,27 @@ def test_the_sample_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not list(folder.rglob("__pycache__"))
     with pytest.raises(InspectorError, match="cannot be copied"):
         copy_sample(folder)
+
+
+@pytest.mark.parametrize("turns", [2, 10, 12, 19])
+def test_a_demo_that_was_ended_goes_on_as_the_same_demo(tmp_path: Path, turns: int) -> None:
+    """Before its provider has compacted, after that, and after it has no way to compact any more."""
+    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=Limits(max_turns=turns))
+    assert _played(Runner(plan, lambda _: None)).end == "max turns"
+    again = resume(plan.record, permissions="always")
+    standing = _played(Runner(again, lambda _: None))
+    assert (standing.end, standing.error) == ("done", "")
+    session = open_transcript(str(plan.record))
+    assert {one.trigger for one in session.main.compactions} >= TIERS
+    assert _tests_pass(plan.workspace)
+
+
+def test_a_fork_of_the_demo_comes_to_its_end(tmp_path: Path) -> None:
+    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=Limits(max_turns=8))
+    _played(Runner(plan, lambda _: None))
+    session = open_transcript(str(plan.record))
+    made = fork(session, session.main, 7, plan.workspace)
+    more = {"record": tmp_path / "fork.jsonl", "start": made.start, "forked_from": made.forked_from}
+    forked = replace(plan, task="", world=None, limits=Limits(), **more)  # type: ignore[arg-type]
+    standing = _played(Runner(forked, lambda _: None))
+    assert (standing.end, standing.error) == ("done", "")

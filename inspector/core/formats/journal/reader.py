@@ -30,6 +30,8 @@ class JournalReader:
         """What may be done without being asked again, by the words it is remembered by."""
         self.remote: bool | None = None
         """Whether the provider turned out to compact remotely, where that is told."""
+        self.compacted = 0
+        """How often the provider was asked to compact since the run began, or was gone on with."""
         self._prompt = NOT_IN_FILE
         self._window: int | None = None
         self._problems: list[Problem] = []
@@ -81,8 +83,10 @@ class JournalReader:
                 self.allowed[_text(value.get("covers"))] = None
             case "remote" if isinstance(value.get("possible"), bool):
                 self.remote = value["possible"]
+            case "need" if value.get("need") == "remote_compact":
+                self.compacted += 1
             case "resumed":
-                self._end = ""
+                self._end, self.compacted = "", 0
                 self._take_plan(value.get("plan"))
                 self._notes.append(f"It was gone on with at {_text(value.get('time'))}.")
             case "end":
