@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.needs import ContextWindowExceeded, Failure, ProviderFailure, Timeout
-from inspector.live.answerers import answerer
-from inspector.live.providers.failures import read_failure, told_failure
 from inspector.core.wire.gather_anthropic import AnthropicGathering
 from inspector.core.wire.gather_chat import ChatGathering
+from inspector.live.answerers import answerer
+from inspector.live.providers.failures import read_failure, told_failure
 from inspector.live.providers.gather_responses import ResponsesAnswer
 from inspector.live.simulated.world import World
 

@@ -1,8 +1,10 @@
 """What a provider's dialect can do: one file each. All of it runs in the provider's loop."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact
@@ -14,6 +16,7 @@ Compaction: TypeAlias = Literal["unary", "trigger"]
 """`POST /responses/compact`, or a `compaction_trigger` item at the end of an ordinary request."""
 
 CONNECT_S = 15.0
+DRAIN_S = 0.25
 DEFAULT_OUTPUT = 8_192
 """Output tokens that are asked for where a provider must be told and the need does not say."""
 
@@ -65,3 +68,14 @@ class Dialect(Protocol):
 def broken(what: str = "") -> ProviderFailure:
     """The stream ended before the answer did."""
     return ProviderFailure(what or "the stream broke off before the answer was complete", kind="broken")
+
+
+async def drain(events: AsyncIterator[Any], errors: tuple[type[Exception], ...]) -> None:
+    """The answer is complete: read on to the stream's end, which follows at once, or shortly give up.
+
+    A stream that is left in its middle is closed by the collector, on whatever thread that runs.
+    """
+    with suppress(TimeoutError, *errors):
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in events:
+                pass

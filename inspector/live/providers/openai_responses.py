@@ -11,7 +11,7 @@ from inspector.core.wire.openai_responses import read_items, read_usage, write_b
 from inspector.live.keys import Key
 from inspector.live.providers.bodies import sendable
 from inspector.live.providers.clients import OpenAIClient
-from inspector.live.providers.dialect import DEFAULT_OUTPUT, Call, Compaction, OnText, broken
+from inspector.live.providers.dialect import DEFAULT_OUTPUT, Call, Compaction, OnText, broken, drain
 from inspector.live.providers.gather_responses import ResponsesAnswer, failed
 from inspector.live.providers.named import fresh_id
 from inspector.live.providers.shapes import for_responses
@@ -39,13 +39,15 @@ class ResponsesDialect(OpenAIClient):
 
     async def _gathered(self, options: dict[str, Any], on_text: OnText | None) -> dict[str, Any]:
         gathered = ResponsesAnswer()
-        async with await self.opened().responses.create(**options, stream=True) as events:
+        async with await self.opened().responses.create(**options, stream=True) as stream:
+            events = aiter(stream)
             async for event in events:
                 text = gathered.feed(event.to_dict(warnings=False))
                 if text and on_text is not None:
                     on_text(text)
                 if gathered.finished:
                     break
+            await drain(events, self.errors)
         if not gathered.finished:
             raise broken()
         return gathered.response()

@@ -461,8 +461,14 @@ def test_an_answer_may_still_come() -> None:
 
 def test_before_v3_the_records_stay_as_they_are() -> None:
     head = {key: value for key, value in HEAD.items() if key != "version"}
-    rows = [head, said("u", None, "user", "go"), calls("a", None, "one", "two", stopReason="aborted"),
-            answered("r", "a", "one"), said("v", None, "user", "on"), said("x", None, "assistant", "yes", 20)]  # fmt: skip
+    rows = [
+        head,
+        said("u", None, "user", "go"),
+        calls("a", None, "one", "two", stopReason="aborted"),
+        answered("r", "a", "one"),
+        said("v", None, "user", "on"),
+        said("x", None, "assistant", "yes", 20),
+    ]
     session = told(FORMAT, numbered(rows))
     check(session)
     last = session.main.requests[-1].view.messages()
