@@ -223,7 +223,8 @@ def test_a_writer_in_another_process_is_never_in_the_way(
         end, stop = monotonic() + 60, Event()
 
         def rest(seconds: float) -> bool:
-            ended = bool(told) and len(told[-1].main.requests) == 60
+            requests = told[-1].main.requests if told else ()
+            ended = len(requests) == 60 and requests[-1].usage is not None
             return ended or monotonic() > end or stop.wait(seconds / 4)
 
         follow(path, told.append, rest)
