@@ -28,8 +28,9 @@ def client_title(name: str) -> str:
 
 
 def headline(hold: Hold) -> str:
-    """Who waits."""
-    return " · ".join(word for word in (client_title(hold.client), hold.model, _WHY[hold.why]) if word)
+    """Who waits; its launch or its session, where several do."""
+    launch = hold.tag or hold.session[:8]
+    return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
 
 
 def size(hold: Hold) -> str:

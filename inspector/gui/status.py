@@ -65,6 +65,8 @@ def _told(session: Session) -> str:
         plural(len(main.requests), "request"),
         plural(len(main.compactions), "compaction"),
     ]
-    if len(session.threads) > 1:
-        words.append(plural(len(session.threads) - 1, "sub-agent"))
+    agents = sum(1 for thread in session.threads[1:] if thread.parent)
+    others = len(session.threads) - 1 - agents
+    words += [plural(agents, "sub-agent")] if agents else []
+    words += [plural(others, "other conversation")] if others else []  # several agents at one proxy
     return " · ".join(words)

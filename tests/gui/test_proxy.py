@@ -54,11 +54,11 @@ class Stage:
         self.window.proxies.proxying.begin(wanted)
         self.until(lambda: self.window.proxies.proxying.shown)
 
-    def ask(self, messages: Any = TOLD, stream: bool = True) -> Later:
+    def ask(self, messages: Any = TOLD, stream: bool = True, tag: str = "") -> Later:
         """The agent's turn."""
         watching = self.window.proxies.proxying.watching
         assert watching is not None
-        url = watching.url
+        url = f"{watching.url}/s/{tag}" if tag else watching.url
 
         def call() -> str:
             given: Any = {"model": "claude-simulated", "max_tokens": 300, "messages": messages}
@@ -251,6 +251,21 @@ def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
     box = stage.box()
     click(box.as_it_was)
     call.result()
+
+
+def test_two_agents_are_told_apart(stage: Stage) -> None:
+    """By the tag of their launch; and another session is no sub-agent."""
+    stage.begin(Rule("each"))
+    calls = [stage.ask(TOLD, tag="one"), stage.ask([{"role": "user", "content": "elsewhere"}], tag="two")]
+    stage.until(lambda: len(stage.panel.boxes) == 2)
+    boxes = tuple(stage.panel.boxes.values())
+    assert sorted(word for box in boxes for word in ("one", "two") if f" {word} " in box.who.text()) == ["one", "two"]
+    for box in boxes:
+        click(box.as_it_was)
+    for call in calls:
+        call.result()
+    stage.until(lambda: "1 other conversation" in stage.window.status.words.text())
+    assert "sub-agent" not in stage.window.status.words.text()
 
 
 def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
