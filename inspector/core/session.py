@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
 from inspector.core.message import Message
+from inspector.core.outcome import Event
 from inspector.core.quick import quick
 from inspector.core.usage import Usage
 
@@ -73,6 +74,17 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """An event that a tier sent while the session ran, as the transcript records it."""
+
+    before_request: int
+    """Index of the first request behind it; == number of requests where none was sent."""
+    tier: str
+    event: Event
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """The requests of one agent: the main one (id `main`), or a sub-agent."""
 
@@ -90,6 +102,8 @@ class Thread:
     """Thread that started this one; empty for `main`."""
     parent_call: str = ""
     """Id of the tool call that started it, where known."""
+    events: Sequence[RecordedEvent] = ()
+    """Of tiers that fired while it ran, those that failed among them; only our own journals hold any."""
 
 
 @dataclass(frozen=True, slots=True)

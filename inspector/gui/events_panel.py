@@ -1,6 +1,7 @@
-"""The events of the steps on our path, by the harness's own names and fields, newest last.
+"""Events by the harness's own names and fields, newest last: those that a run recorded, then those of our steps.
 
-The path leads on to where redo would; what lies ahead of where we stand is told in brackets, a click leads back.
+The path of the steps leads on to where redo would. What lies ahead of where we stand is told in brackets; a click leads
+there.
 """
 
 from collections.abc import Sequence
@@ -22,19 +23,20 @@ from inspector.workbench.steps import Steps
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An event, and the step that sent it."""
+    """An event, and who sent it: a step taken by hand (its place `at`), or a tier before a recorded request."""
 
-    at: int
+    at: int | None
     step: str
     tier: str
     event: Event
     ahead: bool = False
-    """Of a step that was undone."""
+    """Of a step that was undone, or before a request that is behind the one we stand at."""
+    request: int | None = None
 
 
 COLUMNS: Sequence[Column[Sent]] = (
-    Column("step", lambda sent: f"({sent.at + 1})" if sent.ahead else f"{sent.at + 1}", 5, figures=True),
-    Column("of", lambda sent: sent.step, 10),
+    Column("step", lambda sent: "" if sent.at is None else _bracketed(f"{sent.at + 1}", sent), 5, figures=True),
+    Column("of", lambda sent: _bracketed(sent.step, sent) if sent.at is None else sent.step, 12),
     Column("tier", lambda sent: sent.tier, 5),
     Column("event", lambda sent: sent.event.name, 27),
     Column("fields", lambda sent: dumps(dict(sent.event.fields))),
@@ -42,14 +44,14 @@ COLUMNS: Sequence[Column[Sent]] = (
 
 
 class EventsPanel(Panel):
-    """A click goes to the step that sent it."""
+    """A click goes to the step that sent it, or to the request that it was sent before."""
 
     TITLE: ClassVar[str] = "Events"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._steps: Steps | None = None
-        self._told = False
+        self._at: tuple[object, int | None] | None = None
         self.says = label(role="quiet")
         self.copy = QToolButton()
         self.copy.setText("copy")
@@ -72,27 +74,57 @@ class EventsPanel(Panel):
         """The count stands in the title, seen or not."""
         steps = state.steps
         count = sum(len(steps.taken[at].events) for at in steps.path()) if steps else 0
+        count += sum(not sent.ahead for sent in recorded_in(state))
         self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
         super().receive(state)
 
     def show_state(self, state: State) -> None:
         """The events of our path, the newest in sight."""
-        if state.steps is self._steps and self._told:
+        standing = (state.thread, state.at)
+        if state.steps is self._steps and standing == self._at:
             return
-        self._steps, self._told = state.steps, True
-        found = sent_on(state.steps) if state.steps else ()
-        if list(found) != list(self.table.rows):
+        self._steps, self._at = state.steps, standing
+        recorded = recorded_in(state)
+        behind = [sent for sent in recorded if not sent.ahead]
+        found = [*behind, *(sent_on(state.steps) if state.steps else ()), *recorded[len(behind) :]]
+        if found != list(self.table.rows):
             self.table.show_rows(found)
-            self.table.scrollToBottom()
+            if len(behind) == len(recorded):
+                self.table.scrollToBottom()
         self.table.setVisible(bool(found))
         self.copy.setVisible(bool(found))
-        none = "No events yet: they are sent by the steps that lead to where we stand."
+        none = "No events yet: tiers send them, in a run of our own or in the steps that lead to where we stand."
         self.says.setText(plural(len(found), "event") if found else none)
 
     def _go(self, place: int, column: int) -> None:
         sent = self.table.rows[place]
-        if self._steps is not None and sent.at != self._steps.at:
+        if sent.at is None:
+            thread = self.desk.workbench.state.thread
+            known = thread is not None and sent.request is not None and sent.request < len(thread.requests)
+            self.desk.workbench.move(sent.request if known else None)
+        elif self._steps is not None and sent.at != self._steps.at:
             self.desk.workbench.stepping.go(sent.at)
+
+
+def _bracketed(text: str, sent: Sent) -> str:
+    return f"({text})" if sent.ahead else text
+
+
+def recorded_in(state: State) -> Sequence[Sent]:
+    """The events that the transcript records of this thread, in the order in which they were sent."""
+    events = state.thread.events if state.thread is not None else ()
+    here = state.at
+    return [
+        Sent(
+            None,
+            f"request {one.before_request}",
+            one.tier,
+            one.event,
+            here is not None and one.before_request > here,
+            one.before_request,
+        )
+        for one in events
+    ]
 
 
 def sent_on(steps: Steps) -> Sequence[Sent]:

@@ -231,3 +231,26 @@ def test_running_state_is_told_by_what_changed(tmp_path: Path) -> None:
     assert reader.threads["main"].running == {"history": history[:3], "scale": 2.0, "summary": ""}
     assert reader.threads["main"].turn == 51
     writer.close()
+
+
+def test_what_tiers_told_stands_before_the_request_behind_them(tmp_path: Path) -> None:
+    """Of those that failed and changed nothing, too."""
+    journal_ = Journal(tmp_path / "j.jsonl", new=True)
+    journal_.begin({"id": "1", "model": "m", "window": 100}, PROMPT)
+    one, two = said("u0"), said("u1")
+    journal_.thread("main", Buffer((one, two), PROMPT), title="", parent="", parent_call="")
+    journal_.request("main", model="m")
+    journal_.answer("main", Answer(messages=(Message("a0", "assistant", (Text("x"),)),), finish="stop"))
+    held = Buffer((one, two, Message("a0", "assistant", (Text("x"),))), PROMPT)
+    failed = Outcome("L3a", held, None, (Event("CompactTriggered", {"step": 1}),), succeeded=False, error="timeout")
+    journal_.tier("main", failed, 90, 90)
+    journal_.tier("main", Outcome("L1", Buffer((two,), PROMPT), None, (Event("MidCompactLayer1Ran"),)), 90, 9)
+    journal_.request("main", model="m")
+    journal_.close()
+    reader = JournalReader()
+    for n, line in enumerate((tmp_path / "j.jsonl").read_bytes().splitlines(), 1):
+        reader.feed(n, loads(line))
+    thread = reader.session().main
+    told = [(one.before_request, one.tier, one.event) for one in thread.events]
+    assert told == [(1, "L3a", Event("CompactTriggered", {"step": 1})), (1, "L1", Event("MidCompactLayer1Ran"))]
+    assert len(thread.compactions) == 1

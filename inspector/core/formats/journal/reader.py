@@ -67,6 +67,7 @@ class JournalReader:
                 self._of(value).fail(value.get("failure"))
             case "tier":
                 self._of(value).change(value, line, time, _text(value.get("tier")) or "tier")
+                self._of(value).hear(value, line, _text(value.get("tier")))
             case "edit":
                 self._of(value).change(value, line, time, "" if value.get("by") == "turn" else _text(value.get("by")))
             case "running":
@@ -83,6 +84,8 @@ class JournalReader:
                 self.allowed[_text(value.get("covers"))] = None
             case "remote" if isinstance(value.get("possible"), bool):
                 self.remote = value["possible"]
+            case "tried":
+                self._of(value).hear(value, line, _text(value.get("tier")))
             case "need" if value.get("need") == "remote_compact":
                 self.compacted += 1
             case "resumed":

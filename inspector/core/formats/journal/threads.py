@@ -9,9 +9,10 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.journal.shape import read_shape
 from inspector.core.message import Message
 from inspector.core.needs import Answer
+from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
-from inspector.core.session import Compaction, CompactionKind, Request, Thread
+from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Thread
 from inspector.core.wire.neutral import read_messages
 
 REFUSED = "context_window_exceeded"
@@ -31,6 +32,7 @@ class Growing:
         self._open: Request | None = None
         """The request that has no answer yet."""
         self._compactions: list[Compaction] = []
+        self._events: list[RecordedEvent] = []
         self.running: dict[str, Any] = {}
         """The policy's running state as its last record left it."""
         self.turn = 0
@@ -124,6 +126,15 @@ class Growing:
             time,
         )
 
+    def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
+        """The events of a tier that fired, whether or not it changed the buffer."""
+        self._settle()
+        told = value.get("events")
+        for one in told if isinstance(told, list) else ():
+            if isinstance(one, Mapping) and isinstance(name := one.get("name"), str):
+                fields = {key: inner for key, inner in one.items() if key != "name"}
+                self._events.append(RecordedEvent(len(self._requests), tier, Event(name, fields), line))
+
     def run(self, value: Mapping[str, Any]) -> None:
         """The running state: what changed of it since the last record."""
         for key, inner in _mapping(value.get("running")).items():
@@ -163,6 +174,7 @@ class Growing:
             Prefix(self._compactions),
             self.parent,
             self.parent_call,
+            Prefix(self._events),
         )
 
 
