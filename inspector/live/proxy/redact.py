@@ -1,12 +1,14 @@
 """What of a request may be written down: header values and query values by an allow-list, nothing else.
 
 Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
-loses its value.
+loses its value. Where a body says a key again (an error that quotes it, a server that echoes), it is taken out there.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from urllib.parse import parse_qsl
 
+from inspector.core.jsontext import dumps
 from inspector.live.proxy.gate import Pairs
 
 REDACTED = "(redacted)"
@@ -82,3 +84,38 @@ def redacted_url(url: str) -> str:
     place = rest.partition("?")[0].partition("#")[0]
     host, slash, path = place.partition("/")
     return scheme + mark + host.rpartition("@")[2] + slash + path
+
+
+_CREDENTIAL = re.compile(r"authorization$|api-?key$|token$|cookie$|secret|password|^key$", re.IGNORECASE)
+_IS_KEY = re.compile(r"(?=.*\d)\S{8,}|\S{16,}")
+"""A word such as `none` or `simulated` is no key: it may stand in any text."""
+_KEPT = 64
+
+
+class Secrets:
+    """The keys that came by lately."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}
+
+    def learn(self, headers: Iterable[tuple[str, str]], path: str) -> None:
+        """Keep in mind what a request is allowed by."""
+        for word in _credentials(headers, path):
+            if _IS_KEY.fullmatch(word):
+                spelled = dumps(word)[1:-1]
+                self._known.pop(spelled, None)
+                self._known[spelled] = None
+        while len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+
+    def taken_out(self, line: str) -> str:
+        """The line without them."""
+        for word in self._known:
+            line = line.replace(word, REDACTED)
+        return line
+
+
+def _credentials(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
+    for name, value in (*headers, *parse_qsl(path.partition("?")[2])):
+        if _CREDENTIAL.search(name) and name.lower() not in _QUERY:
+            yield from value.replace(";", " ").split()

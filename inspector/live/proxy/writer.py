@@ -18,7 +18,8 @@ from inspector.core.jsontext import dumps
 from inspector.live.proxy.lines import Lines
 from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, received
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import Record
+from inspector.live.proxy.records import Record, RequestSeen
+from inspector.live.proxy.redact import Secrets
 
 _BUFFER = 1 << 18
 
@@ -70,6 +71,7 @@ class Writer:
     def __init__(self, file: RecordFile, upstream: str, answers: Answers) -> None:
         self._file, self._upstream, self._answers = file, upstream, answers
         self._lines = Lines()
+        self._secrets = Secrets()
         self._trouble = ""
         self._is_lost = False
 
@@ -96,7 +98,9 @@ class Writer:
             self._fail(error)
         except InspectorError as error:
             self._lose(error)
-        line = dumps(self._lines.line(record))
+        if isinstance(record, RequestSeen):
+            self._secrets.learn(record.headers, record.path)
+        line = self._secrets.taken_out(dumps(self._lines.line(record)))
         if self._is_lost:
             return line
         try:

@@ -72,6 +72,18 @@ def test_keys_are_never_written(tmp_path: Path) -> None:
     assert ["Set-Cookie", REDACTED] in response["headers"]
 
 
+def test_a_key_that_a_body_says_again_is_taken_out(tmp_path: Path) -> None:
+    """An error that quotes it, a server that echoes; words that a client without a key sends in its place stay."""
+    quoted = answer(f'{{"error":"no such key: {SECRET}","by":"simulated"}}'.encode(), "Content-Type: application/json")
+    told = (f"x-api-key: {SECRET}", "Authorization: Bearer simulated")
+    with proxied(echo([], quoted), tmp_path) as (proxy, _), client(proxy) as wire:
+        wire.send(post("/v1/messages", b'{"model":"m","messages":[]}', *told))
+        assert SECRET.encode() in wire.message()[1]
+        response = kinds(proxy, "response")[0]
+        assert SECRET not in (tmp_path / "record.jsonl").read_text()
+    assert response["body"] == {"error": f"no such key: {REDACTED}", "by": "simulated"}
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
