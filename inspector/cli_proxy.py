@@ -53,8 +53,13 @@ def run(arguments: argparse.Namespace) -> None:
         Attendant(gate, arguments)
     server = ProxyServer(arguments.upstream, path, host=arguments.host, port=arguments.port, gate=gate)
     told = Exchanges(arguments.window)
+
+    def tell(what: str) -> None:
+        server.recorder.note(what)
+        note(plain(what))
+
     if isinstance(gate, Holds):
-        gate.note = server.recorder.note
+        gate.note = tell
 
     def stop(number: int, _: object) -> None:  # behind the line that is being told; the second time at once
         signal.signal(number, signal.default_int_handler)

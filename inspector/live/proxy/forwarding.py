@@ -1,5 +1,6 @@
-"""What goes on to the provider in place of a request, and what is answered in its place."""
+"""What goes on to the provider in place of a request, what is answered in its place; a request that begins to wait."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,8 +9,9 @@ from inspector.core.cuts import cut_of
 from inspector.core.jsontext import dumps
 from inspector.core.wire.recipe import Ref, carry_out
 from inspector.core.wire.rewrite import CannotRewrite, items_of, plan, with_items, with_whole
-from inspector.live.proxy.gate import Asked, Refuse
-from inspector.live.proxy.hold import Go, Held
+from inspector.live.proxy.clients import patience
+from inspector.live.proxy.gate import Asked, Refuse, Why
+from inspector.live.proxy.hold import Go, Held, Hold
 from inspector.live.proxy.reading import Reading
 from inspector.live.proxy.refusals import error_body, late_error
 
@@ -60,3 +62,20 @@ def changed(held: Held, original: Buffer, buffer: Buffer) -> Go:
     items = [carry_out(recipe, held.items) for recipe in recipes]
     body_with(held.reading, items)  # raises where it cannot be sent
     return Go(items, cut_of(held.reading.dialect, held.items, recipes))
+
+
+def new_hold(
+    asked: Asked, reading: Reading, why: Why, arrived: str, sizes: tuple[int, int | None, int], can_change: bool
+) -> Hold:
+    """A request that begins to wait. `sizes`: tokens, window, messages."""
+    asking, (tokens, window, messages) = asked.asking, sizes
+    client = reading.key.client if reading.key.strong else asked.client or reading.key.client
+    bears = patience(
+        client, reading.dialect, reading.headers,
+        streams=reading.streams, transport=asking.transport,
+    )  # fmt: skip
+    cannot = "" if can_change else "It goes on from a response that did not pass through here."
+    return Hold(
+        asked.exchange, asked.exchange, arrived, why, client, reading.key.session, asked.tag, reading.model,
+        tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
+    )  # fmt: skip

@@ -13,8 +13,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.cuts import recut
 from inspector.core.wire.rewrite import CannotRewrite
 from inspector.live.proxy.board import Board, Told
-from inspector.live.proxy.clients import patience
-from inspector.live.proxy.forwarding import body_with, changed, dropped, own_items
+from inspector.live.proxy.forwarding import body_with, changed, dropped, new_hold, own_items
 from inspector.live.proxy.gate import Asked, Asking, Decision, Forward, Why
 from inspector.live.proxy.hold import Choice, Go, Held, Hold, Out, Rule
 from inspector.live.proxy.memory import Memory
@@ -33,6 +32,7 @@ class Holds:
     hears = True
 
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
+        self._unknown: set[str] = set()
         self.note: Callable[[str], None] = lambda what: None
         """Where sentences for the recording go: the recorder's `note`."""
         self._rule = rule or Rule()
@@ -181,9 +181,7 @@ class Holds:
         if reading.side:
             return None
         rule = self._rule
-        window = self._window(reading, standing)
-        over = window is not None and tokens >= rule.ratio * window
-        got_there, standing.is_over = over and not standing.is_over, over
+        over, got_there = standing.passes(tokens, self._line(reading, standing))
         if self._next:
             self.hold_next(False)
             return "by hand"
@@ -193,25 +191,23 @@ class Holds:
             return "each"
         return "watermark" if rule.kind == "watermark" and (got_there or (over and rule.always)) else None
 
+    def _line(self, reading: Reading, standing: Standing) -> float | None:
+        """The watermark in tokens. Where it cannot be known that is told, once a model."""
+        window = self._window(reading, standing)
+        if window is None and self._rule.kind == "watermark" and reading.model not in self._unknown:
+            self._unknown.add(reading.model)
+            self.note(f"Nobody knows the window of {reading.model}: at a watermark it is not held. Say the window.")
+        return None if window is None else self._rule.ratio * window
+
     def _window(self, reading: Reading, standing: Standing) -> int | None:
         return standing.window(reading.model, reading.headers, self._rule.window, self._models).tokens
 
     def _new(
         self, asked: Asked, reading: Reading, items: Sequence[Any] | None, buffer: Buffer, why: Why, tokens: int
     ) -> Held:
-        asking = asked.asking
-        client = reading.key.client if reading.key.strong else asked.client or reading.key.client
-        bears = patience(
-            client, reading.dialect, reading.headers,
-            streams=reading.streams, transport=asking.transport,
-        )  # fmt: skip
-        cannot = "" if items is not None else "It goes on from a response that did not pass through here."
-        shown = Hold(
-            asked.exchange, asked.exchange, self._memory.times.get(asked.exchange, ""), why, client,
-            reading.key.session, asked.tag, reading.model, tokens,
-            self._window(reading, self._memory.standing(reading.thread)), len(buffer.messages),
-            time.time() + bears.limit_s, bears, cannot=cannot,
-        )  # fmt: skip
+        window = self._window(reading, self._memory.standing(reading.thread))
+        arrived = self._memory.times.get(asked.exchange, "")
+        shown = new_hold(asked, reading, why, arrived, (tokens, window, len(buffer.messages)), items is not None)
         return Held(shown, reading, items, buffer, asked, asyncio.get_running_loop().create_future())
 
     def _taken_over(self, held: Held, asked: Asked, reading: Reading) -> Held:
@@ -284,8 +280,7 @@ class Holds:
             standing.cuts.append(choice.cut)
             standing.lost = 0
         raw = weigh(buffer_of(reading, choice.items))
-        window = self._window(reading, standing)
-        standing.is_over = window is not None and standing.tokens(raw) >= self._rule.ratio * window
+        standing.passes(standing.tokens(raw), self._line(reading, standing))
         return self._forward(asked, reading, choice.items, raw, "changed")
 
     def _forward(self, asked: Asked, reading: Reading, items: Sequence[Any] | None, raw: int, how: Any) -> Decision:

@@ -40,6 +40,12 @@ class Standing:
             self.raw, self.reported = raw, reported
             self.largest = max(self.largest, reported)
 
+    def passes(self, tokens: int, line: float | None) -> tuple[bool, bool]:
+        """(is a buffer of that size over the line, has the conversation just got there?). No line, no."""
+        over = line is not None and tokens >= line
+        got_there, self.is_over = over and not self.is_over, over
+        return over, got_there
+
     def window(self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]) -> Window:
         """The model's window: the user's word, the client's, what the conversation gives away, the tables'."""
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):

@@ -55,7 +55,7 @@ class Watching:
         except BaseException:
             self._stop_simulated()
             raise
-        self.holds.note = self._server.recorder.note
+        self.holds.note = self._noted
         self.holds.subscribe(lambda shown: told())
         self.url = self._server.url
         self.trouble = ""
@@ -68,6 +68,10 @@ class Watching:
 
         self._simulated = SimulatedServer().start()
         return str(self._simulated.url)
+
+    def _noted(self, what: str) -> None:
+        self._server.recorder.note(what)
+        self._trouble(what)
 
     def _take(self, line: Mapping[str, Any]) -> None:
         if self.ledger.take(line):

@@ -12,7 +12,7 @@ import pytest
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
 from inspector.core.wire.rewrite import CannotRewrite
-from inspector.live.proxy import clients, waiting
+from inspector.live.proxy import clients, forwarding, waiting
 from inspector.live.proxy import holds as holding_module
 from inspector.live.proxy.clients import Patience
 from inspector.live.proxy.hold import Rule
@@ -188,6 +188,15 @@ def test_the_watermark_is_told_once_each_time(gate: Holds, proxy: ProxyServer, s
     ask("anthropic", proxy, [*long, {"role": "assistant", "content": "so"}, {"role": "user", "content": "and"}])
 
 
+def test_a_window_that_nobody_knows_is_told_once(gate: Holds, proxy: ProxyServer) -> None:
+    gate.set_rule(Rule("watermark", 0.01))
+    for _ in range(2):
+        ask("anthropic", proxy, TOLD)
+    assert not gate.list()
+    (told,) = until(lambda: [one["what"] for one in records(proxy) if one["type"] == "note"])
+    assert "Nobody knows the window of" in told
+
+
 def test_the_next_one_by_hand(gate: Holds, proxy: ProxyServer) -> None:
     gate.set_rule(Rule())
     ask("openai-chat", proxy, TOLD)
@@ -309,7 +318,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
         return replace(clients.patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
 
-    monkeypatch.setattr(holding_module, "patience", short)
+    monkeypatch.setattr(forwarding, "patience", short)
     monkeypatch.setattr(waiting, "EVERY_S", 0.03)
     monkeypatch.setattr(waiting.wait_for, "__defaults__", (0.03,))
 
