@@ -162,8 +162,7 @@ class RunPanel(Panel):
             self._about = about
             self._show_about(about)
         self.need.setVisible(standing.state == "needing")
-        last = self._running.reports[-1] if self._running.reports else None
-        self.text.show_text(standing.text or (last.text if last is not None else ""))
+        self.text.show_text(standing.text or said_last(standing))
         if self._running.breakpoints != self.stops.breakpoints:
             self.stops.show_breakpoints(self._running.breakpoints)
         self._show_calls(standing)
@@ -211,3 +210,9 @@ def _captioned(words: str, *widgets: QWidget) -> QWidget:
     for n, widget in enumerate(widgets):
         column.addWidget(widget, 0 if n else 1)
     return made
+
+
+def said_last(standing: Standing) -> str:
+    """The words of the newest answer that the thread holds."""
+    answers = (message.text for message in reversed(standing.buffer.messages) if message.role == "assistant")
+    return next(answers, "")

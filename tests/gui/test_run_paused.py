@@ -9,6 +9,7 @@ from inspector.gui.run_bar import GO, GO_WITH
 from inspector.gui.run_breaks import BreakRows
 from inspector.gui.timeline import Timeline
 from inspector.live.agent.breakpoints import Breakpoints
+from inspector.live.simulated.call import Said
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
 from tests.live.agent.running import call, opened, script, texts
@@ -86,13 +87,14 @@ def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_breakpoint_on_a_tool_by_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, [call("read_file", **READ)], [call("list_files")], "Done.")
+    script(monkeypatch, [call("read_file", **READ)], Said("I list them.", (call("list_files"),), "calls"), "Done.")
     stops = stage.panel.stops
     stops.tool.click()
     stops.tools.setCurrentText("list_files")
     stage.begin()
     assert "list_files" in stage.paused().why
     stage.until(lambda: "list_files" in stage.panel.calls.text())
+    assert stage.panel.text.toPlainText() == "I list them."
     stops.tool.click()
     click(stage.bar.go)
     assert stage.state("ended").end == "done"
