@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.drops import Drops
 from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
@@ -14,6 +13,9 @@ from inspector.core.tokens.windows import Window
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.preview import Preview
 from inspector.workbench.steps import Origin, Steps
+
+if TYPE_CHECKING:  # the start has no time for what nobody needs before a session is open
+    from inspector.core.drops import Drops
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class State:
     estimator: str = "roku"
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
-    drops: Drops | None = None
+    drops: "Drops | None" = None
     """Where the buffer of the chosen thread shrank or changed other than by appending."""
     window: Window | None = None
     choices: Choices = field(default_factory=Choices)

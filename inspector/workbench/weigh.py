@@ -1,12 +1,15 @@
 """What the State needs worked out: the pressures of the chosen thread, and where its buffer lost something."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from inspector.core.drops import Drops, thread_drops
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.workbench.composition import weigh_categories
 from inspector.workbench.state import State
+
+if TYPE_CHECKING:
+    from inspector.core.drops import Drops
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,7 @@ class Weighed:
     """Of the chosen thread; None while nothing is open."""
 
     pressures: Pressures | None = None
-    drops: Drops | None = None
+    drops: "Drops | None" = None
 
 
 def weigh(state: State) -> Weighed:
@@ -22,6 +25,8 @@ def weigh(state: State) -> Weighed:
 
     O(messages) the first time, O(requests) after: weights are cached. Raises UnknownEstimator.
     """
+    from inspector.core.drops import thread_drops  # not before something is open
+
     thread = state.thread
     if thread is None:
         return Weighed()
