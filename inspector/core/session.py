@@ -104,6 +104,8 @@ class Thread:
     """Id of the tool call that started it, where known."""
     events: Sequence[RecordedEvent] = ()
     """Of tiers that fired while it ran, those that failed among them; only our own journals hold any."""
+    window: int | None = None
+    """Tokens of the next call's window, where the transcript records it before the call is made."""
 
 
 @dataclass(frozen=True, slots=True)

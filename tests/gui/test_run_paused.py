@@ -118,10 +118,13 @@ def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pyt
 
 @pytest.mark.parametrize("how", ["once", "no"])
 def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    script(monkeypatch, [call("write_file", path="笔记.md", content="记下来了\n")], "Done.")
+    wanted = call("write_file", path="笔记.md", content="记下来了\n")
+    script(monkeypatch, [call("list_files")], Said("I keep notes.", (wanted,), "calls"), "Done.")
     stage.begin(permissions="ask")
-    stage.state("asking")
+    asking = stage.state("asking")
+    assert [one.name for one in asking.buffer.messages[-1].calls] == ["write_file"]
     panel = stage.panel
+    stage.until(lambda: panel.text.toPlainText() == "I keep notes.")
     stage.until(panel.asked.isVisible)
     assert panel.windowTitle() == "Run ●"
     shown = panel.asked.what.toPlainText()

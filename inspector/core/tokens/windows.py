@@ -75,6 +75,8 @@ def model_at(thread: Thread, at: int | None) -> str:
 def _recorded(thread: Thread, at: int | None) -> int | None:
     """As the file records it for the request, or for the nearest one before, or after."""
     requests = thread.requests
+    if thread.window and (at is None or not requests):
+        return thread.window
     here = len(requests) if at is None else min(at + 1, len(requests))
     order = (*range(here - 1, -1, -1), *range(here, len(requests)))
     return next((window for n in order if (window := requests[n].window)), None)

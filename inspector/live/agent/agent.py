@@ -187,6 +187,7 @@ class Agent:
     def _tools(self, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
         """The results that are not in the book yet, in order. What the person took out of the buffer is not run."""
         self.waiting = calls
+        self.say(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
             pausing.at_tool(self, call)

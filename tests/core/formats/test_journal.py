@@ -20,6 +20,7 @@ from inspector.core.jsontext import loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.outcome import Event, Outcome
+from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
 from inspector.live.agent.journal import Journal
 from tests.core.formats.heads import head_of
@@ -254,3 +255,20 @@ def test_what_tiers_told_stands_before_the_request_behind_them(tmp_path: Path) -
     told = [(one.before_request, one.tier, one.event) for one in thread.events]
     assert told == [(1, "L3a", Event("CompactTriggered", {"step": 1})), (1, "L1", Event("MidCompactLayer1Ran"))]
     assert len(thread.compactions) == 1
+
+
+def test_the_window_is_known_before_the_first_call(tmp_path: Path) -> None:
+    """A run that pauses there is to be stepped by the window that it has; and one gone on with by its newest."""
+    writer, reader = Journal(tmp_path / "j.jsonl", new=True), JournalReader()
+    writer.begin({"id": "1", "model": "m", "window": 258_400}, PROMPT)
+    writer.thread("main", Buffer((said("a"),), PROMPT), title="t", parent="", parent_call="")
+    writer.close()
+    for n, line in enumerate((tmp_path / "j.jsonl").read_bytes().splitlines(), 1):
+        reader.feed(n, loads(line))
+    session = reader.session()
+    assert find_window(session, session.main) == Window(258_400, "recorded")
+    reader.feed(9, {"type": "request", "thread": "main", "model": "m"})
+    reader.feed(10, {"type": "resumed", "plan": {"window": 50_000}})
+    session = reader.session()
+    assert find_window(session, session.main).tokens == 50_000
+    assert find_window(session, session.main, 0).tokens == 258_400

@@ -175,6 +175,7 @@ class Growing:
             self.parent,
             self.parent_call,
             Prefix(self._events),
+            self.window,
         )
 
 
