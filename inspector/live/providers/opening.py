@@ -21,6 +21,8 @@ URL_KEY = "CONTEXT_INSPECTOR_API_KEY"
 SIMULATED = "simulated"
 
 _URL = re.compile(r"(?:(anthropic|responses|chat)\+)?(https?://.+)", re.IGNORECASE)
+_ENDPOINTS = {"/chat/completions": "chat", "/v1/messages": "anthropic", "/responses": "responses"}
+"""Ends of a URL that names a dialect's endpoint whole, as many write it."""
 _OTHERS = {"anthropic": re.compile(r"(?:gpt|chatgpt|codex|o\d)\b"), "openai": re.compile(r"claude\b")}
 """Models that a provider certainly does not have: a session's model is somebody's, not everybody's."""
 
@@ -59,7 +61,10 @@ def find_address(who: str) -> Address:
             return Address("openai", "chat", find_key("openai"))
     if (match := _URL.fullmatch(who.strip())) is None:
         raise InspectorError(f"There is no answerer {who!r}; it is one of {KNOWN}.")
-    return _at_url((match[1] or "chat").lower(), match[2])
+    url = match[2].rstrip("/")
+    wire = (match[1] or next((wire for end, wire in _ENDPOINTS.items() if url.endswith(end)), "chat")).lower()
+    whole = next((end for end, spoken in _ENDPOINTS.items() if spoken == wire and url.endswith(end)), "")
+    return _at_url(wire, url.removesuffix(whole))
 
 
 def _at_url(wire: str, url: str) -> Address:
