@@ -1,13 +1,10 @@
 """Anthropic Messages: request bodies, responses, bare message lists, alone or in a row."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
-from inspector.core.formats.payload import PayloadReader
+from inspector.core.formats.payload import payload_format
 from inspector.core.formats.payload_dialect import Dialect
-from inspector.core.formats.payload_signs import sniff_payload
 from inspector.core.message import Message
 from inspector.core.wire.anthropic import read_messages, read_prompt, read_usage
 
@@ -88,9 +85,4 @@ DIALECT = Dialect(
     is_message=_is_message,
 )
 
-
-def _sniff(head: Head) -> float:
-    return sniff_payload(DIALECT, head)
-
-
-FORMAT = Format("anthropic", "Anthropic Messages payload", _sniff, partial(PayloadReader, DIALECT))
+FORMAT = payload_format(DIALECT, "Anthropic Messages payload")

@@ -1,11 +1,10 @@
 """Gemini: `generateContent` bodies, responses, bare lists of contents, alone or in a row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
-from inspector.core.formats.payload import PayloadReader
+from inspector.core.formats.format import Head
+from inspector.core.formats.payload import payload_format
 from inspector.core.formats.payload_dialect import Dialect, exchange
 from inspector.core.message import Message
 from inspector.core.wire.gemini import paired, read_content, read_prompt, read_usage
@@ -91,4 +90,4 @@ def _known(row: Any) -> bool:
     return one is not None and (one.request is None or all(map(_is_message, _body(one.request)[:8])))
 
 
-FORMAT = Format("gemini", "Gemini API payload", _sniff, partial(PayloadReader, DIALECT))
+FORMAT = payload_format(DIALECT, "Gemini API payload", _sniff)

@@ -5,13 +5,10 @@ file has it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
-from inspector.core.formats.payload import PayloadReader
+from inspector.core.formats.payload import payload_format
 from inspector.core.formats.payload_dialect import Dialect
-from inspector.core.formats.payload_signs import sniff_payload
 from inspector.core.message import Message
 from inspector.core.wire.openai_responses import read_items, read_prompt, read_usage
 
@@ -87,9 +84,4 @@ DIALECT = Dialect(
     is_message=_is_message,
 )
 
-
-def _sniff(head: Head) -> float:
-    return sniff_payload(DIALECT, head)
-
-
-FORMAT = Format("openai-responses", "OpenAI Responses payload", _sniff, partial(PayloadReader, DIALECT))
+FORMAT = payload_format(DIALECT, "OpenAI Responses payload")

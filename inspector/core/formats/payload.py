@@ -5,16 +5,24 @@ are put into threads by what they share.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from inspector.core.buffer import Prompt, Stretch
+from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload_dialect import Dialect, Exchange, exchange, side_reason
 from inspector.core.formats.payload_messages import Pool
+from inspector.core.formats.payload_signs import sniff_payload
 from inspector.core.formats.payload_threads import Growing, Threads
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
+
+
+def payload_format(dialect: Dialect, title: str, sniff: Callable[[Head], float] | None = None) -> Format:
+    """The format of a provider's payloads; told by the signs that they share, where it has no `sniff` of its own."""
+    return Format(dialect.name, title, sniff or partial(sniff_payload, dialect), partial(PayloadReader, dialect))
 
 
 class PayloadReader:
