@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
-
 from inspector.core.jsontext import dumps
 from inspector.core.outcome import Event
+from inspector.gui.listed import copy_button, lay_out_list
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -53,22 +51,11 @@ class EventsPanel(Panel):
         self._steps: Steps | None = None
         self._at: tuple[object, int | None] | None = None
         self.says = label(role="quiet")
-        self.copy = QToolButton()
-        self.copy.setText("copy")
-        self.copy.setProperty("role", "flat")
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
         self.table: Rows[Sent] = Rows("Events", COLUMNS)
+        self.copy = copy_button(self.table)
         self.table.chosen.connect(self._go)
         self.setFocusProxy(self.table)
-        head = QHBoxLayout()
-        head.setContentsMargins(13, 4, 8, 2)
-        head.addWidget(self.says, 1)
-        head.addWidget(self.copy)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
+        lay_out_list(self, self.says, self.copy, self.table)
 
     def receive(self, state: State) -> None:
         """The count stands in the title, seen or not."""

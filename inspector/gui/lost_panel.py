@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout
 
 from inspector.core.facts import KINDS, FactKind, LostFact, by_kind, lost
+from inspector.gui.listed import copy_button
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -67,10 +67,7 @@ class LostPanel(Panel):
         self.table.chosen.connect(self._select)
         self.table.opened.connect(lambda place: desk.show_panel("Diff"))
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
-        self.copy = QToolButton()
-        self.copy.setText("copy")
-        self.copy.setProperty("role", "flat")
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
+        self.copy = copy_button(self.table)
         self.setFocusProxy(self.table)
         self._soon = QTimer(self, singleShot=True, interval=SOON)
         self._soon.timeout.connect(self._look)

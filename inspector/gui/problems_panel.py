@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
 from inspector.core.session import Problem, Session
 from inspector.gui.jump import jump
+from inspector.gui.listed import copy_button, lay_out_list
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -35,21 +34,10 @@ class ProblemsPanel(Panel):
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.copy = QToolButton()
-        self.copy.setText("copy")
-        self.copy.setProperty("role", "flat")
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
         self.table: Rows[Problem] = Rows("Problems", COLUMNS)
+        self.copy = copy_button(self.table)
         self.table.chosen.connect(self._select)
-        head = QHBoxLayout()
-        head.setContentsMargins(13, 4, 8, 2)
-        head.addWidget(self.says, 1)
-        head.addWidget(self.copy)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
+        lay_out_list(self, self.says, self.copy, self.table)
 
     def show_state(self, state: State) -> None:
         """The session's problems, notes above them."""
