@@ -9,11 +9,14 @@ from inspector.core.session import Thread
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
+from inspector.gui.commands import Command
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.plain import tip
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
+LIVE = ("Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…")
+"""Commands by which something begins that is looked at while it runs."""
 TITLE_WIDTH = 48
 """Characters of a sub-agent's title in the menu."""
 
@@ -28,16 +31,19 @@ class TopBar(QFrame):
         find: Callable[[], None],
         ask_window: Callable[[], None],
         follow: Callable[[], None],
+        commands: Callable[[], Sequence[Command]],
     ) -> None:
         super().__init__()
         self.setObjectName("TopBar")
-        self._workbench, self._ask_window = workbench, ask_window
+        self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
         self.opener = QPushButton("Open…")
         self.opener.clicked.connect(open_file)
         self.follow = QPushButton("Follow")
         self.follow.setCheckable(True)
         self.follow.setToolTip(tip("Show every new request while the agent writes this transcript"))
         self.follow.clicked.connect(follow)
+        self.live = _drop_down("Run or watch an agent", self._fill_live)
+        self.live.setText("Live ▾")
         self.agent = _drop_down("Which agent's requests", self._fill_threads)
         self.estimator = _drop_down("Which estimator", self._fill_estimators)
         self.limit = _drop_down("How large the window is", self._fill_windows)
@@ -49,6 +55,7 @@ class TopBar(QFrame):
         row.setContentsMargins(12, 7, 12, 7)
         row.setSpacing(8)
         row.addWidget(self.opener)
+        row.addWidget(self.live)
         row.addWidget(self.follow)
         row.addSpacing(14)
         for button in (self.agent, self.estimator, self.limit):
@@ -77,6 +84,11 @@ class TopBar(QFrame):
         self.limit.setToolTip(tip("\n".join((model, *(window.warnings if window else ())))))
 
     # -- menus ---------------------------------------------------------------------------------------------------------
+
+    def _fill_live(self, menu: QMenu) -> None:
+        for command in self._commands():
+            if command.words in LIVE:  # behind the tab its key is shown, which the window hears
+                menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(command.run)
 
     def _fill_threads(self, menu: QMenu) -> None:
         state = self._workbench.state

@@ -78,7 +78,8 @@ class Window(QMainWindow):
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         Dropping(self, self.open_path, lambda over: self.welcome.drag_over(over))
         self.setMinimumSize(960, 600)
-        self.top = TopBar(self.workbench, self.choose_file, self.open_palette, self.choose_window, self.follow_session)
+        wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session)
+        self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(
             self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, self.proxies.watch
@@ -91,10 +92,8 @@ class Window(QMainWindow):
         column = self._column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for widget in (self.top, self.notice):
-            column.addWidget(widget)
-        column.addWidget(self.pages, 1)
-        column.addWidget(self.status)
+        for widget in (self.top, self.notice, self.pages, self.status):
+            column.addWidget(widget, 1 if widget is self.pages else 0)
         self.setCentralWidget(whole)
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
