@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
+from inspector.gui.empty_page import empty_page
 from inspector.gui.hold_box import HoldBox
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
@@ -100,23 +101,12 @@ class ProxyPanel(Panel):
         self._stack.addWidget(page)
 
     def _empty(self) -> QWidget:
-        made = QWidget()
-        words = label(
+        self.begin = _button("Watch an agent…", "Choose the provider, and listen", self._proxies.watch)
+        return empty_page(
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
             "works, hold a request, compact or edit it by hand, let it go.",
-            role="quiet",
+            self.begin,
         )
-        words.setWordWrap(True)
-        self.begin = _button("Watch an agent…", "Choose the provider, and listen", self._proxies.watch)
-        row = QHBoxLayout()
-        row.addWidget(self.begin)
-        row.addStretch()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(13, 12, 12, 12)
-        column.addWidget(words)
-        column.addLayout(row)
-        column.addStretch()
-        return made
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 

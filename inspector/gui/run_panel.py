@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from inspector.core.policies.catalogue import policy
+from inspector.gui.empty_page import empty_page
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
 from inspector.gui.rows import Column, Rows
@@ -98,22 +99,11 @@ class RunPanel(Panel):
     def _empty(self) -> QWidget:
         runs = self.desk.runs
         assert runs is not None
-        made = QWidget()
-        words = label("An agent of our own, with a debugger's controls: give it a task and a folder.", role="quiet")
-        words.setWordWrap(True)
         self.begin, self.demo = QPushButton("Run an agent…"), QPushButton("Run a live demo")
         self.begin.clicked.connect(lambda: runs.ask_new())
         self.demo.clicked.connect(lambda: runs.demo())
-        row = QHBoxLayout()
-        for button in (self.begin, self.demo):
-            row.addWidget(button)
-        row.addStretch()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(13, 12, 12, 12)
-        column.addWidget(words)
-        column.addLayout(row)
-        column.addStretch()
-        return made
+        what = "An agent of our own, with a debugger's controls: give it a task and a folder."
+        return empty_page(what, self.begin, self.demo)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
