@@ -5,14 +5,13 @@ they say, and how the new ones are made of them; whatever comes behind is passed
 another one (the client compacted by itself, or went back), the cut does not fit any more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.wire.dialects import WIRES
 from inspector.core.wire.fingerprint import fingerprint
 from inspector.core.wire.recipe import Recipe, Ref, carry_out, looks_into
-from inspector.core.wire.rewrite import items_of, with_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,3 @@ def recut(cuts: Sequence[Cut], items: Sequence[Any]) -> Recut:
             return Recut(now, n, len(cuts) - n)
         now = cut.apply(now)
     return Recut(now, len(cuts), 0)
-
-
-def recut_body(cuts: Sequence[Cut], body: Mapping[str, Any]) -> tuple[dict[str, Any], Recut]:
-    """The same on a body that holds its whole conversation; all cuts are of one dialect."""
-    dialect = cuts[0].dialect
-    done = recut(cuts, items_of(dialect, body))
-    return (with_items(dialect, body, done.items) if done.made else dict(body)), done

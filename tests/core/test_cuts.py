@@ -7,12 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import cut_of, recut, recut_body
+from inspector.core.cuts import Cut, Recut, cut_of, recut
 from inspector.core.message import Message, Text
 from inspector.core.validity import check
-from inspector.core.wire.rewrite import items_of, plan, rewrite
+from inspector.core.wire.rewrite import items_of, plan, rewrite, with_items
 from tests.core.wire.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, said, wire_items
 from tests.core.wire.edits import SUMMARY, buffer_ends_open, edited
+
+
+def recut_body(cuts: list[Cut], body: dict[str, Any]) -> tuple[dict[str, Any], Recut]:
+    """The cuts on a body that holds its whole conversation, as the gate makes them."""
+    dialect = cuts[0].dialect
+    done = recut(cuts, items_of(dialect, body))
+    return (with_items(dialect, body, done.items) if done.made else dict(body)), done
 
 
 @st.composite

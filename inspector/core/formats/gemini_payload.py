@@ -1,6 +1,6 @@
 """Gemini: `generateContent` bodies, responses, bare lists of contents, alone or in a row."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.core.formats.format import Head
@@ -51,10 +51,6 @@ def _is_message(value: Any) -> bool:
 _ROLES = ("user", "model", "function")
 
 
-def _pair(units: Iterable[Sequence[Message]], before: Iterable[Message]) -> Iterable[Sequence[Message]]:
-    return paired(units, before)
-
-
 DIALECT = Dialect(
     name="gemini",
     key="contents",
@@ -68,7 +64,7 @@ DIALECT = Dialect(
     is_response=lambda value: isinstance(value.get("candidates"), list),
     is_message=_is_message,
     counts="usageMetadata",
-    pair=_pair,
+    pair=paired,
 )
 
 

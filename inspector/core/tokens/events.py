@@ -14,14 +14,3 @@ class EstimatorCalibrated:
     prompt_tokens: int
     scale: float
     """After the update."""
-
-
-def json_of(event: EstimatorCalibrated) -> dict[str, object]:
-    """The event as the command line prints it."""
-    return {
-        "name": "EstimatorCalibrated",
-        "step": event.step,
-        "estimated_prompt_tokens": event.estimated_prompt_tokens,
-        "prompt_tokens": event.prompt_tokens,
-        "scale": event.scale,
-    }
