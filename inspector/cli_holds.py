@@ -12,6 +12,7 @@ from time import time
 
 from inspector.cli_output import note, number, plain
 from inspector.core.errors import InspectorError
+from inspector.core.policies.settings import said
 from inspector.live.proxy.compacting import Compactor
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
@@ -56,7 +57,7 @@ class Attendant:
 
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
-        self._compact = Compactor(arguments.compact_with or "roku", arguments.set)
+        self._compact = Compactor(arguments.compact_with or "roku", (*said(arguments.window), *(arguments.set or ())))
         self._name = arguments.compact_with or "roku"
         self._by_itself = bool(arguments.compact_with)
         self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)

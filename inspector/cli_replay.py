@@ -15,7 +15,7 @@ from inspector.cli_select import Selection, add_selection, select
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.policy import Policy
-from inspector.core.policies.settings import UnknownSetting
+from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.regret import Losses
 from inspector.core.replay_report import Compacted, Ground, Report, Row, report
 from inspector.core.session import Thread
@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> None:
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
     policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or [DEFAULT])]
-    settings = settings_for(policies, [*(arguments.set or ()), ("mode", arguments.mode)], window)
+    pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
+    settings = settings_for(policies, pairs, window)
     with _answering(chosen, arguments) as answer:
         reports = _reports(Ground(thread, window), policies, settings, answer, arguments)
     if arguments.json:
@@ -177,7 +178,7 @@ def _sweep(arguments: argparse.Namespace) -> None:
         (arguments.file, *arguments.more),
         names[0],
         tuple(arguments.sweep),
-        (*(arguments.set or ()), ("mode", arguments.mode)),
+        (*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)),
         arguments.thread,
         arguments.format,
         arguments.window,

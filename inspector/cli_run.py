@@ -15,6 +15,7 @@ from typing import Any
 from inspector.cli_output import note, number, plain, progress_line, write_json, write_lines
 from inspector.cli_select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
 from inspector.core.errors import InspectorError
+from inspector.core.policies.settings import said
 from inspector.live.agent.controls import Permit
 from inspector.live.agent.demo import demo_folder, demo_plan
 from inspector.live.agent.fork import fork
@@ -189,7 +190,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "provider": arguments.provider,
         "model": arguments.model,
         "policy": arguments.policy,
-        "settings": tuple(arguments.set) if arguments.set else None,
+        "settings": (*said(arguments.window), *(arguments.set or ())) or None,
         "window": arguments.window,
         "needs_by": arguments.answerer,
         "memory": arguments.memory,

@@ -17,10 +17,12 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.policies.settings import said
 from inspector.core.policies.start import moment_at, running_at
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
+from inspector.live.models import user_windows
 from inspector.live.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.live.user_policies import find_policy
 from inspector.live.workspace import in_workspace
@@ -41,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
     parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
     parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
-    parser.add_argument("--save-state", metavar="FILE", help="write the running state afterwards")
+    parser.add_argument(
+        "--save-state", metavar="FILE", help="write the running state afterwards, over one that is there"
+    )
     parser.add_argument("--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration")
     parser.add_argument("--output", metavar="FILE", help="write the compacted buffer")
     parser.add_argument(
@@ -83,7 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     stepped = step(chosen, arguments)
     document = describe(stepped)
     for path, text in _files(chosen, stepped, document, arguments):
-        save_text(text, path, arguments.force, source=chosen.session.path)
+        force = arguments.force or path == arguments.save_state
+        save_text(text, path, force, source=chosen.session.path)
     if arguments.json:
         write_json(document)
     else:
@@ -119,7 +124,8 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     if arguments.policy and len(arguments.policy) > 1:
         raise InspectorError("step runs one policy; replay compares several.")
     by = find_policy(arguments.policy[0] if arguments.policy else "roku")
-    settings = by.settings([*(arguments.set or ()), ("mode", arguments.mode)], _window(chosen, arguments))
+    values = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
+    settings = by.settings(values, _window(chosen, arguments))
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments)
     before = chosen.buffer
@@ -136,7 +142,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
 
 def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
     at = None if chosen.is_end else chosen.at
-    return find_window(chosen.session, chosen.thread, at, arguments.window).tokens
+    return find_window(chosen.session, chosen.thread, at, arguments.window, user_windows()).tokens
 
 
 def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:

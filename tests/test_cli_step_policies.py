@@ -126,3 +126,33 @@ def test_a_threshold_below_zero_is_refused_in_safe_mode(place: Path, capsys: pyt
     assert cli.main([*words, "--mode", "safe"]) == 1
     assert "-1,000" in capsys.readouterr().err
     assert cli.main(words) == 0
+
+
+def test_a_fixed_window_stays_whatever_the_model_is(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pulse fires at 48,000 on any session; `window=model` is a choice, the user's word on the window one, too."""
+    path = written(place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)})
+
+    def verdict(name: str, *words: str) -> tuple[int, str, str]:
+        found = step(capsys, path, "--policy", name, *words)
+        (one,) = [one for one in found["verdicts"] if one["tier"] in ("compact", "auto", "L1")]
+        return one["limit"], one["why"], found["settings"]["window_from"]
+
+    assert verdict("pulse")[::2] == (48_000, "own")
+    assert "64,000, its own" in verdict("pulse")[1]
+    assert verdict("pulse", "--set", "window=model")[::2] == (150_000, "model")
+    assert "200,000, the model's" in verdict("pulse", "--set", "window=model")[1]
+    assert verdict("pulse", "--window", "10k")[::2] == (7_500, "set")
+    assert verdict("pulse", "--window", "10k", "--set", "window=64000")[::2] == (48_000, "own")
+    assert verdict("learn-claude-code")[::2] == (170_616, "own")
+    assert verdict("roku")[::2] == (120_000, "model")
+    assert verdict("roku", "--set", "window=100000")[::2] == (60_000, "set")
+
+
+def test_replay_and_sweep_know_the_choice(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(written(place, "body.json", {"model": "claude-opus-4-5", "max_tokens": 10, "messages": turns(7)}))
+    for words, trigger in (((), 48_000), (("--set", "window=model"), 150_000), (("--window", "20000"), 15_000)):
+        assert cli.main(["replay", path, "--policy", "pulse", "--json", *words]) == 0
+        found = json.loads(capsys.readouterr().out)["policies"]
+        assert [one["settings"]["compact_trigger"] for one in found if one["policy"] == "pulse"] == [trigger]
+    sweep = ["replay", path, "--policy", "pulse", "--sweep", "window=model,64000", "--jobs", "1", "--json"]
+    assert cli.main(sweep) == 0

@@ -54,6 +54,17 @@ def test_neither_is_written_over_a_file_unasked(tmp_path: Path) -> None:
         path.write_text("mine", "utf-8")
 
 
+def test_the_state_is_written_over_the_one_before(tmp_path: Path) -> None:
+    """Handed on from step to step in one file; what came out of it is not written over anything unasked."""
+    state, out = tmp_path / "state.json", tmp_path / "out.jsonl"
+    for at in ("20", "60"):
+        assert cli.main(["step", SAMPLE, "--at", at, "--tier", "L0", "--save-state", str(state)]) == 0
+        out.write_text(state.read_text("utf-8"), "utf-8")
+    assert cli.main(["step", SAMPLE, "--state", str(state), "--save-state", str(state), "--tier", "L1"]) == 0
+    assert cli.main(["step", SAMPLE, "--tier", "L0", "--output", str(out), "--save-state", str(state)]) == 1
+    assert out.read_text("utf-8").startswith("{")
+
+
 def test_the_transcript_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     path.write_bytes(Path(SAMPLE).read_bytes())

@@ -1,6 +1,5 @@
 """Two parts of the form a run is described in: who answers, and by which policy with which settings."""
 
-from dataclasses import fields
 from typing import Any, get_type_hints
 
 from PySide6.QtCore import Signal
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.settings import settable
 from inspector.gui.bridge import Bridge
 from inspector.gui.chips import Chips
 from inspector.gui.key_dialog import ask_key
@@ -164,7 +164,7 @@ class PolicyForm(QWidget):
             row.hide()
             row.deleteLater()
         hints = get_type_hints(type(own))
-        ordered = sorted(fields(own), key=lambda one: not any(word in one.name for word in FIRST))
+        ordered = sorted(settable(own), key=lambda one: not any(word in one.name for word in FIRST))
         self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in ordered}
         for n, row in enumerate(self.rows.values()):
             row.taken.connect(self._take)
@@ -190,5 +190,5 @@ class PolicyForm(QWidget):
         now: Any = policy(self.policy).settings(self._pairs)
         changed = {name for name, _ in self._pairs}
         for name, row in self.rows.items():
-            row.show_value(getattr(now, name), name in changed)
+            row.show_value(getattr(now, name), name in changed, getattr(now, "window_from", "set"))
         self.more.setText(f"Settings: {plural(len(changed), 'change') if changed else 'its own'} ▾")

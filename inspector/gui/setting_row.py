@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QToolButton, QWidget
 
+from inspector.core.policies.settings import WHOSE, WindowFrom
 from inspector.gui.plain import label, tip
 
 
@@ -37,7 +38,24 @@ class SettingRow(QWidget):
         self.back.setSizePolicy(policy)
         self.editor.setAccessibleName(field.name.replace("_", " "))
         self.editor.setAccessibleDescription(field.metadata.get("what", ""))
+        self.word = self._word_button(field.metadata.get("word", ""))
         self._lay_out()
+
+    def _word_button(self, word: str) -> QToolButton | None:
+        """What the setting takes instead of a number, in one click."""
+        if not word:
+            return None
+        button = QToolButton()
+        button.setText(word)
+        button.setCheckable(True)
+        button.setToolTip(tip(f"{self.field.name.replace('_', ' ')} = {word}"))
+        button.setAccessibleName(f"{self.field.name.replace('_', ' ')} = {word}")
+        button.clicked.connect(lambda: self._take_word(button))
+        return button
+
+    def _take_word(self, button: QToolButton) -> None:
+        button.setChecked(True)  # it stays down until a number is typed
+        self.taken.emit(self.field.name, button.text())
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
@@ -49,7 +67,9 @@ class SettingRow(QWidget):
         grid.addWidget(self.name, 0, 0)
         grid.addWidget(self.editor, 0, 1, Qt.AlignmentFlag.AlignRight)
         grid.addWidget(self.back, 0, 2)
-        grid.addWidget(self.what, 1, 0, 1, 2)
+        grid.addWidget(self.what, 1, 0, 1, 1 if self.word else 2)
+        if self.word:
+            grid.addWidget(self.word, 1, 1, Qt.AlignmentFlag.AlignRight)
         grid.addWidget(self.trouble, 2, 0, 1, 3)
 
     def _editor(self, hint: Any) -> QWidget:
@@ -70,9 +90,12 @@ class SettingRow(QWidget):
         if text.strip() != self._shown:
             self.taken.emit(self.field.name, text.strip())
 
-    def show_value(self, value: Any, changed: bool) -> None:
-        """What holds now."""
+    def show_value(self, value: Any, changed: bool, whose: WindowFrom = "set") -> None:
+        """What holds now; of the window also whose it is."""
         self._shown = spelt(value)
+        if self.word:
+            self.word.setChecked(whose in ("model", "unknown"))
+            self.what.setText(f"{_meaning(self.field)}; now {WHOSE[whose]}")
         self.trouble.hide()
         _mark(self.editor, False)
         with QSignalBlocker(self.editor):

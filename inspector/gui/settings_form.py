@@ -1,13 +1,13 @@
 """What if: the policy's settings, all of them, made from the fields of its dataclass. A change holds for every step
 from then on, and moves the lines on gauge and timeline at once."""
 
-from dataclasses import fields
 from typing import Any, ClassVar, get_type_hints
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
+from inspector.core.policies.settings import said, settable
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
@@ -28,7 +28,7 @@ class SettingsForm(Panel):
         super().__init__(desk)
         self.rows: dict[str, SettingRow] = {}
         self._kind: type[object] | None = None
-        self._shown: tuple[Choices, int | None] | None = None
+        self._shown: tuple[Choices, int | None, int | None] | None = None
         self.says = label(role="small")
         self.says.setWordWrap(True)
         self.all_back = QPushButton("Reset all")
@@ -54,30 +54,31 @@ class SettingsForm(Panel):
     def show_state(self, state: State) -> None:
         """The values that hold where we stand."""
         window = state.window.tokens if state.window else None
-        if self._shown == (state.choices, window):
+        shown = (state.choices, window, state.user_window)
+        if self._shown == shown:
             return
         try:
             now = settings_of(state)
         except InspectorError as failure:
             self.says.setText(str(failure))
             return
-        self._shown = (state.choices, window)
+        self._shown = shown
         by = policy(state.choices.policy)
         if type(now) is not self._kind:
-            self._build(now, by.settings((), window))
+            self._build(now, by.settings(said(state.user_window), window))
         changed = {name for name, _ in state.choices.settings}
         for name, row in self.rows.items():
-            row.show_value(getattr(now, name), name in changed)
+            row.show_value(getattr(now, name), name in changed, getattr(now, "window_from", "set"))
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
-        self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings, window as found")
+        self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")
 
     def _build(self, now: Any, own: Any) -> None:
         self._kind = type(now)
         for row in self.rows.values():
             row.deleteLater()
         hints = get_type_hints(type(now))
-        ordered = sorted(fields(now), key=lambda one: not any(word in one.name for word in FIRST))
+        ordered = sorted(settable(now), key=lambda one: not any(word in one.name for word in FIRST))
         self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in ordered}
         for n, row in enumerate(self.rows.values()):
             row.taken.connect(self._take)

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.settings import said
 from inspector.core.replay_report import Ground, Report, report
 from inspector.core.session import Thread
 from inspector.workbench.outlook import Same
@@ -62,14 +63,21 @@ class Underway:
 def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, ...]:
     """One run a chosen policy, in the catalogue's order, `none` always among them; empty while there is no request.
 
-    What the user set holds for the policy that it was set for; `window` (tokens) for all.
+    What the user set holds for the policy that it was set for; `window` (tokens) is that of the session's model, and
+    holds for all where the user says so.
     """
     thread, choices, names = state.thread, state.choices, {*chosen, BASE}
     if thread is None or not thread.requests:
         return ()
-    same = Same(thread)
+    same, window_said = Same(thread), said(state.user_window)
     return tuple(
-        Run(same, name, window, choices.settings if name == choices.policy else (), choices.remote)
+        Run(
+            same,
+            name,
+            window,
+            (*window_said, *(choices.settings if name == choices.policy else ())),
+            choices.remote,
+        )
         for name in TITLES
         if name in names
     )

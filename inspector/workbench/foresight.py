@@ -34,6 +34,7 @@ def standpoint(state: State) -> tuple[object, ...]:
         Same(steps.running if steps else None),
         replace(choices, answer_by="", model=""),
         state.window.tokens if state.window else None,
+        state.user_window,
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment
+from inspector.core.policies.settings import said
 from inspector.core.policies.start import moment_at, recorded_summary, running_at
 from inspector.core.replay import additions
 from inspector.core.session import Request
@@ -14,7 +15,7 @@ from inspector.workbench.steps import Called, Steps
 def settings_of(state: State) -> Any:
     """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
     window = state.window.tokens if state.window else None
-    return policy(state.choices.policy).settings(state.choices.settings, window)
+    return policy(state.choices.policy).settings((*said(state.user_window), *state.choices.settings), window)
 
 
 def summary_of(state: State) -> str:

@@ -5,7 +5,7 @@ transcript and must be the same. Every step tells a fingerprint of where it ende
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +15,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy
+from inspector.core.policies.settings import settable
 from inspector.core.recording import read_reply, write_reply
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
@@ -92,7 +93,7 @@ def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
 def spelt(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
     """Settings by name, as `--set` takes them. What is None unless somebody sets it is left out."""
     own = by.settings()
-    told = ((one.name, getattr(settings, one.name), getattr(own, one.name)) for one in fields(settings))
+    told = ((one.name, getattr(settings, one.name), getattr(own, one.name)) for one in settable(settings))
     return {name: _word(value) for name, value, usual in told if not (value is None and usual is None)}
 
 

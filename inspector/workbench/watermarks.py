@@ -7,6 +7,7 @@ from typing import get_type_hints
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Watermark
+from inspector.core.policies.settings import said
 from inspector.workbench.standing import settings_of
 from inspector.workbench.state import State
 
@@ -73,7 +74,7 @@ def value_for(state: State, setting: str, tokens: int) -> str | None:
     window = (state.window.tokens if state.window else None) or tokens
     low, high = field.metadata.get("low"), field.metadata.get("high")
     low, high = 0 if low is None else low, window if high is None else high
-    others = tuple(pair for pair in state.choices.settings if pair[0] != setting)
+    others = (*said(state.user_window), *(pair for pair in state.choices.settings if pair[0] != setting))
 
     def spelt(value: float) -> str:
         return str(round(value)) if whole else f"{value:.{_DIGITS}f}"

@@ -1,7 +1,5 @@
 """What if: the form of settings, and the watermarks dragged with the mouse on gauge and timeline."""
 
-from dataclasses import fields
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
@@ -9,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QWi
 from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import policy
+from inspector.core.policies.settings import settable
 from inspector.gui.gauge import Gauge
 from inspector.gui.settings_form import SettingsForm
 from inspector.gui.timeline import Timeline
@@ -60,7 +59,7 @@ def retype(editor: QWidget, text: str) -> None:
 
 def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -> None:
     own = policy("roku").settings((), 200_000)
-    assert set(form.rows) == {one.name for one in fields(own)}
+    assert set(form.rows) == {one.name for one in settable(own)}
     assert list(form.rows)[:4] == [
         "context_window_tokens",
         "mid_water_trigger_ratio",
@@ -133,6 +132,41 @@ def test_the_policys_own_value_is_no_change(opened: Window, form: SettingsForm) 
     retype(form.rows[MID].editor, "0.5")
     retype(form.rows[MID].editor, "0.60")
     assert chosen(opened) == {}
+
+
+def test_the_window_may_be_the_models(opened: Window, form: SettingsForm) -> None:
+    """A number, or in one click that of the session's model; the row says whose it is."""
+
+    def now() -> tuple[str, bool, str]:
+        row = form.rows["context_window_tokens"]
+        assert isinstance(row.editor, QLineEdit)
+        assert row.word is not None
+        return row.editor.text(), row.word.isChecked(), row.what.text().rpartition("; ")[2]
+
+    def click_model() -> None:
+        button = form.rows["context_window_tokens"].word
+        assert button is not None
+        click(button)
+
+    assert now() == ("200,000", True, "now the model's")
+    retype(form.rows["context_window_tokens"].editor, "100,000")
+    assert now() == ("100,000", False, "now as set")
+    click_model()
+    assert now() == ("200,000", True, "now the model's")
+    assert chosen(opened) == {}
+    click_model()
+    assert now() == ("200,000", True, "now the model's")
+    opened.workbench.stepping.choose(policy="pulse")
+    assert now() == ("64,000", False, "now its own")
+    assert line(opened, "compact_trigger") == 48_000
+    click_model()
+    assert now() == ("200,000", True, "now the model's")
+    assert chosen(opened) == {"context_window_tokens": "model"}
+    assert line(opened, "compact_trigger") == 150_000
+    opened.workbench.set_window(80_000)
+    assert line(opened, "compact_trigger") == 60_000
+    click(form.rows["context_window_tokens"].back)
+    assert now() == ("80,000", False, "now as set")
 
 
 # -- dragging ------------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class CodexPolicy(SimplePolicy[Settings]):
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         tokens = self.tokens(buffer, settings, running)
         due = (tokens >= settings.limit or bool(moment.overflow)) and bool(buffer.messages)
-        share = f"{settings.limit / settings.context_window_tokens:.0%} of {settings.context_window_tokens:,}"
+        share = f"{settings.limit / settings.context_window_tokens:.0%} of {settings.window}"
         why = moment.overflow or compared(tokens, settings.limit, share, tokens >= settings.limit)
         return (Verdict(TIER, due, why, tokens, settings.limit),)
 

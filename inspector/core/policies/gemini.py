@@ -97,7 +97,7 @@ class GeminiPolicy(SimplePolicy[Settings]):
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         tokens = self.tokens(buffer, settings, running)
         over = tokens > settings.limit
-        share = f"{settings.compression_threshold:.0%} of {settings.context_window_tokens:,}"
+        share = f"{settings.compression_threshold:.0%} of {settings.window}"
         why = compared(tokens, settings.limit, share, over)
         if running.failures:
             why += " · an attempt failed: only responses are cut"

@@ -96,7 +96,7 @@ class OpencodePolicy(SimplePolicy[Settings]):
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
         tokens = self.tokens(buffer, settings, running)
         over = tokens >= settings.usable
-        share = f"{settings.usable / settings.context_window_tokens:.0%} of {settings.context_window_tokens:,}"
+        share = f"{settings.usable / settings.context_window_tokens:.0%} of {settings.window}"
         why = moment.overflow or compared(tokens, settings.usable, share, over)
         due = (over or bool(moment.overflow)) and bool(buffer.messages)
         return (

@@ -1,11 +1,16 @@
 """Settings as `KEY=VALUE`: read into the fields of a frozen dataclass, by any spelling the harness uses.
 
-A field's metadata may hold `names` (further spellings), `low`, `high` (inclusive limits) and `open` (limits excluded).
+A field's metadata may hold `names` (further spellings), `low`, `high` (inclusive limits), `word` (taken instead of a
+number) and `derived` (worked out from the others, nobody sets it).
+
+The window is a setting like the others: a number, or `model`, which is the window of the session's model. A harness
+that asks its model for the window has `model` for its default; one with a window of its own keeps that.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import Field, field, fields, replace
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from inspector.core.errors import InspectorError
 
@@ -15,6 +20,18 @@ class UnknownSetting(InspectorError):
 
 
 S = TypeVar("S")
+WindowFrom: TypeAlias = Literal["own", "model", "unknown", "set"]
+"""Whose window it is: the policy's own; the model's; its own, because the model's is not known; as somebody set it."""
+MODEL = "model"
+"""What is written instead of a number where the window of the session's model is meant."""
+DERIVED = MappingProxyType({"derived": True})
+"""Metadata of a field that is worked out."""
+WHOSE = {
+    "own": "its own",
+    "model": "the model's",
+    "unknown": "its own, the model's is not known",
+    "set": "as set",
+}
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
@@ -26,16 +43,72 @@ def setting(
     return field(default=default, metadata={"what": what, "names": tuple(names), "low": low, "high": high})
 
 
+def window_setting(default: int, *, low: int = 1, high: int | None = None) -> Any:
+    """The field of the window. Its dataclass has another one, `window_from`, that says whose it is."""
+    names = ("window", "context_window_tokens", "context_window")
+    what = f"the window; {MODEL} = that of the session's model"
+    return field(default=default, metadata={"what": what, "names": names, "low": low, "high": high, "word": MODEL})
+
+
+def settable(settings: object) -> tuple[Field[Any], ...]:
+    """The fields that somebody may set."""
+    return tuple(one for one in fields(settings) if not one.metadata.get("derived"))  # type: ignore[arg-type]
+
+
+def said(window: int | None) -> tuple[tuple[str, str], ...]:
+    """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
+    return () if window is None else (("window", str(window)),)
+
+
+def read(start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool) -> S:
+    """`start` with the window it is to have and the given values. Raises InspectorError.
+
+    `window` = that of the session's model, where it is known; `follows`: it is taken unless the values say otherwise.
+    """
+    return apply(*windowed(start, values, window, follows=follows))
+
+
+def windowed(
+    start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
+) -> tuple[S, tuple[tuple[str, str], ...]]:
+    """As `read`, but of the values only the window is taken; the others are handed back."""
+    by_name, values = _names(start), tuple(values)
+    name = by_name["window"]
+    wanted = [text for key, text in values if by_name.get(plain(key)) == name] or [MODEL] * follows
+    others = tuple(pair for pair in values if by_name.get(plain(pair[0])) != name)
+    if not wanted:
+        return start, others
+    if plain(wanted[-1]) != MODEL:
+        found = apply(start, ((name, wanted[-1]),))
+        same = not follows and getattr(found, name) == getattr(start, name)
+        whose: WindowFrom = "own" if same else "set"
+    else:
+        found = start if window is None else replace(start, **{name: window})  # type: ignore[type-var]
+        whose = "unknown" if window is None else "model"
+    return replace(found, window_from=whose), others  # type: ignore[type-var]
+
+
+def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
+    """`75%` for a line; where the window may be another than the model's, of how much."""
+    return f"{tokens / window:.0%}" + (f" of {window:,}" if whose == "own" else "")
+
+
+def of_window(tokens: int, whose: WindowFrom) -> str:
+    """Which window, and why: `64,000, its own`."""
+    return f"{tokens:,}, {WHOSE[whose]}"
+
+
 def apply(settings: S, values: Iterable[tuple[str, str]]) -> S:
     """`settings` with the given values. Raises InspectorError for an unknown name or an impossible value."""
     by_name = _names(settings)
     hints = get_type_hints(type(settings))
+    words = {one.name: one.metadata["word"] for one in settable(settings) if "word" in one.metadata}
     for key, text in values:
-        name = by_name.get(_plain(key))
+        name = by_name.get(plain(key))
         if name is None:
-            known = ", ".join(one.name for one in fields(settings))  # type: ignore[arg-type]
+            known = ", ".join(one.name for one in settable(settings))
             raise UnknownSetting(f"There is no setting {key!r}. Known: {known}.")
-        settings = replace(settings, **{name: _value(key, text, hints[name])})  # type: ignore[type-var]
+        settings = replace(settings, **{name: _value(key, text, hints[name], words.get(name, ""))})  # type: ignore[type-var]
     return check(settings)
 
 
@@ -57,17 +130,18 @@ def _check_one(one: Field[Any], value: Any) -> None:
 
 def _names(settings: object) -> dict[str, str]:
     found: dict[str, str] = {}
-    for one in fields(settings):  # type: ignore[arg-type]
+    for one in settable(settings):
         for name in (one.name, *one.metadata.get("names", ())):
-            found[_plain(name)] = one.name
+            found[plain(name)] = one.name
     return found
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Any spelling of a name in one."""
     return "".join(char for char in name.lower() if char.isalnum())
 
 
-def _value(key: str, text: str, hint: Any) -> Any:
+def _value(key: str, text: str, hint: Any, word: str) -> Any:
     if get_origin(hint) is Literal:
         return _choice(key, text, get_args(hint))
     kinds = set(get_args(hint)) or {hint}
@@ -80,6 +154,7 @@ def _value(key: str, text: str, hint: Any) -> Any:
             return _optional(text, type(None) in kinds, float)
     except ValueError:
         wanted = "a yes or no" if bool in kinds else "a whole number" if int in kinds else "a number"
+        wanted += f" or {word!r}" if word else ""
         raise InspectorError(f"{key} takes {wanted}, not {text!r}.") from None
     if get_origin(hint) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -92,7 +167,7 @@ def _optional(text: str, may_be_none: bool, parse: Any) -> Any:
 
 def _choice(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     for choice in choices:
-        if _plain(str(choice)) == _plain(text):
+        if plain(str(choice)) == plain(text):
             return choice
     raise InspectorError(f"{key} must be one of {', '.join(map(str, choices))}, not {text!r}.")
 

@@ -6,7 +6,7 @@ since. As long as nothing was reported, the estimate alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import apply, setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.repair import repair
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimators import buffer_tokens
@@ -29,12 +29,18 @@ CHARACTERS = Pi()
 class SimpleSettings:
     """What every harness has. Add fields of your own in a subclass, with `setting`."""
 
-    context_window_tokens: int = setting(200_000, "the model's window", names=["window"], low=1)
+    context_window_tokens: int = window_setting(200_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
     mode: Literal["faithful", "safe"] = setting("faithful", "as the harness is; or repaired, and never larger")
 
     @property
     def safe(self) -> bool:
         return self.mode == "safe"
+
+    @property
+    def window(self) -> str:
+        """Which window, and why, for verdicts."""
+        return of_window(self.context_window_tokens, self.window_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ class SimplePolicy(Generic[S]):
     settings_type: type[S]
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
-        start = self.settings_type() if window is None else self.settings_type(context_window_tokens=window)
-        return apply(start, values)
+        """The window follows the session's model, as these harnesses do."""
+        return read(self.settings_type(), values, window, follows=True)
 
     def fresh(self, settings: S) -> Running:
         return Running()

@@ -378,7 +378,7 @@ def test_what_no_provider_takes_is_said_and_mended_when_it_goes_on(
 ) -> None:
     """learn-claude-code keeps the newest five messages, in faithful mode without the call of the first result."""
     script(monkeypatch, *[[call("read_file", path="big.txt")] for _ in range(4)], "Done.")
-    eager = (("min_savings", "10"), ("overhead", "10"), ("max_output_reserve", "1000"))
+    eager = (("window", "model"), ("min_savings", "10"), ("overhead", "10"), ("max_output_reserve", "1000"))
     plan = planned(policy="learn-claude-code", window=8_000, settings=eager)
     heard, _ = finished(plan)
     assert heard.all[-1].end == "error"

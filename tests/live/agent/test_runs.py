@@ -46,11 +46,11 @@ def test_a_run_comes_to_its_end(planned: Planned, simulated: SimulatedServer, wo
 
 
 _SMALL: dict[str, tuple[tuple[str, str], ...]] = {
-    "pulse": (("keep_last_turns", "1"), ("summary_role", "user")),
+    "pulse": (("window", "model"), ("keep_last_turns", "1"), ("summary_role", "user")),
     "pi": (("reserve_tokens", "4000"), ("keep_recent_tokens", "3000")),
-    "learn-claude-code": (("overhead", "0"), ("recent_messages", "2"), ("min_savings", "500")),
+    "learn-claude-code": (("window", "model"), ("overhead", "0"), ("recent_messages", "2"), ("min_savings", "500")),
 }
-"""Where a harness has numbers that do not go with its window."""
+"""Where a harness has numbers that do not go with the model's window."""
 
 
 @pytest.mark.parametrize("name", TITLES)

@@ -24,7 +24,7 @@ from inspector.core.policies.learn_claude_code.spill import spill
 from inspector.core.policies.learn_claude_code.verdicts import verdicts
 from inspector.core.policies.learn_claude_code.wire import list_tokens
 from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import apply
+from inspector.core.policies.settings import read, share_of
 
 TIERS = (
     TierName("micro", "Micro-compaction", "Clears large old outputs of some tools."),
@@ -43,8 +43,8 @@ class LearnClaudeCodePolicy:
     tiers: Sequence[TierName] = TIERS
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
-        start = Settings() if window is None else Settings(context_window=window)
-        return checked(apply(start, values))
+        """The window is its own constant, whatever the model's is."""
+        return checked(read(Settings(), values, window, follows=False))
 
     def fresh(self, settings: Settings) -> Running:
         return Running()
@@ -70,7 +70,8 @@ class LearnClaudeCodePolicy:
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         limit = max(0, settings.threshold)
-        return (Watermark(f"{limit / settings.context_window:.0%} auto", limit, "overhead", ("auto",)),)
+        share = share_of(limit, settings.context_window, settings.window_from)
+        return (Watermark(f"{share} auto", limit, "overhead", ("auto",)),)
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         return verdicts(buffer, settings, running, moment)

@@ -1,17 +1,18 @@
 """learn-claude-code's constants as settings, by their names in its source (spec 4.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import check, setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. Tokens unless the name says otherwise."""
 
-    context_window: int = setting(200_000, "the model's window", names=["context_window_tokens", "window"], low=1)
+    context_window: int = window_setting(200_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
     max_output: int = setting(16_384, "the longest answer that a call asks for", names=["max_output_tokens"], low=0)
     max_output_reserve: int = setting(20_000, "the threshold keeps free at most this much of it", low=0)
     overhead: int = setting(13_000, "what the threshold leaves for system prompt, tools and the rest", low=0)

@@ -8,6 +8,7 @@ from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.spill import TIER as SPILL
 from inspector.core.policies.learn_claude_code.spill import is_large
 from inspector.core.policies.policy import Moment, Verdict
+from inspector.core.policies.settings import WHOSE
 
 
 def verdicts(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
@@ -37,8 +38,10 @@ def _auto(buffer: Buffer, settings: Settings, running: Running) -> Verdict:
     limit = settings.threshold
     total, savings = sizes(buffer.messages, settings)
     of = f"({settings.context_window:,} - {settings.reserve:,} - {settings.overhead:,})"
+    whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
-        return Verdict("auto", False, f"{total:,} <= {limit:,} {of}: {limit - total + 1:,} to go", total, limit)
+        why = f"{total:,} <= {limit:,} {of}: {limit - total + 1:,} to go{whose}"
+        return Verdict("auto", False, why, total, limit)
     why = f"{total:,} > {limit:,} {of}: {total - limit:,} over"
     worth = savings >= settings.min_savings
     why += f" · saves {savings:,} {'>=' if worth else '<'} {settings.min_savings:,}"
@@ -46,7 +49,7 @@ def _auto(buffer: Buffer, settings: Settings, running: Running) -> Verdict:
         why += ": not worth it"
     elif running.open:
         why += f" · {running.failures} summaries failed in a row: none any more in this session"
-    return Verdict("auto", worth and not running.open, why, total, limit)
+    return Verdict("auto", worth and not running.open, why + whose, total, limit)
 
 
 def _spill(buffer: Buffer, settings: Settings) -> Verdict:

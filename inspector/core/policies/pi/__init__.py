@@ -20,7 +20,7 @@ from inspector.core.policies.pi.trigger import is_clamped
 from inspector.core.policies.pi.turn import play
 from inspector.core.policies.pi.usage import estimated_tokens
 from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import apply
+from inspector.core.policies.settings import read
 
 TIERS = (TierName(TIER, "Compaction", "Has a model summarise all but the newest messages, a long turn in two.", True),)
 
@@ -35,8 +35,8 @@ class PiPolicy:
     extension: Extension | None = None
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
-        start = Settings() if window is None else Settings(context_window=window)
-        return checked(apply(start, values))
+        """The window is the model's, where it is known."""
+        return checked(read(Settings(), values, window, follows=True))
 
     def fresh(self, settings: Settings) -> Running:
         return Running()

@@ -17,6 +17,7 @@ from inspector.core.policies.pi.trigger import (
 )
 from inspector.core.policies.pi.usage import Fill, context_tokens, estimated_tokens
 from inspector.core.policies.policy import Moment, Verdict
+from inspector.core.policies.settings import WHOSE
 
 TIER = "compact"
 
@@ -96,7 +97,7 @@ def verdict(buffer: Buffer, settings: Settings, running: Running, moment: Moment
         why = f"{tokens:,} > {limit:,} {sum_of}: {tokens - limit:,} over"
     else:
         why = f"{tokens:,} <= {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
-    notes = [why, _source(found.fill), found.guard]
+    notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
     if is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
     if found.due and _is_empty(buffer, settings, running):

@@ -1,10 +1,10 @@
 """Pi's settings by their own names, and what its documents advise for other windows (spec 3.1)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import check, setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 
 RESERVE, KEEP = 16_384, 20_000
 MAX_FAILURES = 3
@@ -15,9 +15,8 @@ MAX_FAILURES = 3
 class Settings:
     """Everything that can be set. Tokens where the name says so."""
 
-    context_window: int = setting(
-        200_000, "the model's window", names=["window", "context_window_tokens"], low=0, high=100_000_000
-    )
+    context_window: int = window_setting(200_000, low=0, high=100_000_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
     reserve_tokens: int = setting(
         RESERVE, "room kept free below the window; compaction starts above window - reserve; 0 = the default", low=0
     )

@@ -20,6 +20,7 @@ from inspector.core.policies.pulse.running import Running, begun
 from inspector.core.policies.pulse.settings import Settings
 from inspector.core.policies.pulse.summary import tokens
 from inspector.core.policies.pulse.verdicts import verdict
+from inspector.core.policies.settings import share_of
 
 TIERS = (TierName(TIER, "Compact", "Has a model summarise all but the newest user turns.", calls_model=True),)
 
@@ -56,8 +57,8 @@ class PulsePolicy:
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         limit = settings.compact_trigger
-        share = limit / settings.context_window_tokens
-        return (Watermark(f"{share:.0%} compact", limit, "compact_trigger", (TIER,)),)
+        share = share_of(limit, settings.context_window_tokens, settings.window_from)
+        return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,)),)
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         return (verdict(buffer, settings, running, moment),)

@@ -6,17 +6,26 @@ As upstream reads its environment: what is no number, or not above 0, is ignored
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import apply, check, setting
+from inspector.core.policies.settings import (
+    DERIVED,
+    MODEL,
+    WindowFrom,
+    apply,
+    check,
+    plain,
+    setting,
+    window_setting,
+    windowed,
+)
 
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.50
-NUMBERS = frozenset(
+WINDOW_NAMES = frozenset({"window", "contextwindow", "contextwindowtokens"})
+NUMBERS = WINDOW_NAMES | frozenset(
     {
-        "window",
-        "contextwindowtokens",
         "compacttrigger",
         "compacttarget",
         "keeplastturns",
@@ -31,7 +40,8 @@ NUMBERS = frozenset(
 class Settings:
     """Everything that can be set. Tokens unless the name says otherwise."""
 
-    context_window_tokens: int = setting(64_000, "the model's window", names=["CONTEXT_WINDOW_TOKENS", "window"], low=1)
+    context_window_tokens: int = window_setting(64_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
     compact_trigger: int = setting(
         48_000, "compacts from here on; default 75 % of the window", names=["COMPACT_TRIGGER"], low=0
     )
@@ -67,21 +77,23 @@ class Settings:
 
 
 def read(values: Sequence[tuple[str, str]], window: int | None) -> Settings:
-    """Trigger and target follow the window unless they are given. Raises InspectorError."""
+    """Trigger and target follow the window unless they are given; the window is its own, whatever the model's is.
+
+    Raises InspectorError.
+    """
     usable = [pair for pair in values if _usable(*pair)]
-    start = Settings() if window is None else Settings(context_window_tokens=window)
-    known = apply(start, usable).context_window_tokens
+    first, others = windowed(Settings(), usable, window, follows=False)
     shares = replace(
-        start,
-        compact_trigger=math.floor(known * TRIGGER_SHARE),
-        compact_target=max(1, math.floor(known * TARGET_SHARE)),
+        first,
+        compact_trigger=math.floor(first.context_window_tokens * TRIGGER_SHARE),
+        compact_target=max(1, math.floor(first.context_window_tokens * TARGET_SHARE)),
     )
-    return _checked(apply(shares, usable))
+    return _checked(apply(shares, others))
 
 
 def _usable(key: str, text: str) -> bool:
-    name = "".join(char for char in key.lower() if char.isalnum())
-    if name not in NUMBERS:
+    name = plain(key)
+    if name not in NUMBERS or (name in WINDOW_NAMES and plain(text) == MODEL):
         return True
     try:
         number = int(text.replace("_", "").replace(",", ""))

@@ -8,12 +8,14 @@ from inspector.core.policies.pulse.settings import Settings
 from inspector.core.policies.pulse.sites import forced
 from inspector.core.policies.pulse.summary import tokens
 from inspector.core.policies.pulse.turns import turn_starts
+from inspector.core.policies.settings import of_window
 
 
 def verdict(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Verdict:
     """The one tier's verdict. Pure."""
     total, limit = tokens(buffer.messages, settings), settings.compact_trigger
-    share = f"({limit / settings.context_window_tokens:.0%} of {settings.context_window_tokens:,})"
+    window = settings.context_window_tokens
+    share = f"({limit / window:.0%} of {of_window(window, settings.window_from)})"
     compared = f"{total:,} >= {limit:,} {share}" if total >= limit else f"{total:,} < {limit:,} {share}"
     by_force = forced(moment, settings)
     due = total >= limit or by_force

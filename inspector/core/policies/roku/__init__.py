@@ -16,11 +16,11 @@ from inspector.core.policies.roku.collapse import collapse, remember
 from inspector.core.policies.roku.compaction import Path, choose_path
 from inspector.core.policies.roku.microcompact import microcompact
 from inspector.core.policies.roku.order import compact, high_tier, mid_tier, react
-from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
+from inspector.core.policies.roku.running import Running, raw_tokens
 from inspector.core.policies.roku.settings import Settings, checked
 from inspector.core.policies.roku.turn import play
 from inspector.core.policies.roku.verdicts import verdicts
-from inspector.core.policies.settings import apply
+from inspector.core.policies.settings import read
 
 TIERS = (
     TierName("L0", "Microcompact", "Clears all but the newest tool results."),
@@ -41,8 +41,8 @@ class RokuPolicy:
     tiers: Sequence[TierName] = TIERS
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
-        start = Settings() if window is None else Settings(context_window_tokens=window)
-        return checked(apply(start, values))
+        """The window is the model's, where it is known."""
+        return checked(read(Settings(), values, window, follows=True))
 
     def fresh(self, settings: Settings) -> Running:
         return Running()
@@ -105,9 +105,7 @@ class RokuPolicy:
             reacted = yield from react(buffer, settings, running, moment)
             return (reacted, microcompact(reacted.buffer, settings, reacted.running, moment))
         done = [microcompact(buffer, settings, running, moment)]
-        last = done[-1]
-        if total_tokens(last.buffer, last.running) > settings.mid_watermark:
-            done.append((yield from mid_tier(last.buffer, settings, last.running, moment)))
+        done += yield from mid_tier(done[0].buffer, settings, done[0].running, moment)
         if settings.placement == "preflight":
             done += yield from high_tier(done[-1].buffer, settings, done[-1].running, moment)
         return tuple(done)

@@ -9,23 +9,27 @@ from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku.collapse import collapse, remember
 from inspector.core.policies.roku.compaction import Path, choose_path, run_compaction
 from inspector.core.policies.roku.running import Running, total_tokens
-from inspector.core.policies.roku.settings import Settings
+from inspector.core.policies.roku.settings import Settings, is_above
 
 
 def high_tier(
     buffer: Buffer, settings: Settings, running: Running, moment: Moment
 ) -> Conversation[tuple[Outcome[Running], ...]]:
     """L3 where it is due."""
-    if total_tokens(buffer, running) <= settings.high_watermark:
+    if not is_above(total_tokens(buffer, running), settings.high_watermark):
         return ()
     return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
 
 
-def mid_tier(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
-    """L2 where a summary is at hand or can be made, else L1."""
+def mid_tier(
+    buffer: Buffer, settings: Settings, running: Running, moment: Moment
+) -> Conversation[tuple[Outcome[Running], ...]]:
+    """Where it is due: L2 if a summary is at hand or can be made, else L1."""
+    if not is_above(total_tokens(buffer, running), settings.mid_watermark):
+        return ()
     if moment.summary.strip() or settings.session_memory == "generate":
-        return (yield from remember(buffer, settings, running, moment))
-    return collapse(buffer, settings, running, moment)
+        return ((yield from remember(buffer, settings, running, moment)),)
+    return (collapse(buffer, settings, running, moment),)
 
 
 def compact(

@@ -1,11 +1,11 @@
 """Roku's constants as settings, each with its hard limits (spec 1.1)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import check, setting
+from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
 
 PLACEHOLDER = "[Old tool result content cleared]"
 MAX_WINDOW = 2_000_000
@@ -16,7 +16,8 @@ MAX_WINDOW = 2_000_000
 class Settings:
     """Everything that can be set. Tokens, seconds, characters as the name says."""
 
-    context_window_tokens: int = setting(200_000, "the model's window", names=["window"], low=1, high=MAX_WINDOW)
+    context_window_tokens: int = window_setting(200_000, high=MAX_WINDOW)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
     mid_water_trigger_ratio: float = setting(
         0.60, "share of the window above which the mid tier fires", names=["mid_ratio"], low=0, high=1
     )
@@ -53,13 +54,18 @@ class Settings:
 
     @property
     def mid_watermark(self) -> int:
-        """floor(window x ratio), in tokens. Above it (strictly) the mid tier fires."""
+        """floor(window x ratio), in tokens. Above it the mid tier fires."""
         return math.floor(self.context_window_tokens * self.mid_water_trigger_ratio)
 
     @property
     def high_watermark(self) -> int:
-        """floor(window x ratio), in tokens. Above it (strictly) L3 fires."""
+        """floor(window x ratio), in tokens. Above it L3 fires."""
         return math.floor(self.context_window_tokens * self.compact_threshold_ratio)
+
+
+def is_above(total: int, watermark: int) -> bool:
+    """Does a tier with this watermark fire? Exactly at the watermark nothing happens."""
+    return total > watermark
 
 
 def checked(settings: Settings) -> Settings:

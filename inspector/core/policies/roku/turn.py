@@ -16,7 +16,7 @@ from inspector.core.policies.roku.cache_break import CacheBreak
 from inspector.core.policies.roku.microcompact import microcompact
 from inspector.core.policies.roku.order import high_tier, mid_tier, react
 from inspector.core.policies.roku.records import StepRecord
-from inspector.core.policies.roku.running import Running, raw_tokens, total_tokens
+from inspector.core.policies.roku.running import Running, raw_tokens
 from inspector.core.policies.roku.settings import Settings
 from inspector.core.policies.roku.verdicts import verdicts
 from inspector.core.tokens.roku import estimate
@@ -73,11 +73,11 @@ def _before_call(
     if settings.l0_gate == "always" or (cold and not reactive):
         _about(book, settings, moment, "L0")
         book.apply(microcompact(book.buffer, settings, book.running, moment))
-    if not reactive:
-        _about(book, settings, moment, "L1", "L2")
-    if not reactive and total_tokens(book.buffer, book.running) > settings.mid_watermark:
-        book.apply((yield from mid_tier(book.buffer, settings, book.running, moment)))
-    if settings.placement == "preflight" and not reactive:
+    if reactive:
+        return
+    _about(book, settings, moment, "L1", "L2")
+    book.apply(*(yield from mid_tier(book.buffer, settings, book.running, moment)))
+    if settings.placement == "preflight":
         yield from _high_tier(book, settings, moment)
 
 

@@ -6,7 +6,8 @@ from inspector.core.policies.roku.compaction import choose_path
 from inspector.core.policies.roku.microcompact import clearable, freed_raw
 from inspector.core.policies.roku.running import Running, total_tokens
 from inspector.core.policies.roku.segment import half_split, l3_split
-from inspector.core.policies.roku.settings import Settings
+from inspector.core.policies.roku.settings import Settings, is_above
+from inspector.core.policies.settings import of_window
 
 
 def verdicts(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
@@ -15,7 +16,7 @@ def verdicts(buffer: Buffer, settings: Settings, running: Running, moment: Momen
     mid = _compared(total, settings.mid_watermark, settings.mid_water_trigger_ratio, settings)
     high = _compared(total, settings.high_watermark, settings.compact_threshold_ratio, settings)
     has_memory = bool(moment.summary.strip()) or settings.session_memory == "generate"
-    mid_due, high_due = total > settings.mid_watermark, total > settings.high_watermark
+    mid_due, high_due = is_above(total, settings.mid_watermark), is_above(total, settings.high_watermark)
     if half_split(buffer.messages, settings) <= 1:
         mid, mid_due = f"{mid} · nothing can be removed", False
     if l3_split(buffer.messages, settings) <= 1:
@@ -56,8 +57,8 @@ def _l0(buffer: Buffer, settings: Settings, running: Running) -> Verdict:
 
 
 def _compared(total: int, limit: int, ratio: float, settings: Settings) -> str:
-    share = f"({ratio:.0%} of {settings.context_window_tokens:,})"
-    if total > limit:
+    share = f"({ratio:.0%} of {of_window(settings.context_window_tokens, settings.window_from)})"
+    if is_above(total, limit):
         return f"{total:,} > {limit:,} {share}: {total - limit:,} over"
     return f"{total:,} <= {limit:,} {share}: {limit - total + 1:,} to go"
 
