@@ -367,6 +367,27 @@ def test_r_l3a_8_thinking_is_stripped() -> None:
     assert outcome.events[1].fields["messages_stripped"] == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<thinking>a</thinking> \n<thinking>b</thinking>c", "<thinking>b</thinking>c"),
+        (" <thinking>t</thinking>Hi", " <thinking>t</thinking>Hi"),
+        ("\n<thinking>t</thinking>Hi", "\n<thinking>t</thinking>Hi"),
+        ("So: <thinking>t</thinking>Hi", "So: <thinking>t</thinking>Hi"),
+        ("<thinking>open", "<thinking>open"),
+        ("<Thinking>t</Thinking>Hi", "<Thinking>t</Thinking>Hi"),
+    ],
+)
+def test_thinking_is_stripped_at_the_very_start_only(text: str, left: str) -> None:
+    start = plain(10)
+    start = start.with_messages([start.messages[0], assistant(text), *start.messages[2:]])
+    outcome, script = run("L3", start, Answer(messages=(assistant("sum"),)), moment=REMOTE)
+    need = script.needs[0]
+    assert isinstance(need, RemoteCompact)
+    assert need.messages[0].text == left
+    assert any(event.name == "ReasoningContentStripped" for event in outcome.events) is (text != left)
+
+
 def test_r_l3a_9_not_remote_capable() -> None:
     _, script = run("L3", plain(10), OK4)
     assert [type(need) for need in script.needs] == [Summarize]
@@ -461,6 +482,27 @@ def test_l3_truncates_large_results_when_set() -> None:
     outcome, _ = run("L3", start, OK4, settings=settings)
     kept = outcome.buffer.messages[2].result
     assert kept is None or len(kept.content) < 4100
+
+
+@pytest.mark.parametrize(
+    ("content", "omitted"),
+    [
+        pytest.param("x" * 4001, 61, id="ascii"),
+        pytest.param("中" * 1334, 66, id="cut between characters on both sides"),
+        pytest.param("é" * 2001, 62, id="two bytes fit"),
+        pytest.param("😀" * 1001, 68, id="four bytes"),
+    ],
+)
+def test_omitted_bytes_are_those_that_are_not_kept(content: str, omitted: int) -> None:
+    start = buffer(user("g"), *plain(12, "hi").messages, assistant("", ("c", "R", {})), result("c", content))
+    settings = POLICY.settings([("truncate_large_results", "true"), ("l3_segment", "tail")])
+    outcome, _ = run("L3", start, OK4, settings=settings)
+    kept = outcome.buffer.messages[-1].result
+    assert kept is not None
+    head, _, tail = kept.content.partition(f"\n\n[...{omitted} bytes omitted...]\n\n")
+    assert len(content.encode()) == len(head.encode()) + omitted + len(tail.encode())
+    assert content.startswith(head)
+    assert content.endswith(tail)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.breaker import Breaker
 from inspector.core.policies.roku.cache_break import Detector
 from inspector.core.policies.roku.records import StepRecord, boundary, joined_summary, mechanical_text, split_records
-from inspector.core.policies.roku.running import Running
+from inspector.core.policies.roku.running import Running, raw_tokens
 from inspector.core.policies.roku.settings import Settings
 from inspector.core.policies.roku.turn import turn
 from inspector.core.usage import Usage
@@ -397,3 +397,24 @@ def test_state_round_trip() -> None:
     running = POLICY.learn(running, W1000, 1000, 1100)
     running = replace(running, history=(StepRecord(1, "Read", "r", "tool"),), working_summary="w", detector=detector(5))
     assert POLICY.load(W1000, POLICY.dump(running)) == running
+
+
+@pytest.mark.parametrize(
+    ("placement", "ratio"), [("end_of_turn", "0.60"), ("preflight", "0.60"), ("preflight", "0.75")]
+)
+def test_exactly_at_a_watermark_a_turn_does_nothing(placement: str, ratio: str) -> None:
+    """What a verdict says, a tier run when it is due and a turn do alike, at the watermark and one token above it."""
+    start = plain(10)
+    size = raw_tokens(start)
+    name = "mid_water_trigger_ratio" if ratio == "0.60" else "compact_threshold_ratio"
+    others = ("mid_water_trigger_ratio", "0.99") if ratio == "0.75" else ("compact_threshold_ratio", "0.99")
+    for over in (False, True):
+        window = 2 * (size - over)
+        settings = POLICY.settings([(name, "0.5"), others, ("placement", placement)], window)
+        assert size - settings.mid_watermark == over or size - settings.high_watermark == over
+        done = play(start, World([DONE], OK4), settings)
+        fired = {outcome.tier for outcome in done.outcomes if outcome.changed}
+        due = {one.tier for one in POLICY.due(start, settings, Running(), Moment(1)) if one.due}
+        run = drive(POLICY.run_due(start, settings, Running(), Moment(1)), Script(OK4))
+        wanted = ({"L1"} if ratio == "0.60" else {"L3b"}) if over else set()
+        assert (fired, due, {one.tier for one in run if one.changed}) == (wanted, wanted, wanted)

@@ -170,5 +170,5 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     side = (LARGE_RESULT_BYTES - OMISSION_BYTES) // 2
     head = data[:side].decode("utf-8", "ignore")
     tail = data[-side:].decode("utf-8", "ignore")
-    omitted = len(data) - 2 * side
+    omitted = len(data) - len(head.encode()) - len(tail.encode())  # cut between characters, so less may be kept
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")

@@ -9,9 +9,9 @@ _OPEN, _CLOSE = "<thinking>", "</thinking>"
 
 
 def strip_thinking(messages: Sequence[Message]) -> tuple[tuple[Message, ...], int]:
-    """The messages without leading `<thinking>…</thinking>` and thinking parts; how many were changed.
+    """The messages without `<thinking>…</thinking>` at their very start and thinking parts; how many were changed.
 
-    An unclosed tag stays as it is.
+    An unclosed tag, or one after white space, stays as it is.
     """
     stripped = tuple(map(_stripped, messages))
     return stripped, sum(new is not old for new, old in zip(stripped, messages, strict=True))
@@ -35,7 +35,7 @@ def _stripped(message: Message) -> Message:
 
 
 def _without_tag(text: str) -> str:
-    if not text.lstrip().startswith(_OPEN):
+    if not text.startswith(_OPEN):
         return text
-    end = text.find(_CLOSE)
+    end = text.find(_CLOSE, len(_OPEN))
     return text if end < 0 else text[end + len(_CLOSE) :].lstrip()
