@@ -83,8 +83,8 @@ def _has_content(part: Part) -> bool:
     match part:
         case Text(text):
             return bool(text.strip())
-        case Thinking():
-            return False
+        case Thinking(text, signature):  # all that an interrupted answer leaves; providers took it on real sessions
+            return bool(text or signature)
         case _:
             return True
 
@@ -92,8 +92,6 @@ def _has_content(part: Part) -> bool:
 def _why_empty(role: str, parts: Sequence[Part]) -> tuple[str, tuple[str, ...]]:
     if not parts:
         return f"A message of the {role} without content.", (ANTHROPIC, CHAT)
-    if all(isinstance(part, Thinking) for part in parts):
-        return f"A message of the {role} that holds nothing but thinking.", (ANTHROPIC,)
     return f"A message of the {role} that holds nothing but white space.", (ANTHROPIC,)
 
 

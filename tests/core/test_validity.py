@@ -37,6 +37,8 @@ GOOD = {
     "an empty result": [U, call("1"), Message("t", "tool", (ToolResult("1", ""),)), U],
     "white space before thinking": [U, message("assistant", Text("\n\n"), Thinking("hm"), Text("so")), U],
     "thinking beside its answer": [U, message("assistant", Thinking("hm")), A, U],
+    "an answer that was interrupted while it thought": [U, message("assistant", Thinking("hm")), U],
+    "thinking of which only the signature is known": [U, message("assistant", Thinking("", "c2ln")), U],
     "an empty last answer": [U, message("assistant", Text(""))],
 }
 
@@ -62,7 +64,7 @@ BAD = {
     "first-role": ([S, A, U], ["first-role a"]),
     "empty-message": ([message("user"), A], ["empty-message m"]),
     "white space": ([message("user", Text(" \n")), A], ["empty-message m"]),
-    "thinking alone": ([U, message("assistant", Thinking("hm")), U], ["empty-message m"]),
+    "thinking of nothing": ([U, message("assistant", Thinking("")), U], ["empty-message m"]),
     "empty text of a user": ([message("user", Text(" "), Text("hi")), A], ["empty-text m"]),
     "empty-text": (
         [U, Message("m", "assistant", (Text(""), ToolCall("1", "x", {}))), answer("1"), U],
