@@ -2,11 +2,14 @@
 
 A thread's messages lie in stretches. Within a stretch messages are only appended, so the buffer of a request is a
 view: (stretch, length). A compaction, a rewind or an edit begins a new stretch, which may stand on a view of an
-older one. Memory is therefore O(messages), never O(requests x messages).
+older one. Memory is therefore O(messages), never O(requests x messages); what a micro-compaction cleared is kept
+beside the messages that it stands for, so that 3,000 of them cost no more than what they cleared.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 from inspector.core.message import Json, Message
 from inspector.core.quick import quick
@@ -31,22 +34,46 @@ class Prompt:
 NOT_IN_FILE = Prompt()
 
 
+Rewritten: TypeAlias = Mapping[int, tuple[Message, Message]]
+"""By place in the buffer: a message as it stood there, and as it stands from then on."""
+
+_AS_THEY_WERE: Rewritten = MappingProxyType({})
+
+
 class Stretch:
-    """Messages that are only appended to, optionally on top of a view of an older stretch."""
+    """Messages that are only appended to, optionally on top of a view of an older stretch.
 
-    __slots__ = ("_sums", "base", "own")
+    Single messages of the older one may read otherwise here. They are kept apart, so that to clear a few old results
+    costs what was cleared, not what stands behind them.
+    """
 
-    def __init__(self, base: "View | None" = None, own: Sequence[Message] = ()) -> None:
-        self.base = base
-        self.own: list[Message] = list(own)
+    __slots__ = ("_more", "_rewritten", "_sums", "_under", "base", "depth")
+
+    def __init__(
+        self, base: "View | None" = None, own: Sequence[Message] = (), rewritten: Rewritten = _AS_THEY_WERE
+    ) -> None:
+        self._under, self._rewritten = base, rewritten
+        self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
+        """What it shares with the older stretch: all that it stands on, or what lies before the first rewritten one."""
+        self.depth: int = base.stretch.depth + 1 if base is not None else 0
+        """How many stretches lie below."""
+        self._more: list[Message] = list(own)
         self._sums: dict[str, list[int]] = {}
 
-    def __len__(self) -> int:
-        return (self.base.length if self.base else 0) + len(self.own)
+    @property
+    def own(self) -> Sequence[Message]:
+        """The messages behind `base`."""
+        return self._more if self.base is self._under else self.view().tail(len(self.base or ()))
 
-    def append(self, message: Message) -> None:
+    def _below(self) -> int:
+        return self._under.length if self._under else 0
+
+    def __len__(self) -> int:
+        return self._below() + len(self._more)
+
+    def append(self, *messages: Message) -> None:
         """Only the reader that made the stretch may call this."""
-        self.own.append(message)
+        self._more += messages
 
     def view(self, length: int | None = None) -> "View":
         """The first `length` messages, default all there are now."""
@@ -54,30 +81,34 @@ class Stretch:
 
     def weight(self, name: str, weigh: Callable[[Message], int], length: int) -> int:
         """Sum of `weigh` over the first `length` messages: amortised O(1) per message, cached under `name`."""
-        total, stretch = 0, self
-        while stretch.base is not None and length < stretch.base.length:
-            stretch = stretch.base.stretch
-        chain: list[tuple[Stretch, int]] = []
+        steps: list[tuple[Stretch, int]] = []
+        stretch: Stretch = self
         while True:
-            below = stretch.base.length if stretch.base else 0
-            chain.append((stretch, length - below))
-            if stretch.base is None or name in stretch._sums:
+            steps.append((stretch, length))
+            length = min(length, stretch._below())
+            if stretch._under is None or (name in stretch._sums and length == stretch._under.length):
                 break
-            length, stretch = below, stretch.base.stretch
-            while stretch.base is not None and length < stretch.base.length:
-                stretch = stretch.base.stretch
-        for stretch, count in reversed(chain):
-            total = stretch._sum(name, weigh, count, total)
+            stretch = stretch._under.stretch
+        total = 0
+        for stretch, length in reversed(steps):
+            if length < stretch._below():
+                total += stretch._difference(weigh, length)
+            else:
+                total = stretch._sum(name, weigh, length - stretch._below(), total)
         return total
+
+    def _difference(self, weigh: Callable[[Message], int], length: int) -> int:
+        """What the rewritten ones among the first `length` weigh more than they did."""
+        return sum(weigh(new) - weigh(old) for at, (old, new) in self._rewritten.items() if at < length)
 
     def _sum(self, name: str, weigh: Callable[[Message], int], count: int, below: int) -> int:
         sums = self._sums.get(name)
         if sums is None:
-            sums = self._sums[name] = [below]
+            sums = self._sums[name] = [below + self._difference(weigh, self._below())]
         start = len(sums)
         if count >= start:
             total, more = sums[-1], []
-            for message in self.own[start - 1 : count]:
+            for message in self._more[start - 1 : count]:
                 total += weigh(message)
                 more.append(total)
             if len(sums) == start:  # another thread may have been faster; the values are the same
@@ -95,37 +126,59 @@ class View:
 
     def messages(self) -> tuple[Message, ...]:
         """All messages, in order. O(length)."""
-        runs: list[Sequence[Message]] = []
-        stretch, length = self.stretch, self.length
-        while True:
-            base = stretch.base
-            below = base.length if base else 0
-            if length > below:
-                runs.append(stretch.own[: length - below])
-                length = below
-            if base is None:
-                break
-            stretch = base.stretch
-        return tuple(message for run in reversed(runs) for message in run)
+        return self.tail(0)
 
     def tail(self, start: int) -> tuple[Message, ...]:
-        """The messages from `start` on. O(their number), where they lie in the stretch itself."""
-        below = self.stretch.base.length if self.stretch.base else 0
-        if start >= below:
-            return tuple(self.stretch.own[start - below : self.length - below])
-        return self.messages()[start:]
+        """The messages from `start` on. O(their number) and what was rewritten on the way down to them."""
+        runs: list[Sequence[Message]] = []
+        rewritten: list[tuple[Rewritten, int]] = []
+        stretch, end = self.stretch, self.length
+        while end > start:
+            below = stretch._below()
+            if end > below:
+                runs.append(stretch._more[max(0, start - below) : end - below])
+                end = below
+            if stretch._under is None:
+                break
+            if stretch._rewritten and end > start:
+                rewritten.append((stretch._rewritten, end))
+            stretch = stretch._under.stretch
+        found = [message for run in reversed(runs) for message in run]
+        for changed, end in reversed(rewritten):
+            for at, (_, message) in changed.items():
+                if start <= at < end:
+                    found[at - start] = message
+        return tuple(found)
 
     def backwards(self) -> Iterator[Message]:
         """The messages from the last to the first, without laying them all out."""
+        rewritten: dict[int, Message] = {}
         stretch, length = self.stretch, self.length
         while True:
-            base = stretch.base
-            below = base.length if base else 0
-            for at in range(length - below - 1, -1, -1):
-                yield stretch.own[at]
-            if base is None:
+            below = stretch._below()
+            for at in range(length - 1, below - 1, -1):
+                yield rewritten[at] if at in rewritten else stretch._more[at - below]
+            if stretch._under is None:
                 return
-            stretch, length = base.stretch, min(length, below)
+            length = min(length, below)
+            for at, (_, message) in stretch._rewritten.items():
+                if at < length:
+                    rewritten.setdefault(at, message)
+            stretch = stretch._under.stretch
+
+    def rewritten_since(self, former: "View") -> Rewritten | None:
+        """What reads otherwise than in `former`, where this is that buffer, grown; None where it is another one.
+
+        O(stretches between them, and what was rewritten).
+        """
+        found: dict[int, tuple[Message, Message]] = {}
+        stretch, length = self.stretch, self.length
+        while stretch is not former.stretch and stretch._under is not None and stretch.depth > former.stretch.depth:
+            for at, (old, new) in stretch._rewritten.items():
+                if at < former.length:
+                    found[at] = old, found[at][1] if at in found else new
+            stretch, length = stretch._under.stretch, min(length, stretch._under.length)
+        return found if stretch is former.stretch and length >= former.length else None
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
         """Sum of `weigh` over the messages, cached under `name`."""

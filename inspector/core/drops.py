@@ -5,8 +5,9 @@ only what lies behind the parting.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from inspector.core.buffer import View
 from inspector.core.changes import Changes, compare
 from inspector.core.drop_kinds import DropKind, Told, changed, counted, recorded
 from inspector.core.overlap import shared
@@ -126,8 +127,7 @@ def _told_before(parent: Thread, first: Request) -> int | None:
 
 def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:
     """What happened between two requests that follow one another; None where the buffer only grew."""
-    same = shared(former.view, request.view)
-    changes = compare(former.view.tail(same), request.view.tail(same)) if same < former.view.length else _NOTHING
+    same, changes = _compared(former.view, request.view)
     if announced is not None:
         told: Told | None = recorded(announced[1])
     else:
@@ -151,6 +151,20 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
         request.line,
         request.time,
     )
+
+
+def _compared(former: View, view: View) -> tuple[int, Changes]:
+    """How many messages stand in front of the change, and what became of those behind it."""
+    rewritten = view.rewritten_since(former)
+    if rewritten is None:
+        same = shared(former, view)
+        return same, compare(former.tail(same), view.tail(same)) if same < former.length else _NOTHING
+    if not rewritten:
+        return former.length, _NOTHING
+    places = sorted(rewritten)
+    fresh = view.tail(former.length)
+    changes = compare([rewritten[at][0] for at in places], [*(rewritten[at][1] for at in places), *fresh])
+    return places[0], replace(changes, kept=changes.kept + former.length - places[0] - len(places))
 
 
 _NOTHING = Changes((), (), (), 0, ())

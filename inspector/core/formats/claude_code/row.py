@@ -56,7 +56,7 @@ class Row:
         """The last compaction: its summary and what it kept may still come."""
         self._replaced: dict[str, str] = {}
         """New text of tool results, by call id, and of other messages, by id."""
-        self._places: dict[str, int] | None = None
+        self._places: dict[str, tuple[int, Message]] | None = None
         """Where a result (by call id) or another message stands in the stretch; kept from the first rewriting on."""
         self._typed: tuple[Unit, Unit] | None = None
         """The last typed prompt, and the unit it hung on."""
@@ -135,9 +135,10 @@ class Row:
             if not unit.again:
                 self._messages += unit.messages
             start = end
-        stretch.own += map(self._as_sent, laid) if self._replaced else laid
+        sent = list(map(self._as_sent, laid)) if self._replaced else laid
+        stretch.append(*sent)
         if self._places is not None:
-            self._places.update((_key(message), at) for at, message in enumerate(laid, length))
+            self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))
         self._pending = []
 
     # ---- compactions -----------------------------------------------------------------------------------------------
@@ -188,22 +189,18 @@ class Row:
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
         """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
         self._replaced.update(texts)
-        view = self._stretch.view()
         if self._places is None:
-            self._places = {_key(message): at for at, message in enumerate(view.messages())}
-        places = sorted(at for at in map(self._places.get, texts) if at is not None)
-        changed = list[str]()
-        if places:
-            first = places[0]
-            tail = list(view.tail(first))
-            for at in places:
-                message = tail[at - first]
-                tail[at - first] = sent = self._as_sent(message)
-                changed += [message.id] if sent is not message else []
-            if changed:
-                self._stretch = Stretch(View(self._stretch, first), tail)
+            self._places = {_key(message): (at, message) for at, message in enumerate(self._stretch.view().messages())}
+        rewritten: dict[int, tuple[Message, Message]] = {}
+        for key in texts:
+            at, message = self._places.get(key, (0, None))
+            if message is not None and (sent := self._as_sent(message)) is not message:
+                self._places[key], rewritten[at] = (at, sent), (message, sent)
+        if rewritten:
+            self._stretch = Stretch(self._stretch.view(), rewritten=rewritten)
         soon = [message for unit in self._pending for message in unit.drafts()]
-        return *changed, *(m.id for m in soon if self._as_sent(m) is not m)
+        changed = *(rewritten[at][1] for at in sorted(rewritten)), *(m for m in soon if self._as_sent(m) is not m)
+        return tuple(message.id for message in changed)
 
     def _as_sent(self, message: Message) -> Message:
         if not self._replaced:
