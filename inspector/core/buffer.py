@@ -172,12 +172,12 @@ class View:
         O(stretches between them, and what was rewritten).
         """
         found: dict[int, tuple[Message, Message]] = {}
-        stretch, length = self.stretch, self.length
-        while stretch is not former.stretch and stretch._under is not None and stretch.depth > former.stretch.depth:
+        stretch, length, depth = self.stretch, self.length, former.stretch.depth
+        while stretch.depth > depth and length >= former.length and (under := stretch._under) is not None:
             for at, (old, new) in stretch._rewritten.items():
                 if at < former.length:
                     found[at] = old, found[at][1] if at in found else new
-            stretch, length = stretch._under.stretch, min(length, stretch._under.length)
+            stretch, length = under.stretch, min(length, under.length)
         return found if stretch is former.stretch and length >= former.length else None
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:

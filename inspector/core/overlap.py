@@ -25,12 +25,10 @@ def _parting(one: View, other: View) -> int:
     """How long both are the same, told by the nearest stretch on which both stand."""
     mine, theirs, here, there = one.stretch, other.stretch, one.length, other.length
     while mine is not theirs:
-        if mine.depth >= theirs.depth:
-            if mine.base is None:
-                return 0
-            mine, here = mine.base.stretch, min(here, mine.base.length)
-        else:
-            if theirs.base is None:
-                return 0
-            theirs, there = theirs.base.stretch, min(there, theirs.base.length)
+        if mine.depth < theirs.depth:
+            mine, theirs, here, there = theirs, mine, there, here
+        base = mine.base
+        if base is None:
+            return 0
+        mine, here = base.stretch, min(here, base.length)
     return min(here, there)

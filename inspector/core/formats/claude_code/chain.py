@@ -18,6 +18,7 @@ from .findings import Findings
 from .records import Record, mapping, text
 from .row import Row
 from .units import Call, Unit
+from .usage import numbers
 
 _CONTENT = (str, list)
 """What the content of a message may be."""
@@ -37,8 +38,8 @@ def _root_or_before(row: Row, record: Record) -> Unit:
 
 
 def pass_by(row: Row, record: Record) -> None:
-    """A record that is not sent: it stands for what it hangs on."""
-    row.nodes[record.uuid] = before(row, record)
+    """A record that is not sent: it stands for what it hangs on; one that hangs on nothing for a new beginning."""
+    row.nodes[record.uuid] = _root_or_before(row, record)
 
 
 def take_copy(row: Row, record: Record) -> None:
@@ -56,7 +57,7 @@ def is_copy(row: Row, record: Record) -> bool:
     if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
         return True
     if kind == "assistant":
-        calls, parts = (unit, row.calls.get(text(message, "id") or text(record.value, "requestId"))), _parts(content)
+        calls, parts = (unit, row.calls.get(text(message, "id") or text(record.value, "requestId"))), _parts(record)
         late = [part for said in unit.drafts() for part in said.parts]
         known = any(isinstance(call, Call) and call.holds(parts) for call in calls)
         return known or (bool(parts) and all(part in late for part in parts))
@@ -75,6 +76,8 @@ def _is_known(row: Row, unit: Unit, call_id: str) -> bool:
 
 def _place(row: Row, record: Record, unit: Unit) -> None:
     on = row.nodes.get(record.parent) if record.parent is not None else None
+    if record.parent is None and row.linked and not isinstance(unit, Call):
+        on = row.start
     if on is None or row.listed:
         on, unit.waits = row.tail, record.parent or ""
     else:
@@ -185,7 +188,7 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
         return _take_late_line(row, record, call)
     row.nodes[record.uuid] = call
     call.report.add(message, value.get("version"))
-    parts = _parts(content)
+    parts = _parts(record)
     if row.listed:  # the blocks of earlier lines are repeated
         parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in row.tools)]
     made = call.add_line(record.uuid, parts)
@@ -194,13 +197,29 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
     return made
 
 
-def _parts(content: str | list[Any]) -> list[Part]:
-    return [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
+def _parts(record: Record) -> list[Part]:
+    """The blocks of a line, as far as the model made them."""
+    content = mapping(record.value, "message")["content"]
+    parts: list[Part] = [Text(content)] if isinstance(content, str) else [read_part(block) for block in content]
+    return [_as_called(part, record) if isinstance(part, ToolCall) else part for part in parts]
+
+
+def _as_called(call: ToolCall, record: Record) -> ToolCall:
+    """A plan is written to a file; for the user's eyes the client copies it into the call, and never sends that."""
+    version, given = numbers(text(record.value, "version")), call.arguments
+    if call.name != "ExitPlanMode" or not isinstance(given, dict) or () < version < _PLANS_IN_FILES:
+        return call
+    return ToolCall(call.id, call.name, {key: value for key, value in given.items() if key not in _COPIED})
+
+
+_COPIED = frozenset({"plan", "planFilePath"})
+_PLANS_IN_FILES = (2, 0, 51)
+"""The version from which on the model no longer gives its plan along with the call."""
 
 
 def _take_late_line(row: Row, record: Record, call: Call) -> Sequence[ToolCall]:
     """A line of an answer after the next one began: a message of its own, unless it is a copy."""
-    parts = [part for part in _parts(mapping(record.value, "message")["content"]) if part not in call.parts]
+    parts = [part for part in _parts(record) if part not in call.parts]
     row.nodes[record.uuid] = call
     if parts:
         unit = Unit([Message(row.name(record.uuid), "assistant", tuple(parts), line=record.line, time=record.time)])

@@ -57,8 +57,9 @@ class Report:
         return tokens if type(tokens) is int else 0
 
     def _is_final(self) -> bool:
-        return bool(self.finish) or (self._grew and _numbers(self.version) <= _FINAL_AT_LAST)
+        return bool(self.finish) or (self._grew and numbers(self.version) <= _FINAL_AT_LAST)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers that compare; none where it is not told."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
