@@ -97,6 +97,7 @@ def _usage(usage: Usage | None) -> dict[str, Any] | None:
         "input": usage.input,
         "cache_read": usage.cache_read,
         "cache_write": usage.cache_write,
+        "cache_write_1h": usage.cache_write_1h,
         "output": usage.output,
     }
 

@@ -100,6 +100,7 @@ def _request(request: Request, pressure: Pressure) -> dict[str, Any]:
         "output_is_final": usage.output_is_final if usage else None,
         "cache_read": usage.cache_read if usage else None,
         "cache_write": usage.cache_write if usage else None,
+        "cache_write_1h": usage.cache_write_1h if usage else None,
         "messages": request.view.length,
         "model": request.model,
         "time": request.time,
@@ -141,6 +142,7 @@ def _side_call(call: SideCall) -> dict[str, Any]:
         "input": usage.input if usage else None,
         "cache_read": usage.cache_read if usage else None,
         "cache_write": usage.cache_write if usage else None,
+        "cache_write_1h": usage.cache_write_1h if usage else None,
         "output": usage.output if usage else None,
         "cost_usd": None if price is None else float(round(price, 6)),
         "line": call.line,
@@ -159,6 +161,8 @@ def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
         "input": sum(usage.input for usage in used),
         "cache_read": sum(usage.cache_read for usage in used),
         "cache_write": sum(usage.cache_write for usage in used),
+        "cache_write_5m": sum(usage.cache_write_5m for usage in used),
+        "cache_write_1h": sum(usage.cache_write_1h for usage in used),
         "output": sum(usage.output for usage in used),
         "output_is_final": all(usage.output_is_final for usage in used),
         "cost_usd": float(round(sum(known, Decimal()), 6)) if used and len(known) == len(costs) else None,
@@ -184,9 +188,10 @@ def _section(title: str, rows: list[str]) -> list[str]:
 def _head(document: dict[str, Any]) -> list[str]:
     window, totals = document["window"], document["totals"]
     at_least = "" if totals["output_is_final"] else " at least"
+    hourly = f" ({number(totals['cache_write_1h'])} for an hour)" if totals["cache_write_1h"] else ""
     spent = (
         f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
-        f"{number(totals['cache_write'])} cache write,{at_least} {number(totals['output'])} output"
+        f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
     )
     price = "" if totals["cost_usd"] is None else f"; ${totals['cost_usd']:,.2f}"
     rows = [

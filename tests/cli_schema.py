@@ -21,6 +21,7 @@ INFO = {
             "output": (int, NONE),
             "cache_read": (int, NONE),
             "cache_write": (int, NONE),
+            "cache_write_1h": (int, NONE),
             "messages": int,
             "time": str,
             "finish": str,
@@ -39,7 +40,15 @@ INFO = {
             "kind": str,
         }
     ],
-    "totals": {"input": int, "cache_read": int, "cache_write": int, "output": int, "cost_usd": (*NUMBER, NONE)},
+    "totals": {
+        "input": int,
+        "cache_read": int,
+        "cache_write": int,
+        "cache_write_5m": int,
+        "cache_write_1h": int,
+        "output": int,
+        "cost_usd": (*NUMBER, NONE),
+    },
     "drops": [
         {
             "thread": str,

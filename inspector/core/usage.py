@@ -1,5 +1,6 @@
 """What the provider reported for one model call."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inspector.core.quick import quick
@@ -19,6 +20,8 @@ class Usage:
     """False where the transcript holds a placeholder of the stream's start: `output` is then a lower bound."""
     context: int | None = None
     """The prompt size, where it is not the sum (a call with several iterations costs more than its context)."""
+    cache_write_1h: int = 0
+    """Of `cache_write`, what was written to be kept for an hour; the rest is kept for five minutes."""
 
     @property
     def prompt(self) -> int:
@@ -26,3 +29,25 @@ class Usage:
         if self.context is not None:
             return self.context
         return self.input + self.cache_read + self.cache_write
+
+    @property
+    def cache_write_5m(self) -> int:
+        """Of `cache_write`, what was written to be kept for five minutes."""
+        return self.cache_write - self.cache_write_1h
+
+
+def cache_written(tokens: int, ttl_s: int) -> Usage:
+    """A call that writes so many tokens to the cache, for so long."""
+    return Usage(cache_write=tokens, cache_write_1h=tokens if ttl_s > MINUTES else 0)
+
+
+MINUTES, HOUR = 300, 3_600
+"""Seconds that an entry of a provider's cache lives after its last use."""
+
+
+def cache_ttl(newest_first: Iterable[Usage | None]) -> int:
+    """Seconds that a session's cache entries live: by the newest call that wrote any; five minutes where none did."""
+    for usage in newest_first:
+        if usage is not None and usage.cache_write:
+            return HOUR if usage.cache_write_1h > usage.cache_write_5m else MINUTES
+    return MINUTES

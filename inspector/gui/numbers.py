@@ -1,5 +1,7 @@
 """How numbers are spelt everywhere in the window."""
 
+from inspector.core.usage import HOUR, MINUTES, Usage
+
 
 def grouped(number: int) -> str:
     """`152,310`."""
@@ -28,3 +30,18 @@ def plural(number: int, noun: str, many: str = "") -> str:
 def signed(number: int) -> str:
     """`+120`, `−30,594`, `0`: a difference."""
     return f"{'−' if number < 0 else '+' if number else ''}{abs(number):,}"
+
+
+def lifetime(ttl_s: int) -> str:
+    """`5 min`, `1 h`: how long a cache entry is kept."""
+    return f"{ttl_s // HOUR} h" if ttl_s >= HOUR else f"{ttl_s // 60} min"
+
+
+def cache_words(usage: Usage | None) -> str:
+    """`cache 12,000 read, 3,100 written for 1 h`; empty where the cache had no part in it."""
+    if usage is None:
+        return ""
+    written = ((usage.cache_write_5m, MINUTES), (usage.cache_write_1h, HOUR))
+    told = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
+    told += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
+    return f"cache {', '.join(told)}" if told else ""

@@ -16,7 +16,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.fonts import ui_font
 from inspector.gui.line_drag import REACH, LineDrag
-from inspector.gui.numbers import grouped
+from inspector.gui.numbers import cache_words, grouped
 from inspector.gui.plot_marks import PlotMarks
 from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.plot_tiers import PlotTiers
@@ -191,16 +191,16 @@ class Plot(QWidget):
         shape = Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor
         self._graphics.viewport().setCursor(shape)
         at = self._nearest(box.mapSceneToView(where).x())
-        self.hovered.emit(self._told(at) if at is not None else "")
+        self.hovered.emit(self.told(at) if at is not None else "")
 
-    def _told(self, at: int) -> str:
+    def told(self, at: int) -> str:
+        """What the mouse over a request is told."""
         if self._series is None or self._thread is None:
             return ""
         reported, other = self._series.reported[at], self._series.other[at]
         kind = f"{grouped(reported)} reported" if reported is not None else f"{grouped(other or 0)} not reported"
         time = self._thread.requests[at].time[11:16]
-        cache = self._series.cache_read[at]
-        words = (f"request {at}", kind, f"cache {grouped(cache)}" if cache else "", time, self.tiers.told_at(at))
+        words = (f"request {at}", kind, cache_words(self._thread.requests[at].usage), time, self.tiers.told_at(at))
         return " · ".join(word for word in words if word)
 
     def leaveEvent(self, event: QEvent) -> None:

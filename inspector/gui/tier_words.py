@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
-from inspector.gui.numbers import grouped, plural
+from inspector.gui.numbers import grouped, lifetime, plural
 from inspector.gui.visible import line
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
@@ -52,7 +52,7 @@ def cost_rows(preview: Preview, model: str) -> tuple[tuple[str, str], ...]:
     rewrite = f" · {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
     rows += [
         ("cached prefix broken at", f"message {grouped(preview.break_at)}"),
-        ("cache written anew", f"{grouped(preview.rewritten)}{rewrite}"),
+        (f"cache written anew for {lifetime(preview.cache_ttl_s)}", f"{grouped(preview.rewritten)}{rewrite}"),
     ]
     match back.verdict:
         case "pays":

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Literal, TypeAlias
 
 from inspector.core.tokens.prices import cost
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, cache_written
 from inspector.workbench.preview import Preview
 
 Verdict: TypeAlias = Literal["pays", "never", "unknown"]
@@ -33,7 +33,7 @@ def payback(preview: Preview, model: str) -> Payback:
     """Of one step. `never` where it frees nothing, `unknown` where a price is."""
     if preview.freed <= 0:
         return Payback("never")
-    write = cost(model, Usage(cache_write=preview.rewritten))
+    write = cost(model, cache_written(preview.rewritten, preview.cache_ttl_s))
     read = cost(model, Usage(cache_read=preview.rewritten))
     saved = cost(model, Usage(cache_read=preview.freed))
     calls = preview.call_cost if preview.calls else Decimal(0)

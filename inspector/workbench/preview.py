@@ -12,7 +12,7 @@ from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.prices import cost
-from inspector.core.usage import Usage
+from inspector.core.usage import MINUTES, Usage, cache_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Preview:
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""
+    cache_ttl_s: int = MINUTES
+    """How long what is written anew will be kept: a write for an hour costs more."""
 
 
 def preview(
@@ -68,8 +70,9 @@ def preview(
         cost(moment.model, Usage(input=read, output=written)) if calls else None,
         break_at,
         rewritten,
-        cost(moment.model, Usage(cache_write=rewritten)) if rewritten else None,
+        cost(moment.model, cache_written(rewritten, moment.cache_ttl_s)) if rewritten else None,
         outcome,
+        cache_ttl_s=moment.cache_ttl_s,
     )
 
 

@@ -95,6 +95,7 @@ def test_the_cost_of_what_is_looked_at(window: Window, stepper: TierPanel, qtbot
     shown = stepper.cost.texts()
     assert shown["model call"] == "none"
     assert shown["cached prefix broken at"].startswith("message ")
+    assert "cache written anew for 5 min" in shown
     assert shown["pays for itself after"].endswith(("request", "requests"))
     click(stepper.rows["L3b"].why)
     assert window.workbench.state.preview is not None

@@ -1,11 +1,16 @@
 """What every tier would do, foreseen: verdicts, previews, what it costs, where it would have fired. Nothing changes."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.needs import Summarize
 from inspector.core.outcome import Outcome
+from inspector.core.policies.start import moment_at
+from inspector.core.session import Request, Thread
+from inspector.core.usage import HOUR, MINUTES, Usage
 from inspector.workbench.ghosts import ghosts
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
@@ -121,6 +126,22 @@ def test_a_step_pays_after_so_many_requests() -> None:
     assert back.once == Decimal("0.345")  # 60,000 x (6.25 - 0.50) / 1e6
     assert back.saved == Decimal("0.015")
     assert (back.verdict, back.requests) == ("pays", 23)
+
+
+def test_what_is_written_for_an_hour_pays_later() -> None:
+    # claude-opus-4-5: 10 a million written for an hour
+    back = payback(replace(made(30_000, 60_000), cache_ttl_s=HOUR), "claude-opus-4-5")
+    assert back.once == Decimal("0.57")  # 60,000 x (10 - 0.50) / 1e6
+    assert back.requests == 38
+
+
+def test_the_session_says_for_how_long_it_writes() -> None:
+    def call(n: int, usage: Usage | None) -> Request:
+        return Request(n, EMPTY_VIEW, usage=usage)
+
+    hourly, short, read = Usage(cache_write=9, cache_write_1h=9), Usage(cache_write=9), Usage(cache_read=9)
+    thread = Thread("main", requests=[call(n, one) for n, one in enumerate((short, hourly, read, None, short))])
+    assert [moment_at(thread, n).cache_ttl_s for n in range(6)] == [MINUTES, MINUTES, HOUR, HOUR, HOUR, MINUTES]
 
 
 def test_a_call_is_part_of_the_cost() -> None:

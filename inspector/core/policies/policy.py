@@ -12,7 +12,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
-from inspector.core.usage import Usage
+from inspector.core.usage import MINUTES, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class Moment:
     """The sub-agent whose buffer it is; empty for the main agent."""
     idle_s: float | None = None
     """Seconds since the last successful call, where known."""
+    cache_ttl_s: int = MINUTES
+    """How long the provider keeps what the session writes to its cache."""
 
 
 @dataclass(frozen=True, slots=True)

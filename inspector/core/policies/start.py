@@ -6,6 +6,7 @@ from inspector.core.buffer import View
 from inspector.core.policies.policy import Moment, Policy, Report
 from inspector.core.session import Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
+from inspector.core.usage import cache_ttl
 
 FAILED = ("error", "aborted")
 """How a call ends that has no answer to build on."""
@@ -24,8 +25,14 @@ def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
         finish=last.finish if last else "",
         agent="" if thread.id == "main" else thread.id,
         reports=reports_at(thread, at),
+        cache_ttl_s=ttl_at(thread, at),
         **more,
     )
+
+
+def ttl_at(thread: Thread, at: int) -> int:
+    """Seconds that the cache entries of the calls before request `at` live. Looks at few calls."""
+    return cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1))
 
 
 def reports_at(thread: Thread, at: int) -> tuple[Report, ...]:

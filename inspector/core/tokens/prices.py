@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.core.session import Thread
 from inspector.core.tokens.catalogue import priced_model
-from inspector.core.usage import Usage
+from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
     """US dollars of one call at the prices of its time (ISO 8601; empty = today's). None where there is no price.
 
-    Reads from and writes to the cache have prices of their own; cache writes are taken as the short-lived kind.
+    Reads from and writes to the cache have prices of their own, and so has what is written for an hour.
     """
     if not (usage.input or usage.cache_read or usage.cache_write or usage.output):
         return Decimal(0)
@@ -28,13 +28,13 @@ def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
     _, known = found
     price = known.get_prices(_moment(time) or datetime.now(UTC))
     prompt = usage.input + usage.cache_read + usage.cache_write
-    if min(usage.input, usage.cache_read, usage.cache_write, usage.output) < 0:
+    counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
+    if min(counts) < 0:
         return None  # numbers that no provider can have meant
     same = _Same(price)
     rates = _rates(same, _size(same, prompt))
     if rates is None:
         return _asked(price, usage)
-    counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
     return sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0))
 
 
@@ -71,7 +71,9 @@ def _starts(same: _Same) -> tuple[int, ...]:
 
 @cache
 def _rates(same: _Same, size: int) -> tuple[Decimal, ...] | None:
-    """Dollars a token, at that size of the prompt: fresh, from the cache, into the cache, out. Exact where it is round.
+    """Dollars a token, at that size of the prompt: fresh, from the cache, into it, into it for an hour, out.
+
+    Exact where the size is round.
 
     The catalogue is asked for each once: that takes 0.15 ms, and a session has tens of thousands of calls. None where
     one of them has no price: then it depends on the call.
@@ -79,11 +81,12 @@ def _rates(same: _Same, size: int) -> tuple[Decimal, ...] | None:
     if size % 1000:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
-    asked = [_asked(same.price, one) for one in (fresh, Usage(cache_read=size), Usage(cache_write=size), more)]
+    calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
+    asked = [_asked(same.price, one) for one in calls]
     found = [one for one in asked if one is not None]
     if len(found) < len(asked):
         return None
-    return *(one / size for one in found[:3]), (found[3] - found[0]) / 1000
+    return *(one / size for one in found[:-1]), (found[-1] - found[0]) / 1000
 
 
 def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
@@ -94,6 +97,7 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
             input_tokens=usage.input + usage.cache_read + usage.cache_write,  # theirs includes the cache
             cache_read_tokens=usage.cache_read,
             cache_write_tokens=usage.cache_write,
+            cache_write_1h_tokens=usage.cache_write_1h,
             output_tokens=usage.output,
         )
         return price.calc_price(calls)["total_price"]

@@ -148,22 +148,43 @@ def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
         counted = [one for one in rounds if isinstance(one, dict)]
         if len(counted) > 1:
             return _summed(usage, counted, output_is_final=output_is_final)
-    read, write, output = _int(usage, _READ), _int(usage, _WRITE), _int(usage, "output_tokens")
-    return Usage(_int(usage, "input_tokens"), read, write, output, _reasoning(usage), output_is_final)
+    fresh, read, output = _int(usage, "input_tokens"), _int(usage, _READ), _int(usage, "output_tokens")
+    write = _written(usage)
+    hourly = min(_hourly(usage), write)
+    return Usage(fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly)
 
 
 _READ = "cache_read_input_tokens"
 _WRITE = "cache_creation_input_tokens"
+_LIVES = "cache_creation"
 _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 
 
 def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool) -> Usage:
-    input_, read, write, output = (
-        sum(_int(one, key) for one in rounds) for key in ("input_tokens", _READ, _WRITE, "output_tokens")
-    )
+    input_, read, output = (sum(_int(one, key) for one in rounds) for key in ("input_tokens", _READ, "output_tokens"))
+    write = sum(map(_written, rounds))
+    if any(_LIVES in one for one in rounds):
+        hourly = sum(map(_hourly, rounds))
+    else:  # told of one round, or of all together: where there is one kind only, all rounds wrote that
+        hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
     last = next((one for one in reversed(rounds) if "message" in _str(one.get("type"))), rounds[-1])
-    context = sum(_int(last, key) for key in ("input_tokens", _READ, _WRITE))
-    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, context)
+    context = _int(last, "input_tokens") + _int(last, _READ) + _written(last)
+    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, context, min(hourly, write))
+
+
+def _written(usage: Mapping[str, Any]) -> int:
+    """Tokens written to the cache: as told in all, else the sum of those for five minutes and those for an hour."""
+    return _int(usage, _WRITE) or _life(usage, "5m") + _hourly(usage)
+
+
+def _hourly(usage: Mapping[str, Any]) -> int:
+    """Of them, those for an hour."""
+    return _life(usage, "1h")
+
+
+def _life(usage: Mapping[str, Any], life: str) -> int:
+    lives = usage.get(_LIVES)
+    return _int(lives, f"ephemeral_{life}_input_tokens") if isinstance(lives, dict) else 0
 
 
 def _reasoning(usage: Mapping[str, Any]) -> int:

@@ -1,5 +1,6 @@
 """Claude Code sessions, rule by rule, on small samples: what each request was sent, and what it reported."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -94,6 +95,20 @@ def test_usage_is_counted_once_a_call() -> None:
     assert [request.usage for request in read("plain.jsonl").main.requests] == [
         Usage(input=10, cache_read=0, cache_write=1000, output=42),
         Usage(input=5, cache_read=1010, cache_write=60, output=9),
+    ]
+
+
+def test_what_is_written_for_an_hour_is_told_apart() -> None:
+    lines = [(number, deepcopy(value)) for number, value in values(DATA / "plain.jsonl")]
+    for _, value in lines:
+        usage = value.get("message", {}).get("usage")
+        if usage:
+            written = usage["cache_creation_input_tokens"]
+            usage["cache_creation"] = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": written - 10}
+    usages = [request.usage for request in read_values(lines).main.requests]
+    assert [(one.cache_write, one.cache_write_5m, one.cache_write_1h) for one in usages if one] == [
+        (1000, 10, 990),
+        (60, 10, 50),
     ]
 
 

@@ -12,6 +12,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.proxy import FORMAT
 from inspector.core.message import Opaque
 from inspector.core.session import Session
+from inspector.core.usage import Usage
 from tests.core.formats.recordings import PATHS, Recording, read, texts
 
 TOOL = {"name": "read", "input_schema": {"type": "object"}}
@@ -86,6 +87,20 @@ def test_what_only_the_wire_sees_is_no_change() -> None:
     one, other = recording.session().main.requests
     assert one.view.stretch is other.view.stretch
     assert texts(recording.session(), 1) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_stream_tells_what_it_wrote_for_an_hour(whole: bool) -> None:
+    lives = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 900}
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 1000, "cache_creation": lives, "output_tokens": 1}
+    start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 8}}
+    events = [start, end, {"type": "message_stop"}] if whole else [start]
+    tape = Recording()
+    asked = tape.ask({"model": "claude-opus-5", "messages": [{"role": "user", "content": "Go"}]})
+    tape.reply(asked, stream="".join(f"data: {json.dumps(event)}\n\n" for event in events))
+    (request,) = tape.session().main.requests
+    assert request.usage == Usage(3, 0, 1000, 8 if whole else 1, output_is_final=whole, cache_write_1h=900)
 
 
 def test_a_request_on_its_way_has_no_usage() -> None:

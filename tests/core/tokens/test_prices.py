@@ -1,5 +1,6 @@
 """Prices: every part of a call at its own price, unknown models without one."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -15,7 +16,7 @@ from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.usage import Usage
 
 OPUS = "claude-opus-4-5-20251101"
-"""5 dollars a million in, 25 out, 0.5 from the cache, 6.25 into it."""
+"""5 dollars a million in, 25 out, 0.5 from the cache, 6.25 into it, 10 for an hour."""
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,8 @@ OPUS = "claude-opus-4-5-20251101"
         (Usage(output=1_000_000), "25"),
         (Usage(cache_read=1_000_000), "0.5"),
         (Usage(cache_write=1_000_000), "6.25"),
+        (Usage(cache_write=1_000_000, cache_write_1h=1_000_000), "10"),
+        (Usage(cache_write=1_000_000, cache_write_1h=400_000), "7.75"),
         (Usage(input=10, cache_read=1000, cache_write=100, output=20), "0.001675"),
         (Usage(), "0"),
     ],
@@ -75,9 +78,10 @@ MODELS = (
 )
 
 
-@given(st.sampled_from(MODELS), st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS))
-def test_it_is_what_the_catalogue_says(model: str, usage: Usage) -> None:
+@given(st.sampled_from(MODELS), st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS), COUNTS)
+def test_it_is_what_the_catalogue_says(model: str, usage: Usage, hourly: int) -> None:
     """Prices are kept by model and size of the prompt; the catalogue works each call out anew."""
+    usage = replace(usage, cache_write_1h=min(hourly, usage.cache_write))
     found = priced_model(model)
     assert found
     provider, known = found
@@ -85,6 +89,7 @@ def test_it_is_what_the_catalogue_says(model: str, usage: Usage) -> None:
         input_tokens=usage.input + usage.cache_read + usage.cache_write,
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_write,
+        cache_write_1h_tokens=usage.cache_write_1h,
         output_tokens=usage.output,
     )
     moment = datetime(2026, 1, 3, 10, 11, tzinfo=UTC)

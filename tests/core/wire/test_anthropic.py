@@ -137,6 +137,24 @@ def test_a_body_holds_prompt_and_tools() -> None:
             {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7, "output_tokens": 11},
             Usage(3, 5, 7, 11),
         ),
+        (  # kept for five minutes, and for an hour
+            {
+                "input_tokens": 3,
+                "cache_creation_input_tokens": 7,
+                "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 5},
+            },
+            Usage(3, 0, 7, cache_write_1h=5),
+        ),
+        ({"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_creation": None}, Usage(3, 0, 7)),
+        (  # never more for an hour than in all
+            {
+                "input_tokens": 3,
+                "cache_creation_input_tokens": 7,
+                "cache_creation": {"ephemeral_1h_input_tokens": 9},
+            },
+            Usage(3, 0, 7, cache_write_1h=7),
+        ),
+        ({"input_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 9}}, Usage(3, 0, 9, cache_write_1h=9)),
         ({"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}}, Usage(output=9, reasoning=4)),
         ({"input_tokens": 3, "iterations": [{"type": "message", "input_tokens": 3}]}, Usage(3)),
         (  # a compaction on the server, then the answer: both cost, only the second is the context
@@ -154,6 +172,27 @@ def test_a_body_holds_prompt_and_tools() -> None:
                 ],
             },
             Usage(329, 0, 55096, 138, context=229),
+        ),
+        (  # the calls of a turn write alike: told of each, or of all together
+            {
+                "input_tokens": 1,
+                "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 40},
+                "iterations": [
+                    {"type": "message", "input_tokens": 1, "cache_creation_input_tokens": 60},
+                    {"type": "message", "input_tokens": 1, "cache_creation_input_tokens": 40},
+                ],
+            },
+            Usage(2, 0, 100, context=41, cache_write_1h=100),
+        ),
+        (
+            {
+                "input_tokens": 1,
+                "iterations": [
+                    {"input_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 60}},
+                    {"input_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 40}},
+                ],
+            },
+            Usage(2, 0, 100, context=41, cache_write_1h=40),
         ),
     ],
 )

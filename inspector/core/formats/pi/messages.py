@@ -120,7 +120,8 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     if not fresh + output + read + write:
         return None
     final = message.get("stopReason") not in FAILED
-    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final)
+    hourly = min(_count(usage.get("cacheWrite1h")), write)
+    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final, cache_write_1h=hourly)
 
 
 def _count(value: Any) -> int:

@@ -1,7 +1,7 @@
 """Responses as they are recorded: a JSON body, an event stream, WebSocket frames; whole or cut off."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.payload_dialect import Dialect, unwrapped
@@ -92,4 +92,4 @@ def _usage(dialect: Dialect, body: Mapping[str, Any], *, final: bool) -> Usage |
     usage = dialect.usage(body.get(dialect.counts))
     if usage is None or final:
         return usage
-    return Usage(usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, False, usage.context)
+    return replace(usage, output_is_final=False)
