@@ -3,8 +3,9 @@
 As the source of Codex says it (`compact.rs`, spec Part 3), and where that is silent:
 - *initial context* is what stands before the first answer of the model and was not typed by the user (messages of the
   system, and those the client wrote in the user's name); it is put in front again as it stands, not built anew;
-- a user message that fits the budget stays as it is, its images, too; of the one that does not, the middle is cut out;
-- the summary is asked for once; retrying a broken stream is the business of the one who answers;
+- of a user message its text stays, several blocks as one, images go; of the one that does not fit the budget the middle
+  is cut out;
+- the summary is asked for once and taken as it came; retrying a broken stream is the business of the one who answers;
 - the wording of the request is ours, the prefix of the summary is Codex's;
 - its effective window of 95 % only moves the figure that Codex shows, so it is not here;
 - after an overflow Codex ends the turn and takes the window for full, so that the next turn begins by compacting; here
@@ -110,7 +111,7 @@ def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Momen
         return failed(TIER, buffer, running, "provider_failure")
     context = initial_context(buffer.messages)
     users = newest_user_messages(buffer.messages, settings.user_message_tokens)
-    summary = inserted("codex", "user", f"{PREFIX}\n{text.strip() or NO_SUMMARY}", buffer.messages)
+    summary = inserted("codex", "user", f"{PREFIX}\n{text or NO_SUMMARY}", buffer.messages)
     snapshots = [message for message in buffer.messages if _is_snapshot(message)]
     after = buffer.with_messages([*context, *users, summary, *snapshots])
     stays = {message.id for message in after.messages}
@@ -121,7 +122,8 @@ def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Momen
 
 
 def _summary(buffer: Buffer, moment: Moment) -> Conversation[tuple[str, int]]:
-    """(text, messages left out). After every overflow the oldest goes, its call or result with it."""
+    """(text, messages left out). After every overflow the oldest goes, its call or result with it; in the end the
+    request is sent by itself."""
     history, trimmed = buffer.messages, 0
     text = f"{REQUEST}\n\n{moment.instructions}".strip()
     while True:
@@ -129,9 +131,9 @@ def _summary(buffer: Buffer, moment: Moment) -> Conversation[tuple[str, int]]:
             answer: Answer = yield Summarize(buffer.prompt.system or "", text, history, source=history)
             return answer.text, trimmed
         except ContextWindowExceeded:
-            shorter = _without_oldest(history)
-            if not shorter:
+            if not history:
                 raise
+            shorter = _without_oldest(history)
             trimmed += len(history) - len(shorter)
             history = shorter
 
@@ -160,8 +162,9 @@ def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Messa
             break
         if message.role != "user" or message.mark or message.summary:
             continue
-        tokens = _tokens(message.text)
-        found.append(message if tokens <= budget else _cut(message, budget))
+        text = "".join(part.text for part in message.parts if isinstance(part, Text))
+        tokens = _tokens(text)
+        found.append(_told(message, text if tokens <= budget else _cut(text, budget)))
         budget -= tokens
     return found[::-1]
 
@@ -170,12 +173,17 @@ def _tokens(text: str) -> int:
     return -(-utf8_length(text) // 4)
 
 
-def _cut(message: Message, budget: int) -> Message:
+def _told(message: Message, text: str) -> Message:
+    """The message with that text and nothing else."""
+    return message if message.parts == (Text(text),) else replace(message, parts=(Text(text),))
+
+
+def _cut(text: str, budget: int) -> str:
     """Its beginning and its end, together `budget` tokens."""
-    data = message.text.encode("utf-8", "replace")
+    data = text.encode("utf-8", "replace")
     side = budget * 4 // 2
     head, tail = data[:side].decode("utf-8", "ignore"), data[len(data) - side :].decode("utf-8", "ignore")
-    return replace(message, parts=(Text(f"{head}…{_tokens(message.text) - budget} tokens truncated…{tail}"),))
+    return f"{head}…{_tokens(text) - budget} tokens truncated…{tail}"
 
 
 def _is_snapshot(message: Message) -> bool:

@@ -1,19 +1,20 @@
-"""Gemini CLI: above half of the window the older part becomes a snapshot, which a second call checks (spec Part 3).
+"""Gemini CLI: from half of the window on the older part becomes a snapshot, which a second call checks (spec Part 3).
 
 Where that is silent:
 - the share kept is of the characters of each message as JSON; a cut lies only before a user message, one of the
   client's among them; where there is none behind the cut, everything goes if the model has just finished;
-- old tool responses are cut before the split, and only those of more lines than stay (a line is taken for more than
-  one from 1,000 characters on); what cannot be saved to a file stays as it is;
+- old tool responses are cut before the split, and only those of more characters than stay: a fifth of these from the
+  beginning, the rest from the end; what cannot be saved to a file stays as it is;
 - the summariser reads the uncut messages unless they would not fit its window with 20,000 tokens to spare;
-- any failure of either call, an empty snapshot and an inflated result count as a failed attempt; after one, only
-  responses are cut until somebody compresses by hand;
+- an inflated result counts as a failed attempt, unless somebody asked for it by hand; after one, only responses are cut
+  until somebody compresses by hand. A call that fails and an empty snapshot change nothing: the next call tries again;
 - after an overflow it compresses, as if by hand; Gemini CLI ends with an error;
 - sizes are characters over 4; the wording of the requests is ours.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil, floor
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolResult
@@ -33,14 +34,15 @@ from inspector.core.policies.simple import (
     failed,
     settled,
 )
-from inspector.core.tokens.characters import Chars4
+from inspector.core.tokens.characters import Chars4, u16
 from inspector.core.tokens.estimators import buffer_tokens, weight
 
 TRUNCATE, COMPRESS = "truncate", "compress"
 JSON_CHARACTERS = Chars4()
 """Its weight of a message is characters: of the role, and of the content as JSON."""
 SPARE_TOKENS = 20_000
-LINE_CHARS = 1_000
+CHARS_PER_TOKEN = 4
+HEAD_SHARE = 0.2
 TAG = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 INSTRUCTIONS = (
@@ -64,16 +66,16 @@ CHECK = (
 class Settings(SimpleSettings):
     """Gemini CLI's constants."""
 
-    compression_threshold: float = setting(0.5, "share of the window above which it compresses", low=0, high=1)
+    compression_threshold: float = setting(0.5, "share of the window from which on it compresses", low=0, high=1)
     preserve: float = setting(0.3, "share of the characters that stays, newest first", low=0.01, high=0.99)
     tool_response_tokens: int = setting(50_000, "tokens of the newest tool responses that stay whole", low=0)
-    keep_lines: int = setting(30, "last lines kept of an older one", low=0)
+    truncate_tool_output_threshold: int = setting(40_000, "characters that an older one keeps, at most", low=0)
     verify: bool = setting(True, "have the snapshot checked by a second call")
 
     @property
     def limit(self) -> int:
-        """Tokens above which it compresses."""
-        return int(self.context_window_tokens * self.compression_threshold)
+        """Tokens from which on it compresses."""
+        return ceil(self.compression_threshold * self.context_window_tokens)
 
 
 class GeminiPolicy(SimplePolicy[Settings]):
@@ -82,7 +84,7 @@ class GeminiPolicy(SimplePolicy[Settings]):
     name = "gemini"
     title = "Gemini CLI"
     tiers: Sequence[TierName] = (
-        TierName(TRUNCATE, "Truncate", "Cuts older tool responses to their last lines; the rest goes to a file."),
+        TierName(TRUNCATE, "Truncate", "Cuts the middle out of older tool responses; all of it goes to a file."),
         TierName(COMPRESS, "Compress", "A snapshot, checked by a second call, and the newest 30 %.", calls_model=True),
     )
     settings_type = Settings
@@ -96,11 +98,11 @@ class GeminiPolicy(SimplePolicy[Settings]):
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         tokens = self.tokens(buffer, settings, running)
-        over = tokens > settings.limit
+        over = tokens >= settings.limit
         share = f"{settings.compression_threshold:.0%} of {settings.window}"
         why = compared(tokens, settings.limit, share, over)
         if running.failures:
-            why += " · an attempt failed: only responses are cut"
+            why += " · a snapshot was larger than what it replaced: only responses are cut"
         by_model = bool(moment.overflow) or (over and not running.failures)
         anything = bool(buffer.messages)
         return (
@@ -111,45 +113,60 @@ class GeminiPolicy(SimplePolicy[Settings]):
     def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
         match name.lower():
             case "truncate":
-                return (yield from _truncate(buffer, settings, running))
+                return (yield from self._truncate(buffer, settings, running))
             case "compress":
-                return (yield from self._compress(buffer, settings, running, moment))
+                due = self.tokens(buffer, settings, running) >= settings.limit and not running.failures
+                return (yield from self._compress(buffer, settings, running, moment, by_hand=not due))
         raise self.unknown(name)
 
     def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
-        over = self.tokens(buffer, settings, running) > settings.limit
+        over = self.tokens(buffer, settings, running) >= settings.limit
         if not buffer.messages or not (over or moment.overflow):
             return ()
         if running.failures and not moment.overflow:
-            cut = yield from _truncate(buffer, settings, running)
+            cut = yield from self._truncate(buffer, settings, running)
             return (cut,) if cut.changed else ()
-        return ((yield from self._compress(buffer, settings, running, moment)),)
+        return ((yield from self._compress(buffer, settings, running, moment, by_hand=bool(moment.overflow))),)
 
-    def _compress(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
-        cut, changed = yield from _responses_cut(buffer.messages, settings)
+    def _compress(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment, *, by_hand: bool) -> Done:
+        cut, changed = yield from _responses_cut(buffer.messages, settings, self._room(buffer, settings, running))
         split = split_point(cut, 1 - settings.preserve)
         if not split:
             return failed(COMPRESS, buffer, running, "nothing_to_compact")
         whole = buffer.messages[:split]
         fits = buffer_tokens(CHARACTERS, whole) < settings.context_window_tokens - SPARE_TOKENS
-        unlucky = replace(running, failures=running.failures + 1)
         try:
             text = yield from _snapshot(whole if fits else cut[:split], settings, moment)
         except Failure:
-            return failed(COMPRESS, buffer, unlucky, "provider_failure", _told("COMPRESSION_FAILED", 0, 0))
+            return failed(COMPRESS, buffer, running, "provider_failure", _told("COMPRESSION_FAILED", 0, 0))
         if not text:
-            return failed(COMPRESS, buffer, unlucky, "empty_summary", _told("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
+            return failed(COMPRESS, buffer, running, "empty_summary", _told("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
         told = inserted("gemini", "user", text, whole)
         agreed = inserted("gemini-agreed", "assistant", ACKNOWLEDGED, whole)
         after = buffer.with_messages([told, agreed, *cut[split:]])
         was, is_now = (self.tokens(one, settings, running) for one in (buffer, after))
         if is_now > was:
             events = _told("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", was, is_now)
+            unlucky = replace(running, failures=running.failures + (not by_hand))
             return failed(COMPRESS, buffer, unlucky, "inflated", events)
         kept = {message.id for message in after.messages}
         fates: dict[str, FateName] = {m.id: "cut" if m.id in kept else "summarised" for m in (*whole, *changed)}
         calm = replace(running, failures=0)
         return settled(COMPRESS, buffer, after, calm, settings, _told("COMPRESSED", was, is_now), fates)
+
+    def _truncate(self, buffer: Buffer, settings: Settings, running: Running) -> Done:
+        room = self._room(buffer, settings, running)
+        messages, changed = yield from _responses_cut(buffer.messages, settings, room)
+        if not changed:
+            return Outcome(TRUNCATE, buffer, running)
+        fates: dict[str, FateName] = {message.id: "cut" for message in changed}
+        events = (Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),)
+        return settled(TRUNCATE, buffer, buffer.with_messages(messages), running, settings, events, fates)
+
+    def _room(self, buffer: Buffer, settings: Settings, running: Running) -> int:
+        """Characters that a cut response may keep: never more than the rest of the window takes."""
+        rest = settings.context_window_tokens - self.tokens(buffer, settings, running)
+        return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
 
 
 def _told(status: str, before: int, after: int) -> tuple[Event, ...]:
@@ -168,17 +185,8 @@ def _snapshot(messages: tuple[Message, ...], settings: Settings, moment: Moment)
     return (checked.text.strip() or first.text).strip()
 
 
-def _truncate(buffer: Buffer, settings: Settings, running: Running) -> Done:
-    messages, changed = yield from _responses_cut(buffer.messages, settings)
-    if not changed:
-        return Outcome(TRUNCATE, buffer, running)
-    fates: dict[str, FateName] = {message.id: "cut" for message in changed}
-    events = (Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),)
-    return settled(TRUNCATE, buffer, buffer.with_messages(messages), running, settings, events, fates)
-
-
 def _responses_cut(
-    messages: tuple[Message, ...], settings: Settings
+    messages: tuple[Message, ...], settings: Settings, room: int
 ) -> Conversation[tuple[tuple[Message, ...], list[Message]]]:
     """(messages with older responses cut, those that were cut). Newest first: what fits the budget stays whole."""
     spent, new, changed = 0, list(messages), list[Message]()
@@ -188,7 +196,7 @@ def _responses_cut(
             continue
         tokens = CHARACTERS.text(result.content)
         if spent + tokens > settings.tool_response_tokens:
-            shorter = yield from _cut(result, settings)
+            shorter = yield from _cut(result, settings, room)
             if shorter is not None:
                 new[at] = replace(messages[at], parts=(shorter, *messages[at].parts[1:]))
                 changed.append(new[at])
@@ -197,28 +205,33 @@ def _responses_cut(
     return tuple(new), changed
 
 
-def _cut(result: ToolResult, settings: Settings) -> Conversation[ToolResult | None]:
-    """The last lines of a response; None where it is no longer than that, or cannot be saved."""
-    last = last_lines(result.content, settings.keep_lines)
-    if len(last) == len(result.content):
+def _cut(result: ToolResult, settings: Settings, room: int) -> Conversation[ToolResult | None]:
+    """The beginning and the end of a response; None where it is no longer than that, or cannot be saved."""
+    if u16(result.content) <= room:
         return None
     try:
         saved: Answer = yield SaveText(result.content, "tool-response")
     except Failure:
         return None
-    text = f"Output too large: the last {settings.keep_lines} lines. All of it: {saved.text}\n...\n{last}"
-    return replace(result, content=text) if len(text) < len(result.content) else None
+    text = head_and_tail(result.content, saved.text, room)
+    return None if settings.safe and len(text) >= len(result.content) else replace(result, content=text)
 
 
-def last_lines(text: str, lines: int) -> str:
-    """The end of a text: so many lines, a long one counting for each 1,000 characters of it."""
-    at = len(text)
-    for _ in range(lines):
-        if at <= 0:
-            return text
-        newline = text.rfind("\n", max(0, at - 1 - LINE_CHARS), at - 1)
-        at = newline + 1 if newline >= 0 else max(0, at - LINE_CHARS)
-    return text[at:]
+def head_and_tail(text: str, path: str, room: int) -> str:
+    """formatTruncatedToolOutput: of `room` UTF-16 units a fifth from the beginning, the rest from the end.
+
+    Where the window has no room left at all (below 0) what stays is as odd as upstream's: JavaScript counts from the
+    other end, and so does Python.
+    """
+    units = text.encode("utf-16-le", "surrogatepass")
+    head = floor(room * HEAD_SHARE)
+    tail = room - head
+    parts = (units[: 2 * head], units[-2 * tail :])
+    first, last = (part.decode("utf-16-le", "replace") for part in parts)
+    return (
+        f"Output too large. Showing first {head:,} and last {tail:,} characters. For full output see: {path}\n"
+        f"{first}\n\n... [{len(units) // 2 - room:,} characters omitted] ...\n\n{last}"
+    )
 
 
 def split_point(messages: Sequence[Message], share: float) -> int:

@@ -7,7 +7,7 @@ import pytest
 from inspector.core.answering import offline
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
-from inspector.core.message import Message, Text
+from inspector.core.message import Image, Message, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, SaveText, Summarize, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies import anthropic_editing, codex, gemini, none, opencode
@@ -149,10 +149,25 @@ def test_codex_cuts_the_oldest_user_message_that_still_has_room() -> None:
     assert kept[1] is before.messages[2]
 
 
-@pytest.mark.parametrize(("answer", "text"), [("", "(no summary available)"), ("  \n", "(no summary available)")])
-def test_codex_says_so_when_there_is_no_summary(answer: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "text"), [("", "(no summary available)"), ("  \n", "  \n"), ("\n## Done\n- a\n", "\n## Done\n- a\n")]
+)
+def test_codex_takes_the_summary_as_it_came(answer: str, text: str) -> None:
     after = run(codex.POLICY, "compact", build(3, "x"), Script(answer))
-    assert after.buffer.messages[-1].text.endswith("\n" + text)
+    assert after.buffer.messages[-1].text == f"{codex.PREFIX}\n{text}"
+
+
+def test_codex_keeps_the_words_of_a_user_message_and_not_its_images() -> None:
+    picture = Image("image/png", "aGVsbG8=")
+    shown = Message("p", "user", (Text("look"), picture, Text(" here")))
+    before = buffer(user("plain"), shown, Message("q", "user", (picture,)), assistant("done"))
+    after = run(codex.POLICY, "compact", before, Script("S"))
+    kept = after.buffer.messages[:-1]
+    assert [(message.id, message.parts) for message in kept[1:]] == [("p", (Text("look here"),)), ("q", (Text(""),))]
+    assert kept[0] is before.messages[0]
+    assert after.changed["p"] == "cut"
+    cut = run(codex.POLICY, "compact", buffer(shown), Script("S"), user_message_tokens=1)
+    assert cut.buffer.messages[0].parts == (Text("lo…2 tokens truncated…re"),)
 
 
 def test_codex_drops_the_oldest_after_each_overflow_of_the_summary() -> None:
@@ -163,7 +178,12 @@ def test_codex_drops_the_oldest_after_each_overflow_of_the_summary() -> None:
     asked = [len(need.messages) for need in script.needs if isinstance(need, Summarize)]
     assert asked == [4, 3, 1]  # the result goes with its call
     assert after.events[0].fields["trimmed_items"] == 3
-    given_up = run(codex.POLICY, "compact", before, Script(over, over, over))
+    script = Script(over, over, over, over)
+    given_up = run(codex.POLICY, "compact", before, script)
+    asked = [len(need.messages) for need in script.needs if isinstance(need, Summarize)]
+    assert asked == [4, 3, 1, 0]  # at last the request by itself
+    alone = run(codex.POLICY, "compact", before, Script(over, over, over, "S"))
+    assert alone.succeeded
     assert (given_up.succeeded, given_up.error, given_up.buffer) == (False, "overflow_after_retries", before)
 
 
@@ -338,10 +358,15 @@ def test_opencode_leaves_the_buffer_without_a_summary(answer: Any, error: str) -
 # -- Gemini CLI --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tokens", "fires"), [(499, False), (500, False), (501, True)])
-def test_gemini_fires_above_half_of_the_window(tokens: int, fires: bool) -> None:
+@pytest.mark.parametrize(("tokens", "fires"), [(499, False), (500, True), (501, True)])
+@pytest.mark.parametrize("window", [1000, 999])
+def test_gemini_fires_from_half_of_the_window_on(tokens: int, fires: bool, window: int) -> None:
     before = buffer(user("x" * 4 * (tokens - 1)), assistant("done"))
-    assert bool(before_call(gemini.POLICY, before, Script("S", "S"), window=1000)) is fires
+    assert bool(before_call(gemini.POLICY, before, Script("S", "S"), window=window)) is fires
+    settings = gemini.POLICY.settings((), window)
+    verdicts = gemini.POLICY.due(before, settings, Running(), Moment())
+    assert [verdict.due for verdict in verdicts] == [False, fires]
+    assert verdicts[1].limit == 500
 
 
 def test_gemini_keeps_the_newest_and_asks_twice() -> None:
@@ -377,9 +402,12 @@ def test_gemini_cuts_before_a_user_message(messages: tuple[Message, ...], split:
     assert gemini.split_point(messages, 0.7) == split
 
 
+INFLATED = ("s", "s" * 5_000)
+
+
 def test_gemini_rejects_an_inflated_result_and_then_only_truncates() -> None:
     before = buffer(user("x" * 400), assistant("a" * 400), user("y"), assistant("b"))
-    rejected = run(gemini.POLICY, "compress", before, Script("s", "s" * 5_000))
+    (rejected,) = before_call(gemini.POLICY, before, Script(*INFLATED), window=10)
     assert (rejected.buffer, rejected.error, rejected.running.failures) == (before, "inflated", 1)
     script = Script()
     assert not before_call(gemini.POLICY, before, script, window=10, running=rejected.running)
@@ -391,6 +419,14 @@ def test_gemini_rejects_an_inflated_result_and_then_only_truncates() -> None:
     assert by_hand.running.failures == 0
 
 
+def test_gemini_counts_nothing_that_was_asked_for_by_hand() -> None:
+    before = buffer(user("x" * 400), assistant("a" * 400), user("y"), assistant("b"))
+    rejected = run(gemini.POLICY, "compress", before, Script(*INFLATED))
+    assert (rejected.error, rejected.running.failures) == ("inflated", 0)
+    (over,) = before_call(gemini.POLICY, before, Script(*INFLATED), overflow="prompt is too long")
+    assert (over.error, over.running.failures) == ("inflated", 0)
+
+
 @pytest.mark.parametrize(
     ("answers", "error"),
     [
@@ -399,10 +435,10 @@ def test_gemini_rejects_an_inflated_result_and_then_only_truncates() -> None:
         (["", ""], "empty_summary"),
     ],
 )
-def test_gemini_counts_failures(answers: list[Any], error: str) -> None:
+def test_gemini_tries_again_after_a_failure(answers: list[Any], error: str) -> None:
     before = buffer(user("x" * 400), assistant("a" * 400))
-    after = run(gemini.POLICY, "compress", before, Script(*answers))
-    assert (after.buffer, after.error, after.running.failures) == (before, error, 1)
+    (after,) = before_call(gemini.POLICY, before, Script(*answers), window=10)
+    assert (after.buffer, after.error, after.running.failures) == (before, error, 0)
 
 
 def test_gemini_keeps_the_draft_where_the_check_says_nothing() -> None:
@@ -411,38 +447,46 @@ def test_gemini_keeps_the_draft_where_the_check_says_nothing() -> None:
     assert after.buffer.messages[0].text == "draft"
 
 
-def test_gemini_cuts_older_responses_to_their_last_lines() -> None:
-    long = "".join(f"line {n}\n" for n in range(1000))
+def test_gemini_cuts_the_middle_out_of_older_responses() -> None:
+    long = "".join(f"line {n}\n" for n in range(10_000))
     before = buffer(
         user("go"), assistant("", ("a", "R", {})), result("a", long), assistant("", ("b", "R", {})), result("b", long),
         assistant("", ("c", "R", {})), result("c", "short"),
     )  # fmt: skip
     script = Script(Answer(text="/tmp/saved"))
-    after = run(gemini.POLICY, "truncate", before, script, tool_response_tokens=3_000)
-    saved = script.needs[0]
+    after = run(gemini.POLICY, "truncate", before, script, tool_response_tokens=30_000)
+    (saved,) = script.needs
     assert isinstance(saved, SaveText)
     assert saved.text == long
     old, new = after.buffer.messages[2].result, after.buffer.messages[4].result
     assert old
     assert new
     assert new.content == long
-    assert old.content.splitlines()[2:] == [f"line {n}" for n in range(970, 1000)]
+    told = "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: /tmp/saved"
+    assert old.content == f"{told}\n{long[:8_000]}\n\n... [58,890 characters omitted] ...\n\n{long[-32_000:]}"
     assert after.changed == {before.messages[2].id: "cut"}
-    unsaved = run(gemini.POLICY, "truncate", before, Script(ProviderFailure("no")), tool_response_tokens=3_000)
+    unsaved = run(gemini.POLICY, "truncate", before, Script(ProviderFailure("no")), tool_response_tokens=30_000)
     assert unsaved.buffer == before
+    narrow = run(
+        gemini.POLICY, "truncate", before, Script(Answer(text="f")), window=50_000, tool_response_tokens=30_000
+    )
+    cut = narrow.buffer.messages[2].result
+    room = 4 * (50_000 - gemini.POLICY.tokens(before, gemini.POLICY.settings(), Running()))
+    assert cut
+    assert cut.content.startswith(f"Output too large. Showing first {room // 5:,} and last {room - room // 5:,} ")
 
 
 @pytest.mark.parametrize(
-    ("text", "lines", "last"),
+    ("text", "room", "first", "last", "omitted"),
     [
-        ("a\nb\nc\n", 2, "b\nc\n"),
-        ("a\nb\nc", 2, "b\nc"),
-        ("a\nb", 5, "a\nb"),
-        ("", 3, ""),
-        ("x" * 2_500, 2, "x" * 2_000),
-        ("head\n" + "x" * 1_000, 1, "x" * 1_000),
-        ("a\n\n\nb", 2, "\nb"),
+        ("abcdefghij", 5, "a", "ghij", "5"),
+        ("abcdefghij", 4, "", "ghij", "6"),
+        ("中文字中文字中文字中", 5, "中", "中文字中", "5"),
+        ("\U0001f600" * 5, 5, "�", "\U0001f600" * 2, "5"),  # a character is two units: one stays half
+        ("abcdefghij", 0, "", "abcdefghij", "10"),  # JavaScript's slice(-0) is all of it
+        ("abcdefghij", -5, "abcdefghi", "efghij", "15"),
     ],
 )
-def test_gemini_last_lines(text: str, lines: int, last: str) -> None:
-    assert gemini.last_lines(text, lines) == last
+def test_gemini_head_and_tail(text: str, room: int, first: str, last: str, omitted: str) -> None:
+    cut = gemini.head_and_tail(text, "f", room)
+    assert cut.partition("\n")[2] == f"{first}\n\n... [{omitted} characters omitted] ...\n\n{last}"
