@@ -10,11 +10,13 @@ from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message
 from inspector.core.tokens.estimators import Estimator, count, estimator
-from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
 from inspector.core.wire.neutral import write_part
 from inspector.live.models import user_windows
+from inspector.workbench.composition import sized
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +48,9 @@ def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
 
 
 def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> dict[str, Any]:
-    pressures = thread_pressures(chosen.thread, roku)
-    pressure = pressures.end if chosen.is_end else pressures[chosen.at]
+    pressures = known_pressures(chosen.thread, roku)
+    size = sizer(pressures, chosen.at)
+    pressure, scale = size.pressure, size.scale
     at = None if chosen.is_end else chosen.at
     window = find_window(chosen.session, chosen.thread, at, user_window, user_windows())
     return {
@@ -59,7 +62,10 @@ def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> di
         "window": window.tokens,
         "window_source": window.source,
         "ratio": _ratio(pressure.tokens, window.tokens),
-        "not_in_file": pressure.not_in_file,
+        "band": pressure.band,
+        "unseen": scale.unseen,
+        "not_in_file": scale.unseen if pressure.kind in ("reported", "predicted") else None,
+        "categories": dict(sized(size, pressure, chosen.buffer.messages, chosen.buffer.prompt)),
     }
 
 
@@ -106,7 +112,11 @@ def _head(document: dict[str, Any]) -> list[str]:
             ("thread", plain(document["thread"])),
             ("request", str(document["request"])),
             ("pressure", f"{number(pressure['tokens'])} tokens, {pressure['kind']}{share}"),
-            ("estimated", f"{number(pressure['estimated'])}, calibrated {number(pressure['calibrated'])}"),
+            *([("most likely", " to ".join(map(number, pressure["band"])))] if pressure["band"] else []),
+            (
+                "counted",
+                f"{number(pressure['estimated'])} by Roku's estimator, which believes {number(pressure['calibrated'])}",
+            ),
             ("not in file", number(pressure["not_in_file"])),
             ("system", "not in this file" if system is None else plain(system, 90) or "empty"),
             ("tools", "not in this file" if tools is None else f"{len(tools)}"),

@@ -7,7 +7,12 @@ from inspector.cli_output import number, table, write_json, write_lines
 from inspector.cli_select import add_selection, select
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
-from inspector.core.tokens.fit import Fit, Sample, calibration_report
+from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration_report, prediction_errors
+from inspector.core.tokens.pressure import known_pressures
+
+
+SHOWN = "roku"
+"""The estimator behind the numbers that every command shows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +35,26 @@ def run(arguments: argparse.Namespace) -> None:
 def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
     """The document of cli.md's `calibrate`. Figures are null where there are too few samples for them."""
     fits = calibration_report(thread, map(estimator, names))
-    return {"thread": thread.id, "requests": len(thread.requests), "estimators": [_fit(fit) for fit in fits]}
+    shown = next((fit.prediction for fit in fits if fit.name == SHOWN), None)
+    return {
+        "thread": thread.id,
+        "requests": len(thread.requests),
+        "prediction": _prediction(shown or prediction_errors(thread, known_pressures(thread, estimator(SHOWN)))),
+        "estimators": [_fit(fit) for fit in fits],
+    }
+
+
+def _prediction(found: PredictionErrors) -> dict[str, Any]:
+    return {
+        "requests": found.requests,
+        "median": _rounded(found.median),
+        "p90": _rounded(found.p90),
+        "after_compaction": {
+            "count": len(found.after),
+            "median": _rounded(found.after_median),
+            "inside_band": _rounded(found.inside_band),
+        },
+    }
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
@@ -44,6 +68,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
         "r2": _rounded(fit.r2),
         "overhead": round(fit.line.overhead) if fit.line else None,
         "slope": _rounded(fit.line.slope) if fit.line else None,
+        "prediction": _prediction(fit.prediction),
     }
 
 
@@ -63,17 +88,22 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    heads = ("estimator", "kind", ">samples", ">median error", ">90 % below", ">R2", ">overhead", ">slope")
+    heads = (
+        "estimator", "kind", ">samples", ">next call", ">90 % below", ">after compaction", ">R2", ">overhead", ">slope",
+        ">factor alone",
+    )  # fmt: skip
     rows = [
         (
             fit["name"],
             fit["kind"],
             number(len(fit["samples"])),
-            _percent(fit["median_abs_error"]),
-            _percent(fit["p90_abs_error"]),
+            _percent(fit["prediction"]["median"]),
+            _percent(fit["prediction"]["p90"]),
+            _percent(fit["prediction"]["after_compaction"]["median"]),
             _figure(fit["r2"]),
             number(fit["overhead"]),
             _figure(fit["slope"]),
+            _percent(fit["median_abs_error"]),
         )
         for fit in document["estimators"]
     ]
@@ -81,7 +111,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    return "-" if value is None else f"{value:.2%}"
 
 
 def _figure(value: float | None) -> str:

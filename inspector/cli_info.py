@@ -1,7 +1,7 @@
 """`context-inspector info FILE`: what the transcript holds."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -9,12 +9,17 @@ from typing import Any
 from inspector.cli_output import number, pairs, plain, table, write_json, write_lines
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.drops import session_drops
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.policy import Policy
+from inspector.core.policies.settings import said
+from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.pressure import Pressure, compaction_sizes, thread_pressures
+from inspector.core.tokens.pressure import Pressures, compaction_sizes, known_pressures
 from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.tokens.windows import find_window
 from inspector.live.models import user_windows
+from inspector.live.user_policies import find_policy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,19 +29,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
-    document = describe(select(arguments), arguments.window)
+    by = find_policy(arguments.policy[0]) if arguments.policy else policy("roku")
+    document = describe(select(arguments), arguments.window, by, arguments.set or ())
     if arguments.json:
         write_json(document)
     else:
         write_lines(_lines(document))
 
 
-def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
-    """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty."""
+def describe(
+    chosen: Selection,
+    window: int | None = None,
+    by: Policy[Any, Any] | None = None,
+    values: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """The document of cli.md's `info`. Numbers that the file does not hold are null, texts empty.
+
+    `by` with its settings is the policy that believes; default Roku.
+    """
     session, thread = chosen.session, chosen.thread
     at = None if chosen.is_end else chosen.at
     found = find_window(session, thread, at, window, user_windows())
-    pressures = thread_pressures(thread, estimator("roku"))
+    pressures = known_pressures(thread, estimator("roku"))
+    by = by or policy("roku")
+    settings = by.settings((*said(window), *values), found.tokens)
+    believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
         "format": session.format,
         "path": session.path,
@@ -47,8 +64,8 @@ def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
         "window": {"tokens": found.tokens, "source": found.source, "warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],
         "thread": thread.id,
-        "requests": [_request(request, pressures[n]) for n, request in enumerate(thread.requests)],
-        "end": _pressure(pressures.end) | {"messages": len(thread.end)},
+        "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
+        "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
         "drops": [asdict(drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call) for call in session.side_calls],
@@ -79,22 +96,28 @@ def _thread(thread: Thread) -> dict[str, Any]:
     }
 
 
-def _pressure(pressure: Pressure) -> dict[str, Any]:
+def _pressure(pressures: Pressures, at: int | None, believed: int) -> dict[str, Any]:
+    pressure = pressures.at(at)
+    scale = pressures.scale(at)
     return {
         "tokens": pressure.tokens,
         "kind": pressure.kind,
         "reported": pressure.reported,
         "estimated": pressure.estimated,
         "calibrated": pressure.calibrated,
-        "not_in_file": pressure.not_in_file,
+        "predicted": pressure.predicted.tokens if pressure.predicted else None,
+        "band": pressure.band,
+        "believed": believed,
+        "unseen": scale.unseen,
+        "not_in_file": scale.unseen if pressure.kind in ("reported", "predicted") else None,
     }
 
 
-def _request(request: Request, pressure: Pressure) -> dict[str, Any]:
+def _request(request: Request, pressures: Pressures, believed: int) -> dict[str, Any]:
     usage = request.usage
     return {
         "index": request.index,
-        **_pressure(pressure),
+        **_pressure(pressures, request.index, believed),
         "input": usage.input if usage else None,
         "output": usage.output if usage else None,
         "output_is_final": usage.output_is_final if usage else None,

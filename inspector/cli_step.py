@@ -18,8 +18,10 @@ from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscrip
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.policy import Moment, Policy, Verdict
 from inspector.core.policies.settings import said
-from inspector.core.policies.start import moment_at, running_at
+from inspector.core.policies.start import buffer_at, moment_at, running_at
 from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.core.tokens.windows import find_window
 from inspector.live.answerers import answerer
 from inspector.live.models import user_windows
@@ -74,6 +76,7 @@ class Stepped:
     before_tokens: tuple[int, int]
     outcomes: Sequence[Outcome[Any]]
     heard: Listening
+    sizer: Sizer
 
     @property
     def last(self) -> Outcome[Any]:
@@ -128,7 +131,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     settings = by.settings(values, _window(chosen, arguments))
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments)
-    before = chosen.buffer
+    before = buffer_at(by, chosen.thread, chosen.at)
     heard = Listening(_answerer(chosen, arguments))
     verdicts = by.due(before, settings, running, moment)
     measured = by.measure(before, settings, running)
@@ -137,7 +140,8 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
         outcomes = (drive(by.tier(arguments.tier, before, settings, running, moment), heard),)
     else:
         outcomes = drive(by.run_due(before, settings, running, moment), heard)
-    return Stepped(by, settings, verdicts, arguments.tier, running, moment, before, measured, outcomes, heard)
+    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    return Stepped(by, settings, verdicts, arguments.tier, running, moment, before, measured, outcomes, heard, size)
 
 
 def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
@@ -220,17 +224,31 @@ def describe(stepped: Stepped) -> dict[str, Any]:
             "messages": len(stepped.before.messages),
             "tokens": stepped.before_tokens[0],
             "calibrated": stepped.before_tokens[1],
+            **_predicted(stepped, stepped.before),
         },
         "after": {
             "messages": [message_document(message, roku) for message in last.buffer.messages],
             "tokens": raw,
             "calibrated": calibrated,
+            **_predicted(stepped, last.buffer),
         },
         "fates": [_fate_document(row) for row in _diff(stepped)],
         "events": [{"name": event.name, **event.fields} for one in stepped.outcomes for event in one.events],
         "needs": [need_document(one) for one in stepped.heard.asked],
         "state": by.dump(last.running),
         "validity": validity_document(last.buffer),
+    }
+
+
+def _predicted(stepped: Stepped, buffer: Buffer) -> dict[str, Any]:
+    """The size of the next prompt if that buffer were sent: reported where it is the recorded one."""
+    size = stepped.sizer
+    pressure = size.pressure if buffer.messages == stepped.before.messages else size.pressure_of(buffer)
+    return {
+        "predicted": pressure.tokens,
+        "kind": pressure.kind,
+        "band": pressure.band,
+        "unseen": size.scale.unseen,
     }
 
 
@@ -257,8 +275,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
             ("policy", document["policy"]),
             ("fired", ", ".join(document["fired"]) or "nothing"),
             ("succeeded", "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}"),
-            ("before", f"{before['messages']} messages, {number(before['calibrated'])} tokens"),
-            ("after", f"{len(after['messages'])} messages, {number(after['calibrated'])} tokens"),
+            ("before", _size(before["messages"], before, document["policy"])),
+            ("after", _size(len(after["messages"]), after, document["policy"])),
         ]
     )
     lines += ["", *table(("tier", "due", "why"), [_verdict(one) for one in document["verdicts"]]), ""]
@@ -266,6 +284,13 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines += ["", *(f"{one['name']} {_event_fields(one)}".rstrip() for one in document["events"])]
     lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
     return lines
+
+
+def _size(messages: int, side: dict[str, Any], policy: str) -> str:
+    """`13 messages, 41,200 tokens reported (40,100 to 42,300); roku believes 40,950`."""
+    band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
+    shown = f"{messages} messages, {number(side['predicted'])} tokens {side['kind']}{band}"
+    return f"{shown}; {policy} believes {number(side['calibrated'])}"
 
 
 def _verdict(one: dict[str, Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from inspector.core.tokens.fit import quantile
+from inspector.core.tokens.growth import quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ beside the messages that it stands for, so that 3,000 of them cost no more than 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -29,6 +29,9 @@ class Prompt:
 
     system: str | None = None
     tools: tuple[Tool, ...] | None = None
+    unseen: int = field(default=0, compare=False)
+    """Tokens, by the estimator of a harness that counts its prompt, of what the transcript does not hold of it. Only
+    buffers that are put before such a harness have any (`policies.start.buffer_at`)."""
 
 
 NOT_IN_FILE = Prompt()

@@ -8,21 +8,24 @@ provider would have reported, which is what it did report where the buffer is th
 A buffer larger than the window is refused: the policy takes its step after an overflow, once, and then it is sent.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from inspector.core.answering import Answerer, Asked, Listening
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy, Report
 from inspector.core.replay_arrivals import Arrival, additions, arrivals
-from inspector.core.replay_sizes import SizeKind, Sizes
+from inspector.core.replay_sizes import Sizes
 from inspector.core.replay_world import World
 from inspector.core.session import Request, Thread
+from inspector.core.tokens.calibration import MAX_SAMPLES
+from inspector.core.tokens.pressure import PressureKind, Pressures, known_pressures
 from inspector.core.usage import Usage
 
 __all__ = ["Known", "Replayed", "additions", "replay"]
@@ -39,7 +42,7 @@ class Replayed:
     buffer: Buffer
     """What would have been sent."""
     tokens: int
-    kind: SizeKind
+    kind: PressureKind
     refused: int
     """Tokens of the buffer that the model refused before this one; 0 where it refused none."""
     before: tuple[Outcome[Any], ...]
@@ -105,6 +108,7 @@ class _Driver:
         self._world, self._window, self._remote = World(answer), window, remote
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
+        self._prompt = _CountedPrompt(known.thread, policy)
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
         """The buffer is the recorded one so far."""
@@ -117,6 +121,7 @@ class _Driver:
         """One request, from what comes before it to what is done behind its answer."""
         arrival, following = self._known.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
+        self._running = self._prompt.calibrated(self._policy, self._settings, self._running, request.index)
         heard = Listening(self._world)
         moment = self._moment(request)
         before = list(self._run(self._policy.before_call, start, moment, heard))
@@ -131,7 +136,7 @@ class _Driver:
             tokens, kind = self._size(request, sent)
         usage = self._report(request, sent, tokens, kind, following)
         self._world.see(following.answer)
-        answered = Buffer((*sent.messages, *following.answer), request.prompt) if following.answer else sent
+        answered = sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
         after = self._run(self._policy.after_turn, answered, self._moment(request), heard)
         self._messages = after[-1].buffer.messages if after else answered.messages
         self._time = request.time or self._time
@@ -146,12 +151,12 @@ class _Driver:
         self._recorded = self._recorded and not arrival.compacted
         edited = arrival.swapped or arrival.gone
         if self._recorded and edited:
-            return request.buffer()
+            return Buffer(request.view.messages(), self._prompt.of(request))
         standing = self._messages
         if edited:
             kept = (message for message in standing if message.id not in arrival.gone or message.summary)
             standing = tuple(_swapped(message, arrival) for message in kept)
-        return Buffer((*standing, *arrival.new), request.prompt)
+        return Buffer((*standing, *arrival.new), self._prompt.of(request))
 
     def _run(self, call: Any, buffer: Buffer, moment: Moment, heard: Listening) -> Sequence[Outcome[Any]]:
         done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
@@ -175,12 +180,14 @@ class _Driver:
             idle_s=_seconds(self._time, request.time),
         )
 
-    def _size(self, request: Request, buffer: Buffer) -> tuple[int, SizeKind]:
+    def _size(self, request: Request, buffer: Buffer) -> tuple[int, PressureKind]:
         sizes = self._known.sizes
         weight = sizes.weigh_buffer(buffer.messages)
-        return sizes.size(request.index, weight + sizes.weigh_prompt(request.prompt), self._recorded)
+        return sizes.size(request.index, weight, request.prompt, self._recorded)
 
-    def _report(self, request: Request, sent: Buffer, tokens: int, kind: SizeKind, following: Arrival) -> Usage | None:
+    def _report(
+        self, request: Request, sent: Buffer, tokens: int, kind: PressureKind, following: Arrival
+    ) -> Usage | None:
         """Tell the policy what the provider reported, or would have."""
         usage = request.usage
         if usage is not None and kind != "reported":
@@ -189,10 +196,37 @@ class _Driver:
         if usage is not None and self._learns:
             raw, _ = self._policy.measure(sent, self._settings, self._running)
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)
+            self._prompt.report(raw - sent.prompt.unseen, usage.prompt)
         said = [message.id for message in following.answer if message.role == "assistant"]
         upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
         self._reports = (Report(upto, usage, request.finish, request.model),) if upto else ()
         return usage
+
+
+class _CountedPrompt:
+    """What a harness that counts its prompt has of it: with the unseen part, as inferred from the recorded session."""
+
+    def __init__(self, thread: Thread, policy: Policy[Any, Any]) -> None:
+        by = policy.prompt_estimator
+        self._pressures: Pressures | None = None if by is None else known_pressures(thread, by)
+        self._reports: deque[tuple[int, int]] = deque(maxlen=MAX_SAMPLES)
+
+    def of(self, request: Request) -> Prompt:
+        """At a request."""
+        if self._pressures is None:
+            return request.prompt
+        return replace(request.prompt, unseen=self._pressures.belief(request.index).unseen)
+
+    def report(self, raw: int, reported: int) -> None:
+        """The provider reported, or would have, a buffer whose seen part has that raw estimate."""
+        self._reports.append((raw, reported))
+
+    def calibrated(self, policy: Policy[Any, Any], settings: Any, running: Any, index: int) -> Any:
+        """The running state with what the reports so far teach, the unseen part as it is known at request `index`."""
+        if self._pressures is None:
+            return running
+        unseen = self._pressures.belief(index).unseen
+        return policy.calibrated(running, settings, [(raw + unseen, reported) for raw, reported in self._reports])
 
 
 def _swapped(message: Message, arrival: Arrival) -> Message:

@@ -14,11 +14,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.replay_sizes import Sizes
-from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage
-
-_CHARACTERS = Pi()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +98,10 @@ class Meter:
         if reply.usage is not None:
             return reply.usage
         text = need.text if isinstance(need, Summarize) else ""
-        sent = _CHARACTERS.text(need.instructions) + _CHARACTERS.text(text) + self._sizes.weigh(need.messages)
-        wrote = _CHARACTERS.text(reply.text) + self._sizes.weigh(reply.messages)
-        return Usage(input=self._sizes.tokens(sent), output=self._sizes.tokens(wrote))
+        sizes = self._sizes
+        sent = sizes.text(need.instructions) + sizes.text(text) + sizes.tokens(sizes.weigh(need.messages))
+        wrote = sizes.text(reply.text) + sizes.tokens(sizes.weigh(reply.messages))
+        return Usage(input=sent, output=wrote)
 
 
 def common(before: Sequence[Message], after: Sequence[Message]) -> int:

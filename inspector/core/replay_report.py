@@ -16,8 +16,8 @@ from inspector.core.regret import At, Ledger, Losses
 from inspector.core.replay import Known, Replayed, replay
 from inspector.core.replay_costs import Meter, Spent, total
 from inspector.core.replay_facts import FactIndex
-from inspector.core.replay_sizes import SizeKind
 from inspector.core.session import Thread
+from inspector.core.tokens.pressure import PressureKind
 
 CompactedKind: TypeAlias = Literal["summary", "micro"]
 
@@ -29,7 +29,7 @@ class Row:
     index: int
     tokens: int
     """Of the buffer that was sent."""
-    kind: SizeKind
+    kind: PressureKind
     messages: int
     fired: tuple[str, ...]
     refused: int
@@ -164,8 +164,8 @@ class _Book:
             messages = new
 
     def _compacted(self, at: At, before: Any, after: Any, index: int) -> Compacted:
-        prompt = self._sizes.weigh_prompt(self._thread.requests[index].prompt)
-        sizes = [self._sizes.size(index, self._sizes.weigh_buffer(one) + prompt, False)[0] for one in (before, after)]
+        prompt = self._thread.requests[index].prompt
+        sizes = [self._sizes.size(index, self._sizes.weigh_buffer(one), prompt, False)[0] for one in (before, after)]
         stays = {message.id for message in after}
         kind: CompactedKind = "micro" if all(message.id in stays for message in before) else "summary"
         return Compacted(at, kind, sizes[0], sizes[1], len(before), len(after))

@@ -52,6 +52,16 @@ CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
 
 
 @dataclass(frozen=True, slots=True)
+class Attached:
+    """Tokens that a client puts into the buffer behind its compaction and does not record: files that it reads again,
+    its reminders. As measured over sessions of that client's versions, never of this one."""
+
+    usual: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """A compaction that the transcript records."""
 
@@ -71,6 +81,8 @@ class Compaction:
     """Message ids whose content was cleared (micro) or edited."""
     line: int = 0
     time: str = ""
+    attached: Attached | None = None
+    """What this client attaches anew without recording it; None where it records all that it sends."""
 
 
 @dataclass(frozen=True, slots=True)

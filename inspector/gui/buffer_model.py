@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.tokens.estimators import Estimator, count
+from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.numbers import grouped
 from inspector.workbench.rows import Row, row
 
@@ -49,6 +50,8 @@ class BufferModel(QAbstractTableModel):
         self._fresh_from = 0
         self._tools: Mapping[str, str] = {}
         self._estimator: Estimator | None = None
+        self.scale = UNSCALED
+        """What a counted token weighs where we stand."""
         self._rows: dict[int, tuple[Message, Row]] = {}
         self._fates: Mapping[str, FateName] = {}
 
@@ -122,8 +125,8 @@ class BufferModel(QAbstractTableModel):
                 return sorted(chosen, key=lambda n: -self.tokens(self._messages[n]))
 
     def tokens(self, message: Message) -> int:
-        """Tokens of a message by the estimator."""
-        return count(self._estimator, message) if self._estimator else 0
+        """Tokens of a message, in proportion to what the gauge shows."""
+        return self.scale.rows(count(self._estimator, message)) if self._estimator else 0
 
     # -- asking ------------------------------------------------------------------------------------------------------
 

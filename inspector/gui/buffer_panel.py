@@ -12,6 +12,7 @@ from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator
+from inspector.core.tokens.prediction import UNSCALED, Scale
 from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.buffer_delegate import BufferDelegate, row_height
@@ -23,6 +24,7 @@ from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.workbench.filters import KINDS, of_kind, with_text
 from inspector.workbench.rows import tool_names
+from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN
 
@@ -47,6 +49,7 @@ class BufferPanel(Panel):
         self._thread: Thread | None = None
         self._estimator = ""
         self._view: View | None = None
+        self._largest = 1
         self._stepped: Buffer | None = None
         self._fates: Mapping[str, FateName] = NO_FATES
         self._at: int | None = None
@@ -94,6 +97,7 @@ class BufferPanel(Panel):
         thread = state.thread
         if thread is not self._thread or state.estimator != self._estimator:
             self._begin(thread, state.estimator)
+        self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
         view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
         stepped = state.stepped_buffer
         if view == self._view and state.at == self._at and stepped is self._stepped:
@@ -106,12 +110,20 @@ class BufferPanel(Panel):
         self.delegate.letter(stepped is not None)
         self._filter()
 
+    def _weigh(self, scale: Scale) -> None:
+        """Tokens as the gauge shows them where we stand."""
+        if scale != self.model.scale:
+            self.model.scale = scale
+            self.delegate.largest = max(1, scale.rows(self._largest))
+            self.view.viewport().update()
+
     def _begin(self, thread: Thread | None, name: str) -> None:
         self._thread, self._estimator, self._view = thread, name, None
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
         self.model.forget(tool_names(messages), measure)
-        self.delegate.largest = max((count(measure, message) for message in messages), default=1)
+        self._largest = max((count(measure, message) for message in messages), default=1)
+        self.delegate.largest = max(1, self.model.scale.rows(self._largest))
         self.delegate.forget()
 
     def _show_selected(self, message_id: str) -> None:

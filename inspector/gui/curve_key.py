@@ -17,14 +17,14 @@ class CurveKey(QWidget):
         super().__init__()
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("reported: solid; calibrated: dashed; estimated: thin grey")
+        self.setAccessibleName("reported: solid; predicted: dashed; what the policy believes: thin grey")
 
     def _words(self) -> tuple[tuple[str, str, Qt.PenStyle], ...]:
         c = self._theme.colours
         return (
             ("reported", c.accent, Qt.PenStyle.SolidLine),
-            ("calibrated", c.accent, Qt.PenStyle.DashLine),
-            ("estimated", c.missing, Qt.PenStyle.SolidLine),
+            ("predicted", c.accent, Qt.PenStyle.DashLine),
+            ("believed", c.missing, Qt.PenStyle.SolidLine),
         )
 
     def sizeHint(self) -> QSize:

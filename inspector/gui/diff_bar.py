@@ -107,18 +107,14 @@ class DiffBar(QWidget):
 
 
 def headline(comparison: Comparison) -> str:
-    """`L0 preview: −73,815 calibrated (−52,432 in the rows), 120 cleared`.
-
-    The first is the policy's measure, as tiers, gauge and steps tell it; the second the sum of the rows below.
-    """
+    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
     name = line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
     told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if not told:
         return f"{name}: nothing changes" if comparison.sides.preview else f"{name}: nothing changed"
-    rows, measured = comparison.delta, comparison.calibrated
-    same = measured is None or measured == rows
-    sums = f"{signed(rows)} tokens" if same else f"{signed(measured or 0)} calibrated ({signed(rows)} in the rows)"
-    return f"{name}: {sums}, {', '.join(told)}"
+    unseen = comparison.sides.sizer.scale.unseen
+    stays = f", {grouped(unseen)} not in this file stay" if unseen else ""
+    return f"{name}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
 
 
 class Headline(QWidget):

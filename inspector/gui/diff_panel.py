@@ -30,7 +30,6 @@ class DiffPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._sides: Sides | None = None
-        self._estimator = ""
         self._steps: Steps | None = None
         self._task: Task | None = None
         self._asked_for_text: bool | None = None
@@ -79,13 +78,13 @@ class DiffPanel(Panel):
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
             self.bar.show_choices(state.steps, chosen.preview)
-        if chosen.is_same(self._sides) and state.estimator == self._estimator:
+        if chosen.is_same(self._sides):
             self._show_selected(state.selected)
             return
-        self._sides, self._estimator = chosen, state.estimator
+        self._sides = chosen
         self._stop()
-        name, wanted = state.estimator, self.bar.wanted
-        self._task = self.desk.bridge.run(lambda task: listing(compared(chosen, name), wanted), self._arrived)
+        wanted = self.bar.wanted
+        self._task = self.desk.bridge.run(lambda task: listing(compared(chosen), wanted), self._arrived)
 
     def _show_nothing(self, state: State) -> None:
         self._stop()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from inspector.gui.legend import Legend
 from inspector.gui.line_drag import LineDrag
-from inspector.gui.numbers import grouped, percent, signed
+from inspector.gui.numbers import error_words, grouped, percent, signed
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
 from inspector.gui.tank import Tank
@@ -16,8 +16,10 @@ from inspector.workbench.state import State
 
 _KINDS = {
     "reported": "the provider told this number for this call",
-    "calibrated": "last reported number plus the calibrated estimate of what came since",
-    "estimated": "an estimate: nothing reported yet that this buffer stands on; behind a step, as the policy measures",
+    "predicted": "what the provider would report: the last reported number, and what changed since at the rate at "
+    "which this session's tokens grew; the band says how far off such predictions were",
+    "counted": "counted by a tokenizer: nothing was ever reported in this session",
+    "estimated": "an estimate: nothing was ever reported in this session",
     "unknown": "there is nothing to count",
 }
 
@@ -131,14 +133,14 @@ def _window(now: Reading | None) -> str:
 
 
 def _estimate(now: Reading | None, name: str) -> str:
+    """What the estimator counts, and what the policy believes, with its error."""
     if now is None:
         return ""
-    pressure = now.pressure
-    scale = f" · scale {now.scale:.3f}" if now.scale is not None else ""
-    lines = [f"{name} {grouped(pressure.estimated)}{scale}"]
-    if now.scale is not None:
-        error = ""
-        if pressure.reported:
-            error = f" ({pressure.calibrated / pressure.reported - 1:+.1%})".replace("%", " %")
-        lines.append(f"calibrated {grouped(pressure.calibrated)}{error}")
-    return "\n".join(lines)
+    slope = f" × {now.slope:.2f}" if now.pressure.kind in ("reported", "predicted") else ""
+    lines = [f"{name} counts {grouped(now.pressure.estimated)}{slope}"]
+    if now.pressure.band is not None:
+        low, high = now.pressure.band
+        lines.append(f"most likely {grouped(low)} to {grouped(high)}")
+    if now.believed is not None:
+        lines.append(f"{now.believer} believes {grouped(now.believed)}{error_words(now.belief_error)}")
+    return "\n".join((*lines, *now.late))

@@ -39,12 +39,8 @@ class Legend(QWidget):
         """(colour, name, number)."""
         colours = self._theme.colours
         rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
-        if reading.missing:
-            rows.append((colours.missing, "not in this file", grouped(reading.missing)))
-        if reading.gap > 0:
-            rows.append(("", "beyond the estimate", grouped(reading.gap)))
-        if reading.gap < 0:
-            rows.append(("", "estimate too high by", grouped(-reading.gap)))
+        if reading.unseen:
+            rows.append((colours.missing, "not in this file", grouped(reading.unseen)))
         return tuple(rows)
 
     def _height(self) -> int:

@@ -59,7 +59,7 @@ class MessageHeader(QWidget):
         self._badges.setText(" · ".join(_badges(message)))
         self._where.setText(" · ".join(_where(message)))
         rule = estimator(measure)
-        self._tokens.setText(f"{grouped(count(rule, message))} tokens · {rule.name}, {rule.kind}")
+        self._tokens.setText(f"{rule.name} counts {grouped(count(rule, message))} tokens, {rule.kind}")
         self._show_counted()
         self._show_others(others)
         self.restyle()

@@ -45,3 +45,10 @@ def cache_words(usage: Usage | None) -> str:
     told = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
     told += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
     return f"cache {', '.join(told)}" if told else ""
+
+
+def error_words(error: float | None) -> str:
+    """`: 12.0 % too low`; empty where it is right to a tenth of a per cent."""
+    if error is None or abs(error) < 0.0005:
+        return ""
+    return f": {abs(error):.1%} too {'low' if error < 0 else 'high'}".replace("%", " %")

@@ -56,7 +56,7 @@ class Plot(QWidget):
         self.below = self._add_plot(1)
         self.below.setMaximumHeight(LOWER)
         self.below.setXLink(self.above)
-        self._curves = {name: self.above.plot() for name in ("estimated", "reported", "other")}
+        self._curves = {name: self.above.plot() for name in ("believed", "reported", "other")}
         self._curves |= {name: self.below.plot() for name in ("cache_read", "fresh", "output")}
         for curve in self._curves.values():
             curve.setDownsampling(auto=True, method="peak")
@@ -137,7 +137,7 @@ class Plot(QWidget):
     def _scale(self) -> None:
         """Up to the window where the curve comes near it; a curve far below is not flattened to the floor."""
         heights = [height for height in self._heights() if height is not None]
-        heights += self._series.estimated if self._series else ()
+        heights += self._series.believed if self._series else ()
         top = max(heights, default=1)
         window = self.marks.window_tokens
         if window and top > 0.3 * window:
@@ -227,7 +227,7 @@ class Plot(QWidget):
         pens = {
             "reported": pg.mkPen(c.accent, width=main),
             "other": pg.mkPen(c.accent, width=main, dash=[4, 3]),
-            "estimated": pg.mkPen(c.missing, width=1),
+            "believed": pg.mkPen(c.missing, width=1),
             "cache_read": pg.mkPen(c.good, width=1),
             "fresh": pg.mkPen(c.low, width=1),
             "output": pg.mkPen(c.categories["thinking"], width=1),

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy
 
-from inspector.core.policies.catalogue import policy
+from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.gui.bridge import Bridge
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.plain import tip
@@ -63,10 +63,11 @@ class RunBar(QFrame):
         if steps is self._steps:
             return
         self._steps = steps
-        if steps is None:
+        if steps is None or state.pressures is None:
             self._measured(None, "")
         else:
-            self._bridge.run(lambda task: instead(steps), lambda words: self._measured(steps, words))
+            size = sizer(state.pressures, steps.request)
+            self._bridge.run(lambda task: instead(steps, size), lambda words: self._measured(steps, words))
 
     def _measured(self, steps: Steps | None, words: str) -> None:
         if steps is self._steps:
@@ -106,13 +107,11 @@ class RunBar(QFrame):
         self.stop.setEnabled(self._running.active)
 
 
-def instead(steps: Steps) -> str:
+def instead(steps: Steps, size: Sizer) -> str:
     """What the steps make of the next call: how many messages and tokens go, and how many would have gone."""
-    by, step = policy(steps.policy), steps.step
-    if step is None:
+    if steps.step is None:
         return ""
-    _, before = by.measure(steps.origin, step.settings, steps.running)
-    _, after = by.measure(steps.buffer, step.settings, steps.state)
+    before, after = size.tokens(steps.origin), size.tokens(steps.buffer)
     return (
         f"{plural(len(steps.path()), 'step')}: {plural(len(steps.buffer.messages), 'message')}, about "
         f"{grouped(after)} tokens will be sent, instead of {plural(len(steps.origin.messages), 'message')}, "

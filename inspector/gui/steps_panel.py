@@ -13,6 +13,7 @@ from inspector.gui.steps_files import StepsFiles
 from inspector.gui.steps_model import StepsModel
 from inspector.gui.steps_view import StepsView
 from inspector.live.saving import NATIVE, SHAPES, can_be_native
+from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.step_rows import StepRow, step_rows
 from inspector.workbench.steps import ORIGIN, Step, Steps
@@ -113,7 +114,8 @@ class StepsPanel(Panel):
             self._stand(self.model.rows)
         else:
             self._say("")
-            self.desk.bridge.run(lambda task: step_rows(steps), lambda rows: self._arrived(steps, rows))
+            size = sizer_of(state)
+            self.desk.bridge.run(lambda task: step_rows(steps, size), lambda rows: self._arrived(steps, rows))
         self._enable()
 
     def _arrived(self, steps: Steps, rows: Sequence[StepRow]) -> None:

@@ -28,8 +28,8 @@ QLabel[role="badge"] {{
   color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: {small}pt;
 }}
 QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
-QLabel[kind="calibrated"] {{ color: {c.accent}; border-color: {c.accent}; }}
-QLabel[kind="estimated"] {{ color: {c.low}; border-color: {c.low}; }}
+QLabel[kind="predicted"] {{ color: {c.accent}; border-color: {c.accent}; }}
+QLabel[kind="estimated"], QLabel[kind="counted"] {{ color: {c.low}; border-color: {c.low}; }}
 QPushButton[role="field"] {{ color: {c.quiet}; text-align: left; min-width: 250px; }}
 QLabel[role="good"] {{ color: {c.good}; }}
 QLabel[role="bad"] {{ color: {c.high}; }}

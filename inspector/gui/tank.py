@@ -28,19 +28,17 @@ class Layer:
     low: int
     high: int
     colour: str
-    hatched: bool = False
 
 
 def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
-    """What fills the tank, from the bottom: what the file lacks, then the categories, then what is unexplained."""
+    """What fills the tank, from the bottom: what the file lacks, then the categories."""
     found: list[Layer] = []
     level = 0
-    stack = [("not in this file", reading.missing, colours.missing, False)]
-    stack += [(name, tokens, colours.categories[name], False) for name, tokens in reading.parts]
-    stack += [("beyond the estimate", max(0, reading.gap), colours.missing, True)]
-    for name, tokens, colour, hatched in stack:
+    stack = [("not in this file", reading.unseen, colours.missing)]
+    stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
+    for name, tokens, colour in stack:
         if tokens:
-            found.append(Layer(name, level, level + tokens, colour, hatched))
+            found.append(Layer(name, level, level + tokens, colour))
             level += tokens
     return tuple(found)
 
@@ -76,7 +74,12 @@ class Tank(QWidget):
         """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
         assert self._reading is not None
         high = max(
-            [self._reading.pressure.tokens or 0, self._reading.before or 0, *(layer.high for layer in self._layers)]
+            [
+                self._reading.pressure.tokens or 0,
+                self._reading.before or 0,
+                self._reading.believed or 0,
+                *(layer.high for layer in self._layers),
+            ]
         )
         window = self._reading.window.tokens
         return max(window, high) if window else max(1, high * 4 // 3)
@@ -107,7 +110,9 @@ class Tank(QWidget):
         self._paint_reserve(painter, body)
         painter.restore()
         self._paint_before(painter, body)
+        self._paint_band(painter, body)
         self._paint_level(painter, body)
+        self._paint_belief(painter, body)
         self._paint_lines(painter, body)
 
     def _paint_before(self, painter: QPainter, body: QRectF) -> None:
@@ -121,20 +126,12 @@ class Tank(QWidget):
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
         assert self._reading is not None
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        level = self._reading.pressure.tokens
         for layer in self._layers:
             rect = QRectF(body.left(), self._y(layer.high), body.width(), self._y(layer.low) - self._y(layer.high))
-            colour = ink(layer.colour)
-            brush = QBrush(colour, Qt.BrushStyle.BDiagPattern) if layer.hatched else QBrush(colour)
-            painter.fillRect(rect, brush)
+            painter.fillRect(rect, ink(layer.colour))
         painter.setPen(QPen(ink(self._theme.colours.window), 1))
         for layer in self._layers[1:]:
             painter.drawLine(QPointF(body.left(), self._y(layer.low)), QPointF(body.right(), self._y(layer.low)))
-        if level is not None and self._layers and self._layers[-1].high > level:  # counted more than was sent
-            over = QColor(self._theme.colours.window)
-            over.setAlphaF(0.55)
-            top = self._y(self._layers[-1].high)
-            painter.fillRect(QRectF(body.left(), top, body.width(), self._y(level) - top), over)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
     def _paint_reserve(self, painter: QPainter, body: QRectF) -> None:
@@ -159,6 +156,30 @@ class Tank(QWidget):
         flag.lineTo(body.right() + 8, y + 4)
         painter.fillPath(flag, ink(self._theme.colours.playhead))
 
+    def _paint_band(self, painter: QPainter, body: QRectF) -> None:
+        """Where the true number most likely lies, left of the tank."""
+        assert self._reading is not None
+        band = self._reading.pressure.band
+        if band is not None:
+            painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
+            painter.drawLine(QPointF(body.left() - 3, self._y(band[0])), QPointF(body.left() - 3, self._y(band[1])))
+
+    def _paint_belief(self, painter: QPainter, body: QRectF) -> None:
+        """What the policy believes: a dotted line with an open flag, so that it is no second truth."""
+        assert self._reading is not None
+        tokens = self._reading.believed
+        if tokens is None or tokens == self._reading.pressure.tokens:
+            return
+        y = self._y(tokens)
+        painter.setPen(QPen(ink(self._theme.colours.playhead), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(body.left(), y), QPointF(body.right() + 4, y))
+        flag = QPainterPath(QPointF(body.right() + 2, y))
+        flag.lineTo(body.right() + 8, y - 4)
+        flag.lineTo(body.right() + 8, y + 4)
+        flag.closeSubpath()
+        painter.setPen(QPen(ink(self._theme.colours.playhead), 1))
+        painter.drawPath(flag)
+
     def _paint_lines(self, painter: QPainter, body: QRectF) -> None:
         assert self._reading is not None
         colours, reading = self._theme.colours, self._reading
@@ -173,9 +194,7 @@ class Tank(QWidget):
             floor = baseline - metrics.ascent()
             self._paint_label(painter, body.right() + 20, baseline, line.label, colour)
             painter.setPen(ink(colours.quiet))
-            painter.drawText(
-                QPointF(body.right() + 20, baseline + metrics.height() - 1), _headroom(reading, line.tokens)
-            )
+            painter.drawText(QPointF(body.right() + 20, baseline + metrics.height() - 1), headroom(reading, line))
         if reading.window.tokens and reading.reserve:
             painter.setPen(ink(colours.quiet))
             painter.drawText(
@@ -254,12 +273,13 @@ class Tank(QWidget):
         return f"{grouped(window - (self._reading.pressure.tokens or 0))} tokens free" if window else ""
 
 
-def _headroom(reading: Reading, limit: int) -> str:
-    """`2,310 over`, `12,000 to go`; a tier fires above its line, not on it."""
-    tokens = reading.pressure.tokens
-    if tokens is None:
-        return grouped(limit)
-    return f"{grouped(tokens - limit)} over" if tokens > limit else f"{grouped(limit - tokens)} to go"
+def headroom(reading: Reading, line: Watermark) -> str:
+    """`2,310 over`, `12,000 to go`: as the policy counts, like the verdict of the tier."""
+    measured = reading.measured
+    if measured is None:
+        return grouped(line.tokens)
+    room = line.to_go(measured)
+    return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
 
 
 def _spoken(reading: Reading | None) -> str:
@@ -267,5 +287,5 @@ def _spoken(reading: Reading | None) -> str:
     if reading is None:
         return "nothing open"
     parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
-    lines = ", ".join(f"{line.label}: {_headroom(reading, line.tokens)}" for line in reading.lines)
-    return f"{parts}. Not in this file {grouped(reading.missing)}. {lines}"
+    lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
+    return f"{parts}. Not in this file {grouped(reading.unseen)}. {lines}"

@@ -14,14 +14,13 @@ from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
 from inspector.gui.cost_block import CostBlock
 from inspector.gui.key_dialog import ask_key
-from inspector.gui.numbers import grouped
+from inspector.gui.numbers import error_words, grouped
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
 from inspector.gui.tier_answers import AnswerBlock
 from inspector.gui.tier_breaker import BreakerBlock
 from inspector.gui.tier_memory import MemoryBlock
 from inspector.gui.tier_row import TierRow
-from inspector.gui.tier_words import kind_of
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.preview import Preview
 from inspector.workbench.state import State
@@ -162,7 +161,9 @@ class TierPanel(Panel):
         if outlook is None:
             return
         title = outlook.policy.title
-        self.here.setText(f"{grouped(outlook.tokens)} tokens as {title} measures ({kind_of(outlook)})")
+        shown = outlook.sizer.pressure_of(outlook.buffer).tokens or 0
+        error = error_words(outlook.tokens / shown - 1 if shown else None)
+        self.here.setText(f"{title} believes {grouped(outlook.tokens)} tokens{error}")
         breaker = outlook.policy.breaker(outlook.settings, outlook.running)
         self._breaker_caption.setVisible(breaker is not None)
         self.breaker.show_breaker(breaker, title)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushBut
 
 from inspector.core.policies.policy import TierName, Verdict
 from inspector.gui.plain import label, tip
-from inspector.gui.tier_words import kind_of, last_outcome, preview_words
+from inspector.gui.tier_words import last_outcome, preview_words
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.state import State
 
@@ -63,7 +63,7 @@ class TierRow(QFrame):
             return
         verdict = next((one for one in outlook.verdicts if one.tier == self.tier.name), None)
         self._show_verdict(verdict, outlook.next == self.tier.name)
-        self.preview.setText(preview_words(outlook.previews.get(self.tier.name), kind_of(outlook)))
+        self.preview.setText(preview_words(outlook.previews.get(self.tier.name), outlook.sizer.kind))
         self.last.setText(last_outcome(state, self.tier.name))
         self.last.setVisible(bool(self.last.text()))
         self.updateGeometry()  # texts that wrap are as high as they are wide: the row must be asked again

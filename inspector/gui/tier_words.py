@@ -6,7 +6,6 @@ from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
 from inspector.gui.numbers import grouped, lifetime, plural
 from inspector.gui.visible import line
-from inspector.workbench.outlook import Outlook
 from inspector.workbench.payback import payback
 from inspector.workbench.preview import Preview
 from inspector.workbench.state import State
@@ -16,7 +15,7 @@ from inspector.workbench.steps import Step
 def preview_words(preview: Preview | None, kind: str) -> str:
     """One line a tier: what it would free and touch, what it would call, what it would do to the cache.
 
-    `kind` of the tokens: calibrated, or estimated as long as nothing was learned.
+    `kind` of the tokens: predicted, or counted or estimated as long as nothing was reported.
     """
     if preview is None:
         return "…"
@@ -31,11 +30,6 @@ def preview_words(preview: Preview | None, kind: str) -> str:
         f"cache breaks at message {grouped(preview.break_at)}, {grouped(preview.rewritten)} rewritten",
     ]
     return " · ".join(words)
-
-
-def kind_of(outlook: Outlook) -> str:
-    """Of the tokens that an outlook tells."""
-    return "calibrated" if outlook.tokens != outlook.estimated else "estimated"
 
 
 def _call(preview: Preview) -> str:

@@ -16,7 +16,7 @@ from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.workbench.ghosts import ghosts
 from inspector.workbench.series import series
-from inspector.workbench.state import State
+from inspector.workbench.state import Believed, State
 from inspector.workbench.watermarks import firings, watermarks
 
 
@@ -29,10 +29,10 @@ class Timeline(Panel):
         super().__init__(desk)
         self.plot: Any = None
         self._state: State | None = None
-        self._drawn: tuple[Thread | None, Pressures | None] = (None, None)
+        self._drawn: tuple[Thread | None, Pressures | None, Believed | None] = (None, None, None)
         self._loading = False
         self._lines: tuple[Watermark, ...] = ()
-        self._fired: Pressures | None = None
+        self._fired: Believed | None = None
         self._trees: object = None
         self._whose = ("", "")
         self._caption = label("PRESSURE", role="caption")
@@ -92,8 +92,9 @@ class Timeline(Panel):
         self._key.setVisible(not words)
 
     def _draw(self, state: State) -> None:
-        if self._drawn[0] is not state.thread or self._drawn[1] is not state.pressures:
-            self._drawn = (state.thread, state.pressures)
+        drawn = (state.thread, state.pressures, state.believed)
+        if any(one is not other for one, other in zip(self._drawn, drawn, strict=True)):
+            self._drawn = drawn
             self.plot.show_series(series(state), state.thread)
         self.plot.show_window(state.window, watermarks(state))
         self.plot.show_playhead(state.at)
@@ -102,8 +103,8 @@ class Timeline(Panel):
     def _draw_tiers(self, state: State) -> None:
         """Where the lines lie the tiers would have fired; what our steps did."""
         lines = watermarks(state)
-        if lines != self._lines or state.pressures is not self._fired:
-            self._lines, self._fired = lines, state.pressures
+        if lines != self._lines or state.believed is not self._fired:
+            self._lines, self._fired = lines, state.believed
             moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
             self.plot.tiers.show_firings(firings(state), bool(moved))
         whose = (state.thread_id, state.choices.policy)

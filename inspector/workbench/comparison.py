@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import get_args
@@ -11,9 +11,9 @@ from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow, rows
 from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
-from inspector.core.policies.catalogue import policy
-from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.sizing import Sizer, rounded
 from inspector.workbench.rows import tool_names
+from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, Steps
 
@@ -40,10 +40,10 @@ class Sides:
     name: str
     before: Buffer
     after: Buffer
+    sizer: Sizer
+    """What measures both."""
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
-    measured: int | None = None
-    """Tokens gained as a preview told them: by the policy's own estimator, calibrated."""
 
     @property
     def preview(self) -> bool:
@@ -57,6 +57,8 @@ class Sides:
             and (self.name, self.preview) == (other.name, other.preview)
             and self.before is other.before
             and self.after is other.after
+            and self.sizer.scale == other.sizer.scale
+            and self.sizer.estimator == other.sizer.estimator
         )
 
     def fates(self) -> tuple[Fate, ...]:
@@ -66,27 +68,16 @@ class Sides:
         assert self.outcome is not None
         return fates(self.before, self.outcome)
 
-    def calibrated(self) -> int | None:
-        """Tokens gained by the policy's own estimator, each side calibrated as its step left it. O(messages)."""
-        steps = self.steps
-        return self.measured if steps is None else _measured(steps, steps.at) - _measured(steps, steps.compared)
-
-
-def _measured(steps: Steps, at: int) -> int:
-    by, step = policy(steps.policy), steps.taken[at if at != ORIGIN else 0]
-    state = steps.running if at == ORIGIN else step.running
-    return by.measure(steps.buffer_of(at), step.settings, state)[1]
-
 
 def sides(state: State) -> Sides | None:
     """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
     seen, steps = state.preview, state.steps
     if seen is not None and seen.outcome is not None and state.outlook is not None:
-        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, None, seen.outcome, -seen.freed)
+        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = steps.step.name if steps.step is not None else "recorded"
-    return Sides(name, steps.buffer_of(steps.compared), steps.buffer, steps=steps)
+    return Sides(name, steps.buffer_of(steps.compared), steps.buffer, sizer_of(state), steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,18 +90,16 @@ class Comparison:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     delta: int
-    """Tokens gained in sum (negative: freed), by the estimator of the rows ..."""
-    calibrated: int | None = None
-    """... and by the policy's own, calibrated; None where nobody measured."""
+    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
     tools: Mapping[str, str] = field(default_factory=dict)
     """Name of the tool by call id."""
 
 
-def compared(sides: Sides, estimator_name: str) -> Comparison:
+def compared(sides: Sides) -> Comparison:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
-    told = rows(sides.fates(), estimator(estimator_name))
+    told = _sized(sides)
     before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
     order = _order(told)
     found = tuple(told[n] for n in order)
@@ -122,10 +111,32 @@ def compared(sides: Sides, estimator_name: str) -> Comparison:
         [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
         sum(row.delta for row in found),
-        sides.calibrated(),
         {row.fate.id: n for n, row in enumerate(found)},
         tool_names((*sides.before.messages, *sides.after.messages)),
     )
+
+
+def _sized(sides: Sides) -> tuple[DiffRow, ...]:
+    """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers."""
+    size = sides.sizer
+    counted = rows(sides.fates(), size.estimator)
+    changed = [n for n, row in enumerate(counted) if row.fate.before is not row.fate.after]
+    delta = size.tokens(sides.after) - size.tokens(sides.before)
+    gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
+    found = [DiffRow(row.fate, size.scale.rows(row.tokens_before), 0) for row in counted]
+    found = [replace(row, tokens_after=row.tokens_before) for row in found]
+    for n, more in zip(changed, gained, strict=True):
+        found[n] = _gained(found[n], more)
+    return tuple(found)
+
+
+def _gained(row: DiffRow, more: int) -> DiffRow:
+    """With so many tokens more than before. A message that is gone has none after, one that came none before."""
+    if row.fate.after is None:
+        return replace(row, tokens_before=-more, tokens_after=0)
+    if row.fate.before is None:
+        return replace(row, tokens_before=0, tokens_after=more)
+    return replace(row, tokens_after=row.tokens_before + more)
 
 
 def _numbers(standing: Iterable[object]) -> list[int]:

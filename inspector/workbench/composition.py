@@ -1,15 +1,17 @@
 """What fills a buffer: its tokens by category, at any request, from prefix sums."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from inspector.core.buffer import Prompt, View
+from inspector.core.buffer import Prompt, Stretch, View
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.estimators import weight
+from inspector.core.tokens.estimators import prompt_tokens, weight
+from inspector.core.tokens.pressure import Pressure
+from inspector.core.tokens.sizing import Sizer, rounded
 
 Category: TypeAlias = Literal[
     "system", "tools", "user", "assistant", "thinking", "tool calls", "tool results", "summaries", "images", "opaque"
@@ -87,8 +89,10 @@ def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) 
     packed = view.weight(_key(estimator), partial(_packed, estimator))
     weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
     found = {category: estimator.tokens(weight) for category, weight in weights}
-    for category, tokens in _prompt_tokens(estimator, prompt).items():
-        found[category] += tokens
+    if prompt is not None:
+        system, tools = prompt_tokens(estimator, prompt)
+        found["system"] += system
+        found["tools"] += tools
     return {category: tokens for category, tokens in found.items() if tokens}
 
 
@@ -109,15 +113,14 @@ def _packed(estimator: Estimator, message: Message) -> int:
     return message.counts[key]
 
 
-def _prompt_tokens(estimator: Estimator, prompt: Prompt | None) -> dict[Category, int]:
-    """System prompt and tool schemas, as far as the file holds them and the estimator counts them."""
-    if prompt is None:
-        return {}
-    found: dict[Category, int] = {}
-    system = estimator.tokens(estimator.weigh_prompt(replace(prompt, tools=None)))
-    tools = estimator.tokens(estimator.weigh_prompt(prompt)) - system
-    if system > 0:
-        found["system"] = system
-    if tools > 0:
-        found["tools"] = tools
-    return found
+def sized(
+    size: Sizer, pressure: Pressure, view: View | Iterable[Message], prompt: Prompt
+) -> tuple[tuple[Category, int], ...]:
+    """What is seen of a buffer with that pressure, by category, lowest first: in proportion to what the estimator
+    counts, and together with the unseen part exactly what the pressure says."""
+    counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
+    if pressure.tokens is None or not counted:
+        return ()
+    seen, whole = pressure.tokens - size.scale.unseen, sum(counted.values())
+    tokens = rounded([seen * one / whole for one in counted.values()], seen)
+    return tuple((category, found) for category, found in zip(counted, tokens, strict=True) if found)

@@ -6,9 +6,10 @@ from typing import Any, Protocol
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
+from inspector.core.policies.start import watermark_tokens
 from inspector.workbench.outlook import Outlook, Same
 from inspector.workbench.preview import Preview, preview
-from inspector.workbench.standing import moment_of, settings_of, start_of
+from inspector.workbench.standing import moment_of, settings_of, sizer_of, start_of
 from inspector.workbench.state import State
 
 KEPT = 24
@@ -35,6 +36,7 @@ def standpoint(state: State) -> tuple[object, ...]:
         replace(choices, answer_by="", model=""),
         state.window.tokens if state.window else None,
         state.user_window,
+        state.estimator,
     )
 
 
@@ -43,7 +45,9 @@ def outlook(state: State) -> Outlook:
     by, settings, steps = policy(state.choices.policy), settings_of(state), start_of(state)
     estimated, tokens = by.measure(steps.buffer, settings, steps.state)
     verdicts = by.due(steps.buffer, settings, steps.state, moment_of(state))
-    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, verdicts)
+    tokens = watermark_tokens(verdicts, tokens)
+    size = sizer_of(state)
+    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts)
 
 
 class Foresight:
@@ -103,7 +107,8 @@ class Foresight:
             self._see(grown, state)
 
         def job() -> Preview:
-            return preview(found.policy, tier, found.buffer, found.settings, found.running, moment_of(state, tier))
+            moment = moment_of(state, tier)
+            return preview(found.policy, tier, found.buffer, found.settings, found.running, moment, found.sizer)
 
         self._bench.work(job, seen)
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from inspector.core.policies.catalogue import policy
+from inspector.core.tokens.pressure import Pressures
+from inspector.core.tokens.sizing import sizer
 from inspector.workbench.state import State
-from inspector.workbench.steps import Step, Steps
+from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,30 +16,22 @@ class Ghost:
     name: str
     before: int
     after: int
-    """Both by the policy's own calibrated measure: estimated."""
+    """Both as the gauge shows them: what was reported or predicted, and what the next prompt would be instead."""
 
 
 def ghosts(state: State) -> tuple[Ghost, ...]:
     """Of every place of the chosen thread where the chosen policy took steps, along the path to where each stands."""
     wanted = (state.thread_id, state.choices.policy)
     places = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == wanted]
-    return tuple(ghost for steps in places for ghost in _path(steps))
+    pressures = state.pressures
+    return tuple(ghost for steps in places for ghost in _path(steps, pressures)) if pressures is not None else ()
 
 
-def _path(steps: Steps) -> list[Ghost]:
-    taken = [steps.taken[n] for n in steps.path()]
-    if not taken:
-        return []
-    by = policy(steps.policy)
-    before = by.measure(steps.origin, taken[0].settings, steps.running)[1]
-    found = []
-    for step in taken:
-        after = measured(steps, step)[1]
+def _path(steps: Steps, pressures: Pressures) -> list[Ghost]:
+    size = sizer(pressures, steps.request)
+    before, found = size.tokens(steps.origin), []
+    for step in (steps.taken[n] for n in steps.path()):
+        after = size.tokens(step.buffer)
         found.append(Ghost(steps.request, step.name, before, after))
         before = after
     return found
-
-
-def measured(steps: Steps, step: Step) -> tuple[int, int]:
-    """(raw, calibrated) tokens of the buffer behind a step, by the policy's own measure. O(messages)."""
-    return policy(steps.policy).measure(step.buffer, step.settings, step.running)

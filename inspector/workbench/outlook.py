@@ -7,6 +7,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer
 from inspector.core.policies.policy import Policy, Verdict
+from inspector.core.tokens.sizing import Sizer
 from inspector.workbench.preview import Preview
 
 
@@ -37,7 +38,9 @@ class Outlook:
     estimated: int
     """Tokens of the buffer by the policy's own estimator, raw ..."""
     tokens: int
-    """... and calibrated: what its watermarks are compared with."""
+    """... and as it believes them to be: what its watermarks are compared with."""
+    sizer: Sizer
+    """What a buffer here really weighs: every size that is shown."""
     verdicts: tuple[Verdict, ...]
     previews: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
     """By tier; those that are missing are being worked out."""

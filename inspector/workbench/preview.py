@@ -10,8 +10,8 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.policy import Moment, Policy
-from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.prices import cost
+from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import MINUTES, Usage, cache_written
 
 
@@ -21,7 +21,7 @@ class Preview:
 
     tier: str
     freed: int
-    """Tokens, calibrated; negative where the buffer would grow."""
+    """Tokens by which the next prompt would be smaller; negative where it would grow."""
     touched: int
     """Messages that would not be kept as they are."""
     calls: int
@@ -34,7 +34,7 @@ class Preview:
     break_at: int | None
     """Index of the first message that changes: the provider's cached prefix ends there. None = nothing changes."""
     rewritten: int
-    """Tokens from there on in the new buffer, calibrated: they are written to the cache anew."""
+    """Tokens from there on in the new buffer: they are written to the cache anew."""
     rewrite_cost: Decimal | None
     outcome: Outcome[Any] | None = None
     failure: str = ""
@@ -43,26 +43,30 @@ class Preview:
 
 
 def preview(
-    policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any, running: Any, moment: Moment
+    policy: Policy[Any, Any],
+    tier: str,
+    buffer: Buffer,
+    settings: Any,
+    running: Any,
+    moment: Moment,
+    sizer: Sizer,
 ) -> Preview:
-    """Run the tier on the side. Changes nothing. Never raises for a tier that exists."""
+    """Run the tier on the side. Changes nothing. Never raises for a tier that exists. All sizes are the `sizer`'s."""
     heard = Listening(rehearsed(offline))
     try:
         outcome: Outcome[Any] = drive(policy.tier(tier, buffer, settings, running, moment), heard)
     except InspectorError as failure:
         return Preview(tier, 0, 0, 0, 0, 0, None, None, 0, None, None, str(failure))
-    _, before = policy.measure(buffer, settings, running)
-    _, after = policy.measure(outcome.buffer, settings, running)
     touched = sum(fate.name != "kept" for fate in fates(buffer, outcome))
     calls = sum(isinstance(one.need, Summarize | RemoteCompact) for one in heard.asked)
-    read, written = _call_tokens(heard.asked)
+    read, written = _call_tokens(heard.asked, sizer)
     break_at = first_change(buffer, outcome.buffer)
     rewritten = 0
     if break_at is not None:
-        _, rewritten = policy.measure(Buffer(outcome.buffer.messages[break_at:]), settings, running)
+        rewritten = sizer.rows(outcome.buffer.messages[break_at:])
     return Preview(
         tier,
-        before - after,
+        sizer.tokens(buffer) - sizer.tokens(outcome.buffer),
         touched,
         calls,
         read,
@@ -87,15 +91,15 @@ def first_change(before: Buffer, after: Buffer) -> int | None:
     return None if len(before.messages) == len(after.messages) else shorter
 
 
-def _call_tokens(asked: list[Asked]) -> tuple[int, int]:
-    roku, read, written = estimator("roku"), 0, 0
+def _call_tokens(asked: list[Asked], sizer: Sizer) -> tuple[int, int]:
+    read, written = 0, 0
     for one in asked:
         match one.need:
             case Summarize(instructions, text, messages, max_tokens):
-                read += roku.text(instructions) + roku.text(text) + buffer_tokens(roku, messages)
+                read += sizer.text(instructions) + sizer.text(text) + sizer.rows(messages)
                 written += max_tokens or 0
             case RemoteCompact(instructions, messages):
-                read += roku.text(instructions) + buffer_tokens(roku, messages)
+                read += sizer.text(instructions) + sizer.rows(messages)
             case _:
                 pass
     return read, written

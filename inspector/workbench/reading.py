@@ -3,48 +3,40 @@
 from dataclasses import dataclass
 
 from inspector.core.buffer import Stretch
-from inspector.core.policies.catalogue import policy
+from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.policy import Watermark
-from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.windows import Window
-from inspector.workbench.composition import Category, composition
-from inspector.workbench.ghosts import measured
+from inspector.workbench.beliefs import lateness, wanted
+from inspector.workbench.composition import Category, sized
+from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
-from inspector.workbench.steps import Step, Steps
 from inspector.workbench.watermarks import reserve, watermarks
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Numbers are tokens. Parts are never rescaled: what they leave open has a field of its own."""
+    """Numbers are tokens. The parts and what is unseen add up to the pressure, exactly."""
 
     pressure: Pressure
     window: Window
     parts: tuple[tuple[Category, int], ...]
-    """By category as the estimator counts them, lowest in the tank first."""
+    """By category, lowest in the tank first."""
+    unseen: int
+    """What the transcript does not hold: one opaque piece, the same before and after every tier."""
     lines: tuple[Watermark, ...]
     reserve: int
     """Room at the top that clients keep for the answer; 0 while the window is unknown."""
-    scale: float | None
-    """What the calibration multiplies with here; None before the first sample."""
+    slope: float
+    """Tokens that a counted one weighs here."""
+    believed: int | None = None
+    """What the chosen policy measures: compared with the lines, in its own unit. None while nobody has worked it out."""
+    believer: str = ""
+    """The policy's title."""
+    late: tuple[str, ...] = ()
+    """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
-    """Behind a step: what the recorded buffer came to, by the same measure."""
-
-    @property
-    def counted(self) -> int:
-        """Sum of the parts."""
-        return sum(tokens for _, tokens in self.parts)
-
-    @property
-    def missing(self) -> int:
-        """What the file does not hold: reported minus estimated."""
-        return self.pressure.not_in_file or 0
-
-    @property
-    def gap(self) -> int:
-        """What parts and `missing` leave open: positive = the estimate falls short, negative = it is too high."""
-        return 0 if self.pressure.tokens is None else self.pressure.tokens - self.counted - self.missing
+    """Behind a step: what the recorded buffer came to."""
 
     @property
     def ratio(self) -> float | None:
@@ -53,41 +45,61 @@ class Reading:
             return None
         return self.pressure.tokens / self.window.tokens
 
+    @property
+    def belief_error(self) -> float | None:
+        """believed / shown - 1."""
+        return None if self.believed is None or not self.pressure.tokens else self.believed / self.pressure.tokens - 1
+
+    @property
+    def measured(self) -> int | None:
+        """What the lines are compared with: the policy's belief, as in the verdicts of its tiers; until that is worked
+        out what is shown."""
+        return self.pressure.tokens if self.believed is None else self.believed
+
 
 def reading(state: State) -> Reading | None:
-    """The reading at the playhead; None while nothing is open."""
+    """The reading where we stand; None while nothing is open. Behind a step O(messages)."""
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
-    window = state.window or Window(None, "unknown", ())
-    lines, room = watermarks(state), reserve(window.tokens)
-    steps, step = state.steps, state.steps.step if state.steps else None
-    if steps is not None and step is not None:
-        return _behind(steps, step, window, lines, room, state.estimator)
+    size, stepped = sizer_of(state), state.stepped_buffer
+    pressure, before = size.pressure, None
     request = state.request
     view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
-    calibration = pressures.standings[request.index].calibration if request else pressures.calibration
+    if stepped is not None:
+        before = pressure.tokens
+        if stepped.messages != view.messages():
+            pressure = size.pressure_of(stepped)
+        view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
+    window = state.window or Window(None, "unknown", ())
+    lines = watermarks(state)
     return Reading(
-        pressure=pressures[request.index] if request else pressures.end,
+        pressure=pressure,
         window=window,
-        parts=tuple(composition(estimator(state.estimator), view, prompt).items()),
+        parts=sized(size, pressure, view, prompt),
+        unseen=size.scale.unseen,
         lines=lines,
-        reserve=room,
-        scale=calibration.scale if calibration.samples else None,
+        reserve=reserve(window.tokens),
+        slope=size.scale.slope,
+        believed=_believed(state),
+        believer=TITLES.get(state.choices.policy, state.choices.policy),
+        late=_late(state, lines),
+        before=before,
     )
 
 
-def _behind(steps: Steps, step: Step, window: Window, lines: tuple[Watermark, ...], room: int, name: str) -> Reading:
-    """Behind a step: nothing is reported yet, so the pressure is the policy's own calibrated estimate. O(messages)."""
-    raw, tokens = measured(steps, step)
-    by = policy(steps.policy)
-    view = Stretch(own=step.buffer.messages).view()
-    return Reading(
-        pressure=Pressure(tokens, "estimated", raw, tokens),
-        window=window,
-        parts=tuple(composition(estimator(name), view, step.buffer.prompt).items()),
-        lines=lines,
-        reserve=room,
-        scale=tokens / raw if raw else None,
-        before=by.measure(steps.origin, step.settings, steps.running)[1],
-    )
+def _believed(state: State) -> int | None:
+    if state.outlook is not None:
+        return state.outlook.tokens
+    known = state.believed
+    if state.stepped or state.at is None or known is None or known.whose != wanted(state):
+        return None
+    return known.tokens[state.at] if state.at < len(known.tokens) else None
+
+
+def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:
+    known, pressures = state.believed, state.pressures
+    if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
+        return ()
+    found = ((line, lateness(line, pressures, known.tokens).words) for line in lines)
+    return tuple(f"{line.label}: {words}" for line, words in found if words)

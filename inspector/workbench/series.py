@@ -25,8 +25,9 @@ class Series:
 
     reported: tuple[int | None, ...]
     other: tuple[int | None, ...]
-    """Pressure where nothing was reported: calibrated or estimated."""
-    estimated: tuple[int, ...]
+    """Pressure where nothing was reported: predicted, counted or estimated."""
+    believed: tuple[int, ...]
+    """By the chosen policy; empty until it is worked out."""
     cache_read: tuple[int | None, ...]
     fresh: tuple[int | None, ...]
     """Tokens read anew: cache writes and uncached input."""
@@ -43,7 +44,7 @@ def series(state: State) -> Series | None:
     return Series(
         reported=tuple(one.reported for one in pressures),
         other=tuple(one.tokens if one.reported is None else None for one in pressures),
-        estimated=tuple(one.estimated for one in pressures),
+        believed=state.believed.tokens if state.believed is not None and state.believed.thread is thread else (),
         cache_read=tuple(usage.cache_read if usage else None for usage in usages),
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
         output=tuple(usage.output if usage else None for usage in usages),

@@ -5,9 +5,10 @@ from typing import Any
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.settings import said
-from inspector.core.policies.start import moment_at, recorded_summary, running_at
+from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
 from inspector.core.replay import additions
 from inspector.core.session import Request
+from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.workbench.state import State
 from inspector.workbench.steps import Called, Steps
 
@@ -16,6 +17,12 @@ def settings_of(state: State) -> Any:
     """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
     window = state.window.tokens if state.window else None
     return policy(state.choices.policy).settings((*said(state.user_window), *state.choices.settings), window)
+
+
+def sizer_of(state: State) -> Sizer:
+    """What measures every buffer that is shown where we stand. Call it only while something is open."""
+    assert state.pressures is not None
+    return sizer(state.pressures, state.at)
 
 
 def summary_of(state: State) -> str:
@@ -48,7 +55,7 @@ def start_of(state: State) -> Steps:
     thread = state.thread
     assert thread is not None
     running = running_at(by, settings_of(state), thread, state.place)
-    return Steps(state.thread_id, state.at, by.name, state.recorded(), running)
+    return Steps(state.thread_id, state.at, by.name, buffer_at(by, thread, state.place), running)
 
 
 def called_at(state: State) -> Called:

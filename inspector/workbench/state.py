@@ -59,6 +59,17 @@ class Asking:
     busy: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What the chosen policy would measure at every request of the thread (`beliefs`)."""
+
+    whose: tuple[object, ...]
+    """Thread, policy and settings, to tell whether it still holds."""
+    thread: Thread
+    tokens: tuple[int, ...] = ()
+    """One a request; empty where it would take too long to work out."""
+
+
 Following: TypeAlias = Literal["", "file", "project"]
 """What is followed while it is written: nothing, the open transcript, the newest one of its project's folder."""
 
@@ -83,6 +94,8 @@ class State:
     estimator: str = "roku"
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
+    believed: Believed | None = None
+    """By the chosen policy; None, or of other settings, until it is worked out."""
     drops: "Drops | None" = None
     """Where the buffer of the chosen thread shrank or changed other than by appending."""
     window: Window | None = None

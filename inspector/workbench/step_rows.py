@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from inspector.core.answering import Asked
 from inspector.core.needs import Failure, ProviderFailure
-from inspector.core.policies.catalogue import policy
+from inspector.core.tokens.sizing import Sizer
 from inspector.workbench.steps import ORIGIN, Steps
 
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens by the policy's own estimator, calibrated."""
+    """One step, or (`at` = ORIGIN) the recorded buffer. Tokens as the gauge shows them."""
 
     at: int
     depth: int
@@ -27,17 +27,15 @@ class StepRow:
     parent: int = ORIGIN
 
 
-def step_rows(steps: Steps) -> Sequence[StepRow]:
+def step_rows(steps: Steps, sizer: Sizer) -> Sequence[StepRow]:
     """The recorded buffer, then every step, parents first. O(messages x steps); weights are cached on the messages."""
-    by = policy(steps.policy)
-    first = steps.taken[0].settings if steps.taken else by.settings()
-    _, tokens = by.measure(steps.origin, first, steps.running)
+    tokens = sizer.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request}"
     found = [StepRow(ORIGIN, 0, f"{place} as recorded", tokens)]
     known = {ORIGIN: tokens}
     for depth, at in _tree(steps):
         step = steps.taken[at]
-        _, known[at] = by.measure(step.buffer, step.settings, step.running)
+        known[at] = sizer.tokens(step.buffer)
         found.append(
             StepRow(
                 at,

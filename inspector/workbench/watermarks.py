@@ -1,6 +1,6 @@
 """The lines on gauge and timeline: where the chosen policy's tiers stand with its settings; and moving one by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import get_type_hints
 
@@ -43,15 +43,13 @@ class Firing:
 
 
 def firings(state: State) -> tuple[Firing, ...]:
-    """Per line. On the pressures calibrated as of each request, by the State's estimator. O(requests)."""
-    if state.pressures is None:
-        return ()
-    tokens = [standing.pressure.calibrated for standing in state.pressures.standings]
+    """Per line, by what the policy believes at each request. O(requests) once the beliefs are there."""
+    tokens = state.believed.tokens if state.believed else ()
     return tuple(_firing(line, tokens) for line in watermarks(state))
 
 
-def _firing(line: Watermark, tokens: list[int]) -> Firing:
-    above = [n for n, one in enumerate(tokens) if one > line.tokens]
+def _firing(line: Watermark, tokens: Sequence[int]) -> Firing:
+    above = [n for n, one in enumerate(tokens) if line.fires(one)]
     runs: list[tuple[int, int]] = []
     for n in above:
         if runs and runs[-1][1] == n - 1:

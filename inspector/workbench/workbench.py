@@ -12,8 +12,9 @@ from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.windows import Window
+from inspector.workbench.beliefs import beliefs, wanted
 from inspector.workbench.editing import Editing
-from inspector.workbench.state import Following, Opening, State
+from inspector.workbench.state import Believed, Following, Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.weigh import Weighed, weigh
 from inspector.workbench.windows import KnownWindows
@@ -61,6 +62,7 @@ class Workbench:
         self._state = State()
         self._windows = KnownWindows()
         self._callbacks: list[Callback] = []
+        self._believing: tuple[object, ...] | None = None
         self._asked = 0
         self._follows_end = True
         self._picked = False
@@ -89,6 +91,22 @@ class Workbench:
         self._state = state
         for callback in tuple(self._callbacks):
             callback(state)
+        self._believe()
+
+    def _believe(self) -> None:
+        """See to it that what the chosen policy believes is worked out for what is shown."""
+        state, whose = self._state, wanted(self._state)
+        if whose is None or whose == self._believing or (state.believed is not None and state.believed.whose == whose):
+            return
+        self._believing = whose
+
+        def arrived(found: Believed) -> None:
+            if self._believing == found.whose:
+                self._believing = None
+            if wanted(self._state) == found.whose:
+                self.show(replace(self._state, believed=found))
+
+        self.work(lambda: beliefs(state), arrived)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 

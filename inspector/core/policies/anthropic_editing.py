@@ -82,7 +82,7 @@ class AnthropicEditing(SimplePolicy[Settings]):
         tokens = self.tokens(buffer, settings, running)
         seen = tokens if settings.trigger == "input_tokens" else len(_results(buffer.messages))
         reached = seen > settings.limit or bool(moment.overflow)
-        why = compared(seen, settings.limit, settings.trigger.replace("_", " "), seen > settings.limit)
+        why = compared(seen, settings.limit, settings.trigger.replace("_", " "), seen > settings.limit, above=True)
         found = _clearable(buffer.messages, settings)
         if not found.uses:
             why += " · nothing can be cleared"

@@ -80,7 +80,9 @@ class CodexPolicy(SimplePolicy[Settings]):
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
-        return (Watermark(f"{share:.0%} compact", settings.limit, "model_auto_compact_token_limit", (TIER,)),)
+        return (
+            Watermark(f"{share:.0%} compact", settings.limit, "model_auto_compact_token_limit", (TIER,), fires_on=True),
+        )
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         tokens = self.tokens(buffer, settings, running)

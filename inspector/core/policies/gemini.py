@@ -94,7 +94,7 @@ class GeminiPolicy(SimplePolicy[Settings]):
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         label = f"{settings.compression_threshold:.0%} compress"
-        return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS)),)
+        return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         tokens = self.tokens(buffer, settings, running)

@@ -88,7 +88,7 @@ class OpencodePolicy(SimplePolicy[Settings]):
 
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         share = settings.usable / settings.context_window_tokens
-        return (Watermark(f"{share:.0%} compact", settings.usable, "reserved", (COMPACT,)),)
+        return (Watermark(f"{share:.0%} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         places, freed = prunable(buffer.messages, settings)

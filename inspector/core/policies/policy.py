@@ -12,6 +12,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
+from inspector.core.tokens.estimator import Estimator
 from inspector.core.usage import MINUTES, Usage
 
 
@@ -98,6 +99,16 @@ class Watermark:
     tokens: int
     setting: str
     tiers: tuple[str, ...]
+    fires_on: bool = False
+    """The tiers fire on the line (>=), not above it (>)."""
+
+    def fires(self, tokens: int) -> bool:
+        """Does a buffer that the policy measures like this fire the line's tiers?"""
+        return tokens >= self.tokens if self.fires_on else tokens > self.tokens
+
+    def to_go(self, tokens: int) -> int:
+        """Tokens until it does; 0 or less = over by so many."""
+        return self.tokens - tokens + (not self.fires_on and tokens <= self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,12 @@ class Policy(Protocol[S, R]):
     def title(self) -> str: ...
     @property
     def tiers(self) -> Sequence[TierName]: ...
+    @property
+    def prompt_estimator(self) -> Estimator | None:
+        """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part that
+        the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages alone, or
+        goes by what was reported."""
+        ...
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
         """Settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
@@ -144,6 +161,11 @@ class Policy(Protocol[S, R]):
 
     def learn(self, running: R, settings: S, estimated: int, reported: int) -> R:
         """Feed one (raw estimate, reported prompt tokens) pair to the calibration."""
+        ...
+
+    def calibrated(self, running: R, settings: S, samples: Sequence[tuple[int, int]]) -> R:
+        """With the calibration that is learned from these (raw estimate, reported) pairs alone. Asked only where
+        `prompt_estimator` is given."""
         ...
 
     def measure(self, buffer: Buffer, settings: S, running: R) -> tuple[int, int]:

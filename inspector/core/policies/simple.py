@@ -19,6 +19,7 @@ from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdi
 from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.repair import repair
 from inspector.core.tokens.characters import Pi
+from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens
 
 CHARACTERS = Pi()
@@ -63,6 +64,7 @@ class SimplePolicy(Generic[S]):
     name: str
     title: str
     tiers: Sequence[TierName] = ()
+    prompt_estimator: Estimator | None = None
     settings_type: type[S]
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
@@ -87,6 +89,9 @@ class SimplePolicy(Generic[S]):
         if estimated <= 0 or reported <= 0:
             return running
         return Running(estimated, reported, running.failures)
+
+    def calibrated(self, running: Running, settings: S, samples: Sequence[tuple[int, int]]) -> Running:
+        return running
 
     def measure(self, buffer: Buffer, settings: S, running: Running) -> tuple[int, int]:
         raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
@@ -146,11 +151,11 @@ def text_tokens(text: str) -> int:
     return CHARACTERS.text(text)
 
 
-def compared(tokens: int, limit: int, of: str, reached: bool) -> str:
-    """`118,402 < 120,000 (60 % of 200,000): 1,598 tokens to go`."""
+def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:
+    """`118,402 of 120,000 (60 % of 200,000): 1,598 to go`. `above`: it fires above the limit, not on it."""
     if reached:
         return f"{tokens:,} of {limit:,} ({of}): {tokens - limit:,} over"
-    return f"{tokens:,} of {limit:,} ({of}): {limit - tokens:,} to go"
+    return f"{tokens:,} of {limit:,} ({of}): {limit - tokens + above:,} to go"
 
 
 def settled(

@@ -1,11 +1,15 @@
-"""A policy at a request of a recorded session: what it would know there, and what its estimator would have learned."""
+"""A policy at a request of a recorded session: its buffer, what it would know there, what it would have learned, and
+what it believes the buffer to weigh."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from inspector.core.buffer import View
-from inspector.core.policies.policy import Moment, Policy, Report
-from inspector.core.session import Thread
+from inspector.core.buffer import Buffer, View
+from inspector.core.policies.policy import Moment, Policy, Report, Verdict
+from inspector.core.session import Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
+from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import cache_ttl
 
 FAILED = ("error", "aborted")
@@ -62,17 +66,63 @@ def _last_of_answer(sent: View, after: View) -> str:
     return next(answer, last)
 
 
+def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
+    """The buffer of request `at` (`len(requests)` = after the last record) as the harness has it.
+
+    A harness that counts its prompt knows what the transcript does not hold of it: there the unseen part takes part, in
+    the harness's own tokens.
+    """
+    here = place(thread, at)
+    buffer = here.buffer()
+    if policy.prompt_estimator is None:
+        return buffer
+    unseen = known_pressures(thread, policy.prompt_estimator).belief(at).unseen
+    return Buffer(buffer.messages, replace(buffer.prompt, unseen=unseen)) if unseen else buffer
+
+
+def place(thread: Thread, at: int) -> Request:
+    """Request `at`; after the last one what the next call would be."""
+    return thread.requests[at] if at < len(thread.requests) else Request(at, thread.end, thread.prompt)
+
+
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
     """Running state of a session that came to `at` without compacting: the calibration of the calls before it.
 
     Looks at the last calls only: older samples have left the calibration by then.
     """
     running = policy.fresh(settings)
+    if policy.prompt_estimator is not None:
+        samples = known_pressures(thread, policy.prompt_estimator).belief(at).samples
+        return policy.calibrated(running, settings, samples)
+    if policy.learn(running, settings, 100, 200) is running:
+        return running
     for request in thread.requests[max(0, at - MAX_SAMPLES) : at]:
         if request.usage is not None:
             raw, _ = policy.measure(request.buffer(), settings, running)
             running = policy.learn(running, settings, raw, request.usage.prompt)
     return running
+
+
+def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> int:
+    """Tokens that the policy would measure before request `at`, by its own formula: what decides which tier fires.
+
+    O(1) for a harness that calibrates an estimator, O(messages) for the others.
+    """
+    if policy.prompt_estimator is not None:
+        return known_pressures(thread, policy.prompt_estimator).at(at).calibrated
+    buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
+    return believed(policy, buffer, settings, running, moment_at(thread, at))
+
+
+def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment) -> int:
+    """Tokens that the policy compares with its watermark on any buffer."""
+    return watermark_tokens(policy.due(buffer, settings, running, moment), policy.measure(buffer, settings, running)[1])
+
+
+def watermark_tokens(verdicts: Iterable[Verdict], measured: int) -> int:
+    """Tokens that were compared with a watermark; `measured` where no tier compares any."""
+    found = (one.tokens for one in verdicts if one.tokens is not None and one.limit is not None)
+    return next(found, measured)
 
 
 def recorded_summary(thread: Thread, at: int) -> str:

@@ -1,11 +1,13 @@
 """The estimators by name, and the weight of messages and buffers, cached."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.errors import InspectorError
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi
 from inspector.core.tokens.counted import Tiktoken
@@ -75,6 +77,34 @@ def messages_weight(estimator: Estimator, messages: View | Iterable[Message]) ->
 def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prompt: Prompt = NOT_IN_FILE) -> int:
     """Tokens of a whole buffer: messages and what the estimator counts of the prompt."""
     return estimator.tokens(messages_weight(estimator, messages) + estimator.weigh_prompt(prompt))
+
+
+_PROMPTS: OrderedDict[tuple[str, int], tuple[Prompt, tuple[int, int]]] = OrderedDict()
+_PROMPTS_KEPT = 32
+
+
+def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
+    """(system prompt, tool schemas) in tokens, as far as the transcript holds them, whether or not the estimator's own
+    rule counts them: the model reads both. The last few prompts are remembered."""
+    key = estimator.name, id(prompt)
+    known = _PROMPTS.get(key)
+    if known is None or known[0] is not prompt:
+        known = prompt, _prompt_tokens(estimator, prompt)
+        _PROMPTS[key] = known
+        while len(_PROMPTS) > _PROMPTS_KEPT:
+            _PROMPTS.popitem(last=False)
+    return known[1]
+
+
+def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
+    found = [
+        estimator.tokens(estimator.weigh_prompt(one)) for one in (Prompt(prompt.system), Prompt(None, prompt.tools))
+    ]
+    if prompt.system and not found[0]:
+        found[0] = estimator.text(prompt.system)
+    if prompt.tools and not found[1]:
+        found[1] = estimator.text(dumps([tool.definition for tool in prompt.tools]))
+    return found[0], found[1]
 
 
 def refusals(estimator: Estimator, messages: View | Iterable[Message]) -> int:

@@ -1,7 +1,8 @@
-"""How good an estimator is on a session: its numbers against what the provider reported.
+"""How good an estimator is on a session: its numbers compared with what the provider reported.
 
-Two questions. How far off was the calibrated estimate, before it had seen the answer (errors)? And how straight is the
-line from estimate to reported number (R2), whatever a fixed overhead or another tokenizer's density does to it?
+Three questions. How far off was the number that the program shows before it is reported (prediction)? How far off is
+the harness's own way, a factor through the origin (samples, median_abs_error)? And how straight is the line from
+estimate to reported number (R2), whatever a fixed overhead or another tokenizer's density does to it?
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 
 from inspector.core.session import Thread
 from inspector.core.tokens.estimator import Kind
-from inspector.core.tokens.estimators import Estimator, refusals
+from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.estimators import Estimator, buffer_tokens, refusals
+from inspector.core.tokens.growth import quantile
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 
 
@@ -24,7 +27,7 @@ class Sample:
     scale: float
     """What was learned, this sample included."""
     predicted: int
-    """What the calibrated estimator said before it saw this sample."""
+    """What the estimator times its learned factor said before it saw this sample."""
 
     @property
     def error(self) -> float:
@@ -44,6 +47,30 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionErrors:
+    """Of the number on the gauge, each said before the report was known: |predicted / reported - 1|."""
+
+    requests: int
+    """Predicted next calls, those right after a recorded compaction left out."""
+    median: float | None
+    p90: float | None
+    after: tuple[float, ...] = ()
+    """Right after a recorded compaction of the history."""
+    inside: int = 0
+    """Of these, where the reported number lay within the band."""
+
+    @property
+    def after_median(self) -> float | None:
+        """None where there was no compaction."""
+        return quantile(self.after, 0.5)
+
+    @property
+    def inside_band(self) -> float | None:
+        """Share of those right after a compaction; None where there was none."""
+        return self.inside / len(self.after) if self.after else None
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """An estimator on the calls of one thread. Figures are None where there are too few samples for them."""
 
@@ -55,6 +82,7 @@ class Fit:
     median_abs_error: float | None
     p90_abs_error: float | None
     line: Line | None
+    prediction: PredictionErrors
 
     @property
     def r2(self) -> float | None:
@@ -74,33 +102,55 @@ def best_fit(fits: Iterable[Fit]) -> Fit | None:
 
 
 def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None) -> Fit:
-    """Every call with a reported prompt size against this estimator. `pressures`: of the same two, where at hand."""
+    """Every call with a reported prompt size, and this estimator. `pressures`: of the same two, where at hand."""
     found = thread_pressures(thread, estimator) if pressures is None else pressures
     refused = tuple(n for n, request in enumerate(thread.requests) if refusals(estimator, request.view))
-    samples = _samples(found, frozenset(refused))
-    errors = sorted(abs(sample.error) for sample in samples)
+    samples = _samples(thread, estimator, frozenset(refused))
+    errors = [abs(sample.error) for sample in samples]
     points = [(sample.estimated, sample.reported) for sample in samples]
     return Fit(
-        estimator.name, estimator.kind, samples, refused, quantile(errors, 0.5), quantile(errors, 0.9), line(points)
+        estimator.name,
+        estimator.kind,
+        samples,
+        refused,
+        quantile(errors, 0.5),
+        quantile(errors, 0.9),
+        line(points),
+        prediction_errors(thread, found),
     )
 
 
-def _samples(pressures: Pressures, refused: frozenset[int]) -> tuple[Sample, ...]:
-    return tuple(
-        Sample(n, pressure.estimated, pressure.reported, calibration.scale, pressure.calibrated)
-        for n, (pressure, calibration) in enumerate(zip(pressures, pressures.calibrations, strict=True))
-        if pressure.reported and pressure.estimated and n not in refused
-    )
+def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
+    """How far the predictions of a thread were off."""
+    compacted = {one.before_request for one in thread.compactions if one.kind == "summary"}
+    plain: list[float] = []
+    after: list[float] = []
+    inside, last = 0, -1
+    for n, pressure in enumerate(pressures):
+        predicted = pressure.predicted
+        if pressure.reported is None:
+            continue
+        if predicted is not None:
+            error = abs(predicted.tokens / pressure.reported - 1)
+            if any(at in compacted for at in range(last + 1, n + 1)):
+                after.append(error)
+                inside += predicted.low <= pressure.reported <= predicted.high
+            else:
+                plain.append(error)
+        last = n
+    return PredictionErrors(len(plain), quantile(plain, 0.5), quantile(plain, 0.9), tuple(after), inside)
 
 
-def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The value below which `share` of the ordered values lie, interpolated; None of no values."""
-    if not ordered:
-        return None
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:
+    found: list[Sample] = []
+    calibration = Calibration()
+    for n, request in enumerate(thread.requests):
+        reported = request.usage.prompt if request.usage else 0
+        raw = buffer_tokens(estimator, request.view, request.prompt)
+        if reported and raw and n not in refused:
+            predicted, calibration = calibration.apply(raw), calibration.update(raw, reported)
+            found.append(Sample(n, raw, reported, calibration.scale, predicted))
+    return tuple(found)
 
 
 def line(points: Sequence[tuple[float, float]]) -> Line | None:

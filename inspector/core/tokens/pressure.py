@@ -1,23 +1,24 @@
 """How full the buffer was at every request, each number with its kind.
 
-Reported where the file reports it; else the last reported number plus the calibrated estimate of what came since, as
-long as the reported buffer still stands unchanged under this one; else estimated. Reported numbers never cross a
-compaction. All requests of a thread cost O(messages) once, and only what is new when the thread has grown.
+Reported where the transcript reports it. Where it does not - at the end of a thread, in a call without usage, behind a
+compaction - predicted (`prediction`). Where nothing was ever reported, counted or estimated. All requests of a thread
+cost O(messages) once, and only what is new when the thread has grown.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from statistics import median
+from threading import Lock
 from typing import Literal, TypeAlias, overload
 
 from inspector.core.buffer import Prompt, View
-from inspector.core.message import Message, Thinking
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.calibration import Calibration
-from inspector.core.tokens.estimators import Estimator, messages_weight
-from inspector.core.tokens.events import EstimatorCalibrated
-from inspector.core.usage import Usage
+from inspector.core.tokens.belief import Belief, Beliefs
+from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
+from inspector.core.tokens.prediction import UNSCALED, Addition, Learner, Prediction, Scale, scale
 
-PressureKind: TypeAlias = Literal["reported", "calibrated", "estimated", "unknown"]
+PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,54 +26,56 @@ class Pressure:
     """Tokens of one buffer. `tokens` is the number to show, `kind` says where it comes from."""
 
     tokens: int | None
-    """reported: the provider's; calibrated: last reported + calibrated estimate since; estimated: `estimated`;
-    unknown: None, where there is nothing to count."""
+    """reported: the provider's; predicted: what it would say; counted, estimated: `estimated`, where nothing was ever
+    reported; unknown: None, where there is nothing to count."""
     kind: PressureKind
     estimated: int
-    """The estimator's raw number."""
+    """All that the transcript holds of the buffer, by the estimator alone: messages, system prompt, tools."""
     calibrated: int
-    """`estimated` scaled by what was learned before this call."""
+    """What a calibration through the origin makes of it (Roku's measure): see `belief`."""
     reported: int | None = None
     """The true prompt size, as the provider told."""
-    not_in_file: int | None = None
-    """What the provider counted and the file does not hold: reported - estimated. None where nothing was reported,
-    0 where the file holds all or where the estimate is the larger (then see `over`)."""
-    over: int = 0
-    """Tokens by which the estimate exceeds the reported number: the estimator counts too much here."""
+    predicted: Prediction | None = None
+    """What the program said of this buffer before anybody reported it; None where there was nothing to go by."""
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Anchor:
-    """A buffer whose size was reported; anchors of one line of growth lie on top of each other, thousands deep."""
-
-    view: View
-    reported: int
-    raw: int
-    below: "_Anchor | None"
+    @property
+    def band(self) -> tuple[int, int] | None:
+        """Where the true number most likely lies; None unless the number is predicted."""
+        return self.predicted.band if self.predicted is not None and self.kind == "predicted" else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What is known after a request: enough to go on from there."""
+class _Known:
+    """What is known after a request: enough to show it, and to go on from there."""
 
     request: Request
     pressure: Pressure
-    calibration: Calibration
-    anchor: _Anchor | None = field(compare=False, repr=False)
-    event: EstimatorCalibrated | None
+    belief: Belief
+    stretch: int
+    """Number of the stretch between compactions, for the unseen part."""
+    slope: float
+    spread: float
+    unseen: int
+    """As far as it could be told after this request."""
 
 
-@dataclass(frozen=True, slots=True)
 class Pressures(Sequence[Pressure]):
-    """One pressure a request, in order."""
+    """One pressure a request, in order, and `end`: of the buffer after the last record."""
 
-    estimator: str
-    standings: tuple[_Standing, ...]
-    end: Pressure
-    """Of the buffer after the last record: what the next call would send."""
+    __slots__ = ("_course", "_known", "_last", "end", "end_belief", "estimator")
+
+    def __init__(
+        self, estimator: str, known: tuple[_Known, ...], end: Pressure, end_belief: Belief, course: "_Course"
+    ) -> None:
+        self.estimator = estimator
+        self.end = end
+        self.end_belief = end_belief
+        self._known = known
+        self._course = course
+        self._last = {one.stretch: one for one in known}
 
     def __len__(self) -> int:
-        return len(self.standings)
+        return len(self._known)
 
     @overload
     def __getitem__(self, index: int) -> Pressure: ...
@@ -80,23 +83,32 @@ class Pressures(Sequence[Pressure]):
     def __getitem__(self, index: slice) -> tuple[Pressure, ...]: ...
     def __getitem__(self, index: int | slice) -> Pressure | tuple[Pressure, ...]:
         if isinstance(index, slice):
-            return tuple(standing.pressure for standing in self.standings[index])
-        return self.standings[index].pressure
+            return tuple(one.pressure for one in self._known[index])
+        return self._known[index].pressure
 
-    @property
-    def calibrations(self) -> tuple[Calibration, ...]:
-        """What the estimator had learned after each request."""
-        return tuple(standing.calibration for standing in self.standings)
+    def at(self, index: int | None) -> Pressure:
+        """Of request `index`; None or the number of requests = of the buffer after the last record."""
+        return self.end if index is None or index >= len(self._known) else self._known[index].pressure
 
-    @property
-    def calibration(self) -> Calibration:
-        """What the estimator has learned by now."""
-        return self.standings[-1].calibration if self.standings else Calibration()
+    def belief(self, index: int | None) -> Belief:
+        """What a harness that calibrates this estimator has learned before that call, by what was reported so far."""
+        return self.end_belief if index is None or index >= len(self._known) else self._known[index].belief
 
-    @property
-    def events(self) -> tuple[EstimatorCalibrated, ...]:
-        """One for every call that reported its usage."""
-        return tuple(standing.event for standing in self.standings if standing.event)
+    def scale(self, index: int | None) -> Scale:
+        """What the rows of the buffer at that place weigh, and what is unseen there. `None` = after the last record.
+
+        The unseen part is one number for all requests between two compactions: the best that is known of it today.
+        """
+        pressure = self.at(index)
+        if pressure.kind not in ("reported", "predicted") or pressure.tokens is None:
+            return replace(UNSCALED, counted=pressure.estimated)
+        known = self._known[len(self._known) - 1 if index is None else min(index, len(self._known) - 1)]
+        latest = self._last[known.stretch]
+        return scale(pressure.tokens, pressure.estimated, latest.unseen, latest.slope, latest.spread)
+
+
+_ONE_AT_A_TIME = Lock()
+"""A course goes on where a shorter thread ended, whoever asks: two at once would both lead it on."""
 
 
 def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | None = None) -> Pressures:
@@ -104,67 +116,145 @@ def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | N
 
     `former`: an earlier result for the same thread when it was shorter; what still holds of it is taken over.
     """
-    requests = thread.requests
-    standings = _still_true(former, requests, estimator)
-    weigh_prompt = _PromptWeight(estimator)
-    last = standings[-1] if standings else None
-    for index in range(len(standings), len(requests)):
-        last = _next(last, requests[index], estimator, weigh_prompt)
-        standings.append(last)
-    raw = estimator.tokens(messages_weight(estimator, thread.end) + weigh_prompt(thread.prompt))
-    calibration = last.calibration if last else Calibration()
-    anchor = _prefix_of(last.anchor if last else None, thread.end)
-    end = _pressure(raw, calibration, anchor, None, False, len(thread.end))
-    return Pressures(estimator.name, tuple(standings), end)
+    with _ONE_AT_A_TIME:
+        known = _still_true(former, thread.requests, estimator)
+        course = former._course if former is not None and len(known) == len(former) == former._course.place else None
+        if course is None:
+            course = _Course(estimator)
+            for one in known:
+                course.follow(thread, one.request)
+        known += [course.follow(thread, request) for request in thread.requests[len(known) :]]
+        end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt))
+    return Pressures(estimator.name, tuple(known), end, belief, course)
 
 
-def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_Standing]:
-    """The standings that need no work: those before the first request that is another one now."""
+_KEPT = 8
+_known_last: OrderedDict[tuple[int, str], tuple[Thread, Pressures]] = OrderedDict()
+
+
+def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
+    """The same, remembered for the last few threads: what a policy believes is asked for at many places of one."""
+    key = id(thread), estimator.name
+    known = _known_last.get(key)
+    if known is None or known[0] is not thread:
+        latest = next((found for kept, found in reversed(_known_last.values()) if kept.id == thread.id), None)
+        known = thread, thread_pressures(thread, estimator, latest)
+        _known_last[key] = known
+        while len(_known_last) > _KEPT:
+            _known_last.popitem(last=False)
+    return known[1]
+
+
+def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_Known]:
+    """What needs no work: all before the first request that is another one now."""
     if former is None or former.estimator != estimator.name:
         return []
     same = min(len(former), len(requests))
-    while same and former.standings[same - 1].request is not requests[same - 1]:
+    while same and former._known[same - 1].request is not requests[same - 1]:
         same -= 1
-    return list(former.standings[:same])
+    return list(former._known[:same])
 
 
-def _next(last: _Standing | None, request: Request, estimator: Estimator, weigh_prompt: "_PromptWeight") -> _Standing:
-    before = last.calibration if last else Calibration()
-    raw = estimator.tokens(messages_weight(estimator, request.view) + weigh_prompt(request.prompt))
-    anchor = _prefix_of(last.anchor if last else None, request.view)
-    lacking = _lacks(request.prompt, request.view)
-    pressure = _pressure(raw, before, anchor, request.usage, lacking, len(request.view))
-    if request.usage is None:
-        return _Standing(request, pressure, before, anchor, None)
-    told = request.usage.prompt
-    after = before.update(raw, told)
-    event = EstimatorCalibrated(request.index, before.apply(raw), told, after.scale)
-    if pressure.reported is not None:
-        anchor = _Anchor(request.view, pressure.reported, raw, anchor)
-    return _Standing(request, pressure, after, anchor, event)
+class _Course:
+    """Follows one thread from request to request: what was reported, what that teaches, what is said of the next."""
 
+    def __init__(self, estimator: Estimator) -> None:
+        self.place = 0
+        """Requests that were followed."""
+        self._estimator = estimator
+        self._prompt = _PromptWeight(estimator)
+        self._learner = Learner(estimator.name)
+        self._beliefs = Beliefs(estimator.name)
+        self._anchor: Request | None = None
+        """The last request whose size was reported."""
+        self._own = 0
+        """Of its buffer: by the estimator's own rule."""
+        self._stretch = 0
+        self._base: int | None = None
+        """The unseen part of the first stretch, once that is over: later ones hold what was attached anew, too."""
+        self._attached: list[int] = []
+        """What was attached anew behind each compaction so far, as far as the reports tell."""
 
-def _pressure(
-    raw: int, calibration: Calibration, anchor: _Anchor | None, usage: Usage | None, lacking: bool, messages: int
-) -> Pressure:
-    calibrated = calibration.apply(raw)
-    if usage is not None and usage.prompt > 0:
-        reported = usage.prompt
-        missing = max(0, reported - raw) if lacking else 0
-        return Pressure(reported, "reported", raw, calibrated, reported, missing, max(0, raw - reported))
-    if anchor is not None:
-        since = calibration.apply(max(0, raw - anchor.raw))
-        return Pressure(anchor.reported + since, "calibrated", raw, calibrated)
-    if messages == 0 and raw == 0:
-        return Pressure(None, "unknown", raw, calibrated)
-    return Pressure(raw, "estimated", raw, calibrated)
+    def follow(self, thread: Thread, request: Request) -> _Known:
+        """The next request."""
+        pressure, belief = self.look(thread, request)
+        self.place += 1
+        usage = request.usage
+        if usage is not None and usage.prompt > 0:
+            self._report(thread, request, pressure)
+        learner = self._learner
+        return _Known(request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen())
 
+    def look(self, thread: Thread, request: Request) -> tuple[Pressure, Belief]:
+        """What is said of a buffer before anybody reports it. Changes nothing."""
+        own, whole = self._counted(request)
+        belief = self._beliefs.now()
+        predicted = self._learner.predict(self._added(thread, request, whole))
+        believed = belief.tokens(own)
+        usage = request.usage
+        if usage is not None and usage.prompt > 0:
+            return Pressure(usage.prompt, "reported", whole, believed, usage.prompt, predicted), belief
+        if predicted is not None:
+            return Pressure(predicted.tokens, "predicted", whole, believed, None, predicted), belief
+        if not len(request.view) and not whole:
+            return Pressure(None, "unknown", whole, believed), belief
+        return Pressure(whole, self._estimator.kind, whole, believed), belief
 
-def _prefix_of(anchor: _Anchor | None, view: View) -> _Anchor | None:
-    """The uppermost anchor whose buffer is the beginning of this one. Anchors that are not are left behind."""
-    while anchor is not None and not is_prefix(anchor.view, view):
-        anchor = anchor.below
-    return anchor
+    def _counted(self, request: Request) -> tuple[int, int]:
+        """Tokens of a buffer (by the estimator's own rule, with all that the transcript holds of the prompt)."""
+        weighed, beside = self._prompt(request.prompt)
+        own = self._estimator.tokens(messages_weight(self._estimator, request.view) + weighed)
+        return own, own + beside
+
+    def _added(self, thread: Thread, request: Request, counted: int) -> Addition:
+        anchor = self._anchor
+        if anchor is None or not is_prefix(anchor.view, request.view):
+            compaction = self._compaction(thread, request)
+            attached = compaction.attached if compaction is not None else None
+            if attached is None:
+                return Addition(counted, extends=False)
+            usual = int(median([attached.usual, *self._attached]))
+            more = self._base_unseen() - self._learner.unseen()
+            return Addition(counted, False, 0, more + usual, (attached.least - usual, attached.most - usual))
+        answer = 0
+        for message in request.view.tail(len(anchor.view)):
+            if message.role != "assistant":
+                break
+            answer += weight(self._estimator, message)
+        return Addition(counted, True, self._estimator.tokens(answer) if answer else 0)
+
+    def _base_unseen(self) -> int:
+        """The unseen part before anything was attached anew."""
+        return self._learner.unseen() if self._base is None else self._base
+
+    def _compaction(self, thread: Thread, request: Request) -> Compaction | None:
+        """The newest summary of the history that was recorded since the last report."""
+        after = self._anchor.index if self._anchor is not None else -1
+        for compaction in reversed(thread.compactions):
+            if compaction.before_request <= after:
+                return None
+            if compaction.kind == "summary" and compaction.before_request <= request.index:
+                return compaction
+        return None
+
+    def _report(self, thread: Thread, request: Request, pressure: Pressure) -> None:
+        usage = request.usage
+        assert usage is not None
+        own, whole = self._counted(request)
+        added = self._added(thread, request, whole)
+        compaction = self._compaction(thread, request)
+        fresh = compaction is not None
+        grown = None
+        if self._anchor is not None and self._anchor.usage is not None and added.extends:
+            grown = (usage.prompt - self._anchor.usage.prompt, own - self._own)
+        if fresh and self._anchor is not None:
+            self._base = self._base_unseen()
+            self._attached.append(usage.prompt - self._base - round(self._learner.slope() * whole))
+        output = usage.output if usage.output_is_final else 0
+        self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
+        self._beliefs.report(own, usage.prompt, request.model or thread.model, grown, fresh=fresh)
+        self._stretch += fresh
+        self._anchor, self._own = request, own
 
 
 def is_prefix(shorter: View, longer: View) -> bool:
@@ -178,28 +268,21 @@ def is_prefix(shorter: View, longer: View) -> bool:
     return shorter.length <= length
 
 
-def _lacks(prompt: Prompt, view: View) -> bool:
-    """Does the file hold less than the model saw: no system prompt, no tools, or thinking that is not visible?"""
-    return prompt.system is None or prompt.tools is None or view.weight("hidden thinking", _hidden) > 0
-
-
-def _hidden(message: Message) -> int:
-    return sum(isinstance(part, Thinking) and not part.text for part in message.parts)
-
-
 class _PromptWeight:
-    """Weight of a prompt, worked out once for as long as it stays the same."""
+    """(weight by the estimator's own rule, tokens of what it leaves out) of a prompt, worked out once for as long as it
+    stays the same."""
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator
         self._prompt: Prompt | None = None
-        self._weight = 0
+        self._found = (0, 0)
 
-    def __call__(self, prompt: Prompt) -> int:
+    def __call__(self, prompt: Prompt) -> tuple[int, int]:
         if prompt is not self._prompt and prompt != self._prompt:
-            self._weight = self._estimator.weigh_prompt(prompt)
+            own = self._estimator.weigh_prompt(prompt)
+            self._found = own, sum(prompt_tokens(self._estimator, prompt)) - self._estimator.tokens(own)
         self._prompt = prompt
-        return self._weight
+        return self._found
 
 
 def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None, int | None]:

@@ -88,7 +88,7 @@ class Roku:
         return estimate_message(message) + FRAMING
 
     def weigh_prompt(self, prompt: Prompt) -> int:
-        return estimate(prompt.system or "")
+        return estimate(prompt.system or "") + prompt.unseen
 
     def tokens(self, weight: int) -> int:
         return weight

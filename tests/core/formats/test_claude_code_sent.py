@@ -28,7 +28,12 @@ class Lines:
     def answer(self, id_: str, *blocks: dict[str, Any], read: int = 0, fresh: int = 1000, model: str = "") -> None:
         usage = {"input_tokens": 10, "cache_read_input_tokens": read, "cache_creation_input_tokens": fresh}
         for n, block in enumerate(blocks):
-            message = {"id": id_, "model": model or self.model, "content": [block], "usage": usage | {"output_tokens": 9}}
+            message = {
+                "id": id_,
+                "model": model or self.model,
+                "content": [block],
+                "usage": usage | {"output_tokens": 9},
+            }
             self.add(f"{id_}-{n}", "assistant", message=message)
 
     def read(self) -> Session:
@@ -52,7 +57,11 @@ def said(words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("version", "kept"),
-    [("2.1.40", {"allowedPrompts": []}), ("", {"allowedPrompts": []}), ("2.0.34", {"plan": "do", "allowedPrompts": []})],
+    [
+        ("2.1.40", {"allowedPrompts": []}),
+        ("", {"allowedPrompts": []}),
+        ("2.0.34", {"plan": "do", "allowedPrompts": []}),
+    ],
 )
 def test_a_plan_that_the_client_copied_into_the_call_was_not_sent(version: str, kept: dict[str, Any]) -> None:
     lines = Lines(version)

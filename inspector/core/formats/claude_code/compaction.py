@@ -7,11 +7,18 @@ for word, which lie before the boundary (2.1.197 on); with such records appended
 from collections.abc import Iterable
 
 from inspector.core.message import ToolCall
-from inspector.core.session import Compaction
+from inspector.core.session import Attached, Compaction
 
 from .records import Record, count, mapping, text, texts
 from .row import Row
 from .units import Call, Unit
+
+
+_EARLY = (2, 1, 43)
+_EARLY_ATTACHED = Attached(9_300, -100, 27_000)
+"""Behind 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
+_ATTACHED = Attached(1_000, -100, 27_000)
+"""Later versions record what they attach, nearly."""
 
 
 def read_boundary(record: Record) -> Compaction:
@@ -24,7 +31,14 @@ def read_boundary(record: Record) -> Compaction:
         tokens_after=count(meta, "postTokens"),
         line=record.line,
         time=record.time,
+        attached=_EARLY_ATTACHED if _version(record) < _EARLY else _ATTACHED,
     )
+
+
+def _version(record: Record) -> tuple[int, ...]:
+    """Of the client; that of the newest where it is not written."""
+    numbers = text(record.value, "version").split(".")
+    return tuple(int(one) for one in numbers) if all(one.isdecimal() for one in numbers) else _EARLY
 
 
 def read_micro(record: Record) -> tuple[Compaction, list[str]]:

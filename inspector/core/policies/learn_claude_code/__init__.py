@@ -41,6 +41,7 @@ class LearnClaudeCodePolicy:
     name: str = "learn-claude-code"
     title: str = "learn-claude-code v5"
     tiers: Sequence[TierName] = TIERS
+    prompt_estimator: None = None
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
         """The window is its own constant, whatever the model's is."""
@@ -57,6 +58,9 @@ class LearnClaudeCodePolicy:
 
     def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
         return running  # its estimate is never compared with what the provider reports
+
+    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
+        return running
 
     def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
         total = list_tokens(buffer.messages)

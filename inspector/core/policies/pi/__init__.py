@@ -32,6 +32,7 @@ class PiPolicy:
     name: str = "pi"
     title: str = "Pi"
     tiers: Sequence[TierName] = TIERS
+    prompt_estimator: None = None
     extension: Extension | None = None
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
@@ -49,6 +50,9 @@ class PiPolicy:
 
     def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
         """Pi calibrates nothing: it takes what is reported, or its estimate as it is."""
+        return running
+
+    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
         return running
 
     def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:

@@ -32,6 +32,7 @@ class PulsePolicy:
     name: str = "pulse"
     title: str = "Pulse Coder"
     tiers: Sequence[TierName] = TIERS
+    prompt_estimator: None = None
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
         return config.read(values, window)
@@ -48,6 +49,9 @@ class PulsePolicy:
     def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
         return running  # Pulse never looks at what the provider reports
 
+    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
+        return running
+
     def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
         total = tokens(buffer.messages, settings)
         return total, total
@@ -58,7 +62,7 @@ class PulsePolicy:
     def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
         limit = settings.compact_trigger
         share = share_of(limit, settings.context_window_tokens, settings.window_from)
-        return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,)),)
+        return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,), fires_on=True),)
 
     def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
         return (verdict(buffer, settings, running, moment),)

@@ -16,11 +16,13 @@ from inspector.core.policies.roku.collapse import collapse, remember
 from inspector.core.policies.roku.compaction import Path, choose_path
 from inspector.core.policies.roku.microcompact import microcompact
 from inspector.core.policies.roku.order import compact, high_tier, mid_tier, react
-from inspector.core.policies.roku.running import Running, raw_tokens
+from inspector.core.policies.roku.running import ESTIMATOR, Running, raw_tokens
 from inspector.core.policies.roku.settings import Settings, checked
 from inspector.core.policies.roku.turn import play
 from inspector.core.policies.roku.verdicts import verdicts
 from inspector.core.policies.settings import read
+from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.estimator import Estimator
 
 TIERS = (
     TierName("L0", "Microcompact", "Clears all but the newest tool results."),
@@ -39,6 +41,7 @@ class RokuPolicy:
     name: str = "roku"
     title: str = "Roku"
     tiers: Sequence[TierName] = TIERS
+    prompt_estimator: Estimator = ESTIMATOR
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
         """The window is the model's, where it is known."""
@@ -55,6 +58,12 @@ class RokuPolicy:
 
     def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
         return replace(running, calibration=running.calibration.update(estimated, reported))
+
+    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
+        calibration = Calibration()
+        for estimated, reported in samples:
+            calibration = calibration.update(estimated, reported)
+        return replace(running, calibration=calibration)
 
     def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
         raw = raw_tokens(buffer)

@@ -1,0 +1,204 @@
+"""Predicted: what the provider would report for a buffer of which it has not said anything yet.
+
+What the transcript does not hold (system prompt, tools, what the client wraps around them) is one opaque piece of the
+buffer, the *unseen* part: its size is inferred, it is the same from one compaction to the next, and no tier touches it.
+All else is counted, and a counted token weighs what the session itself says (`growth`). So the size of a buffer is
+
+    unseen + slope x counted,      and for the buffer that was reported this is the reported number itself.
+
+The next call is predicted from the last reported number, the recorded output of its answer where that is known, and the
+slope of what else was appended. Everything is learned from what stood in the transcript before: a prediction never
+knows the number that it predicts.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from inspector.core.tokens.growth import LASTING, RECENT, Ratios, prior, quantile
+
+_ERRORS = 64
+"""Past predictions of the next call that the band is learned from."""
+_INSIDE = 0.95
+"""Share of them that lay within the band."""
+_LEAST_BAND = 16
+"""Tokens on either side: no prediction is surer than a few tokens of framing."""
+_CHANGE = 0.1
+"""Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
+_LEAST_SLOPE = 0.1
+"""Share of the learned slope that rows weigh at least: an unseen part that would leave them less is inferred wrong."""
+_TRIED = 8
+"""Predictions that tell whether it helps to take an answer's recorded output for its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Tokens that the provider would report, and between which bounds it most likely will."""
+
+    tokens: int
+    low: int
+    high: int
+
+    @property
+    def band(self) -> tuple[int, int]:
+        """(low, high)"""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the counted rows of one place weigh, and what lies beside them. Everything shown there is measured with it."""
+
+    unseen: int
+    """Tokens that the transcript does not hold; 0 where nothing was reported."""
+    slope: float
+    """Tokens of the provider's for a counted one."""
+    counted: int
+    """Of the buffer at that place."""
+    spread: float = _CHANGE
+    """Relative uncertainty of what a change weighs."""
+
+    def tokens(self, counted: int) -> int:
+        """Tokens of a whole buffer with so many counted ones."""
+        return round(self.unseen + self.slope * counted)
+
+    def predict(self, counted: int) -> Prediction:
+        """The same with its band: as wide as the change is uncertain. No change, no uncertainty."""
+        tokens = self.tokens(counted)
+        room = round(abs(counted - self.counted) * self.slope * self.spread)
+        return Prediction(tokens, max(0, tokens - room), tokens + room)
+
+    def rows(self, counted: int) -> int:
+        """Tokens of some rows by themselves, without the unseen part."""
+        return round(self.slope * counted)
+
+
+UNSCALED = Scale(0, 1.0, 0, 0.0)
+"""Where nothing was ever reported: counted tokens are all there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The last call whose size was reported."""
+
+    counted: int
+    reported: int
+    output: int
+    """Tokens of its answer, where the recorded number is final; else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A buffer that is to be predicted, as it differs from the anchor's."""
+
+    counted: int
+    extends: bool
+    """It begins with the anchor's messages, and more follow."""
+    answer: int = 0
+    """Counted tokens of the anchor's answer, which stands behind its buffer; 0 where it does not."""
+    attached: int = 0
+    """Tokens that the client most likely attached anew without recording it (behind its own compaction)."""
+    attached_range: tuple[int, int] = (0, 0)
+    """Least and most of these."""
+
+
+class Learner:
+    """Follows the reports of one thread, in order. Mutable; knows at any time only what was reported before."""
+
+    def __init__(self, estimator: str) -> None:
+        self._estimator = estimator
+        self._model = ""
+        self._anchor: Anchor | None = None
+        self._start: Anchor | None = None
+        """Of the first report of the stretch: it has the fewest rows, so it tells most about what is unseen."""
+        self._recent = (Ratios(RECENT), Ratios(RECENT))
+        """Ratios of growth: of everything that was appended, and of what was appended besides the answer."""
+        self._lasting = Ratios(LASTING)
+        self._errors: deque[int] = deque(maxlen=_ERRORS)
+        self._tried: tuple[deque[int], deque[int]] = (deque(maxlen=_TRIED), deque(maxlen=_TRIED))
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """The last report; None before the first."""
+        return self._anchor
+
+    def slope(self) -> float:
+        """Of whole buffers."""
+        return self._lasting.median() or prior(self._estimator, self._model)
+
+    def spread(self) -> float:
+        """Relative uncertainty of what a large change weighs: half of the ratios lie within it, on either side."""
+        low, middle, high = (self._lasting.quantile(share) for share in (0.25, 0.5, 0.75))
+        if low is None or middle is None or high is None or len(self._lasting) < _TRIED:
+            return _CHANGE
+        return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
+
+    def unseen(self) -> int:
+        """Tokens of the unseen part, as far as they can be told by now: from the first report of the stretch."""
+        start = self._start
+        return 0 if start is None else max(0, round(start.reported - self.slope() * start.counted))
+
+    def scale(self, shown: int, counted: int, unseen: int | None = None) -> Scale:
+        """Of a buffer that is shown with so many tokens. `unseen`: what is known of it by now, if more than before."""
+        slope = self.slope()
+        return scale(shown, counted, self.unseen() if unseen is None else unseen, slope, self.spread())
+
+    def predict(self, added: Addition) -> Prediction | None:
+        """What the next report will say; None before the first one."""
+        anchor = self._anchor
+        if anchor is None:
+            return None
+        if not added.extends:
+            return self._after_change(anchor, added)
+        plain, with_output = self._guesses(anchor, added)
+        tokens = max(0, with_output if self._takes_output() else plain)
+        if added.counted == anchor.counted:
+            return Prediction(tokens, tokens, tokens)
+        learned = quantile(self._errors, _INSIDE)
+        grown = abs(tokens - anchor.reported)
+        room = max(_LEAST_BAND, round(grown * _CHANGE * 2) if learned is None else round(learned))
+        return Prediction(tokens, max(0, tokens - room), tokens + room)
+
+    def _after_change(self, anchor: Anchor, added: Addition) -> Prediction:
+        found = self.scale(anchor.reported, anchor.counted).predict(added.counted)
+        least, most = added.attached_range
+        return Prediction(found.tokens + added.attached, max(0, found.low + least), found.high + most)
+
+    def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
+        """(by the slope alone, with the recorded output for the answer)."""
+        grown = added.counted - anchor.counted
+        output, answer = (anchor.output, added.answer) if anchor.output and added.answer else (0, 0)
+        first = prior(self._estimator, self._model)
+        plain, rest = (ratios.median() or first for ratios in self._recent)
+        return anchor.reported + round(plain * grown), anchor.reported + output + round(rest * (grown - answer))
+
+    def _takes_output(self) -> bool:
+        """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
+        plain, with_output = (quantile(one, 0.5) for one in self._tried)
+        return plain is None or with_output is None or len(self._tried[0]) < 3 or with_output <= plain
+
+    def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> None:
+        """The provider reported that buffer. `output`: of its answer, 0 where not final. `fresh`: a stretch begins."""
+        anchor, self._model = self._anchor, model or self._model
+        if anchor is not None and added.extends:
+            plain, with_output = self._guesses(anchor, added)
+            told = self.predict(added)
+            if told is not None:
+                self._errors.append(abs(told.tokens - reported))
+            self._tried[0].append(abs(plain - reported))
+            self._tried[1].append(abs(with_output - reported))
+            known = (anchor.output, added.answer) if anchor.output and added.answer else (0, 0)
+            grown, counted = reported - anchor.reported, added.counted - anchor.counted
+            self._recent[0].add(grown, counted)
+            self._recent[1].add(grown - known[0], counted - known[1])
+            self._lasting.add(grown, counted)
+        self._anchor = Anchor(added.counted, reported, output)
+        if fresh or self._start is None:
+            self._start = self._anchor
+
+
+def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _CHANGE) -> Scale:
+    """The scale by which `counted` tokens and the unseen part are exactly the `shown` ones."""
+    if counted <= 0:
+        return Scale(shown, slope, 0, spread)
+    unseen = min(unseen, max(0, round(shown - _LEAST_SLOPE * slope * counted)))
+    return Scale(unseen, (shown - unseen) / counted, counted, spread)
