@@ -10,7 +10,6 @@ from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration_report, prediction_errors
 from inspector.core.tokens.pressure import known_pressures
 
-
 SHOWN = "roku"
 """The estimator behind the numbers that every command shows."""
 

@@ -17,11 +17,11 @@ _MOST = 30_000_000
 
 
 def wanted(state: State) -> tuple[object, ...] | None:
-    """All that the beliefs depend on; None while nothing is open. O(1)."""
-    if state.thread is None or state.pressures is None:
+    """All that the beliefs depend on; None until that is known. O(1)."""
+    if state.thread is None or state.pressures is None or state.window is None:
         return None
-    window = state.window.tokens if state.window else None
-    return Same(state.thread), state.choices.policy, state.choices.settings, window, state.user_window
+    choices = state.choices
+    return Same(state.thread), choices.policy, choices.settings, state.window.tokens, state.user_window
 
 
 def beliefs(state: State) -> Believed:
@@ -29,7 +29,8 @@ def beliefs(state: State) -> Believed:
     what the last ones still hold is taken over."""
     thread, by = state.thread, policy(state.choices.policy)
     whose = wanted(state)
-    assert thread is not None and whose is not None
+    assert thread is not None
+    assert whose is not None
     try:
         settings = settings_of(state)
     except InspectorError:

@@ -30,7 +30,7 @@ class Reading:
     slope: float
     """Tokens that a counted one weighs here."""
     believed: int | None = None
-    """What the chosen policy measures: compared with the lines, in its own unit. None while nobody has worked it out."""
+    """What the chosen policy measures, to compare with the lines; None while nobody has worked it out."""
     believer: str = ""
     """The policy's title."""
     late: tuple[str, ...] = ()

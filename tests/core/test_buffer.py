@@ -1,5 +1,6 @@
 """Buffers as views: whatever is appended, gone back on or rewritten, a view says what a plain list would."""
 
+from itertools import pairwise
 from time import perf_counter
 
 from hypothesis import given
@@ -51,7 +52,7 @@ def test_a_view_is_the_list_it_stands_for(steps: list[tuple[str, int]]) -> None:
             assert View(view.stretch, start).weight("v", weigh) == sum(map(weigh, wanted[:start]))
         base = view.stretch.base
         assert [*(base or ()), *view.stretch.own][: view.length] == wanted
-    for (one, mine), (other, theirs) in zip(seen, seen[1:], strict=False):
+    for (one, mine), (other, theirs) in pairwise(seen):
         same = shared(one, other)
         assert mine[:same] == theirs[:same]
         assert same in (len(mine), len(theirs)) or mine[same] is not theirs[same]

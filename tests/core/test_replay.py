@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.answering import offline
-from inspector.core.buffer import Stretch
+from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
 from inspector.core.needs import Answer, ProviderFailure, ReadFile, SaveText, Summarize
 from inspector.core.policies import codex, none
@@ -115,23 +115,23 @@ def test_every_message_arrives_once(before: int, after: int, kept: int, swallowe
 # -- sizes -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_size_is_the_reported_one_plus_and_minus_estimates() -> None:
+def test_a_size_is_the_reported_one_and_what_the_other_buffer_has_more_or_less() -> None:
     recorded = said(("user", "go " * 100), *[("read", f"f{n}.py {'x' * 4000}") for n in range(6)])
     sizes, last = Sizes(recorded), recorded.requests[-1]
-    assert sizes.scale == pytest.approx(2.0)
     weight = sizes.weigh(last.view)
     assert last.usage
-    assert sizes.size(5, weight, True) == (last.usage.prompt, "reported")
-    assert sizes.size(5, weight, False) == (last.usage.prompt, "calibrated")
-    assert sizes.size(5, weight - 1_000, False) == (last.usage.prompt - 2_000, "calibrated")
-    assert sizes.size(5, 0, False) == (OVERHEAD, "calibrated")
+    assert sizes.size(5, weight, last.prompt, True) == (last.usage.prompt, "reported")
+    assert sizes.size(5, weight, last.prompt, False) == (last.usage.prompt, "predicted")
+    less, kind = sizes.size(5, weight - 1_000, last.prompt, False)
+    assert (last.usage.prompt - less, kind) == (pytest.approx(2_000, rel=0.02), "predicted")
+    assert sizes.size(5, 0, last.prompt, False)[0] == pytest.approx(OVERHEAD, rel=0.02)
 
 
 def test_a_size_is_never_negative_where_the_estimator_counts_too_much() -> None:
     stretch = Stretch(None, build(1, "x" * 4_000).messages)
-    sizes = Sizes(Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=100))]))
+    sizes = Sizes(Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=100))], end=stretch.view()))
     whole = sizes.weigh(stretch.own)
-    assert [sizes.size(0, weight, False)[0] for weight in (whole, whole // 2, 0)] == [100, 50, 0]
+    assert [sizes.size(0, weight, NOT_IN_FILE, False)[0] for weight in (whole, whole // 2, 0)] == [100, 50, 0]
 
 
 def test_without_usage_a_size_is_the_estimate() -> None:
@@ -144,7 +144,7 @@ def test_without_usage_a_size_is_the_estimate() -> None:
 def test_a_larger_buffer_is_never_smaller(weights: list[int]) -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 900}") for n in range(3)])
     sizes = Sizes(recorded)
-    found = [sizes.size(2, weight, False)[0] for weight in sorted(weights)]
+    found = [sizes.size(2, weight, NOT_IN_FILE, False)[0] for weight in sorted(weights)]
     assert found == sorted(found)
     assert found[0] >= 0
 
@@ -156,7 +156,7 @@ def test_calibration_learns_from_the_size_it_would_have_had() -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 4000}") for n in range(9)])
     done = run(recorded, POLICY)
     assert [len(one.running.calibration.samples) for one in done] == [1, 2, 3, 4, 5, 6, 7, 8, 8]
-    assert [one.kind for one in done] == ["reported"] * 4 + ["calibrated"] * 5
+    assert [one.kind for one in done] == ["reported"] * 4 + ["predicted"] * 5
     for one in done:
         assert one.usage
         assert one.running.calibration.samples[-1][1] == one.usage.prompt == one.tokens

@@ -1,13 +1,21 @@
 """Which rows of a comparison are shown, and where its changes begin."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import Buffer, Stretch
 from inspector.core.message import Message, Text
 from inspector.core.outcome import FateName, Outcome
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.sizing import sizer
+from inspector.core.usage import Usage
 from inspector.workbench.comparison import AROUND, FATES, Comparison, Sides, changes, compared, rival, shown
 
+SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
 GONE = {"k": None, "d": "dropped", "s": "summarised"}
 
 
@@ -18,7 +26,7 @@ def comparison(pattern: str) -> Comparison:
     names: dict[str, FateName] = {"c": "cleared", "d": "dropped", "s": "summarised"}
     changed = {m.id: names[m.text[0]] for m in old if m.text[0] in names}
     outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed=changed)
-    return compared(Sides("t", Buffer(tuple(old)), outcome.buffer, outcome=outcome), "roku")
+    return compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
 
 
 def test_kept_ones_near_a_change_are_shown_and_the_rest_is_left_out() -> None:
@@ -45,7 +53,7 @@ def test_what_stands_in_for_others_comes_before_them() -> None:
     old = [Message(str(n), "user", (Text("x"),)) for n in range(4)]
     new = [old[0], Message("s", "user", (Text("sum"),), summary=True), old[3]]
     outcome: Outcome[object] = Outcome("t", Buffer(tuple(new)), None, changed={"1": "summarised", "2": "summarised"})
-    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, outcome=outcome), "roku")
+    found = compared(Sides("t", Buffer(tuple(old)), outcome.buffer, SIZER, outcome=outcome))
     assert [row.fate.id for row in found.rows] == ["0", "s", "1", "2", "3"]
     assert (found.before, found.after) == ([0, -1, 1, 2, 3], [0, 1, -1, -1, 2])
     assert found.places == {"0": 0, "s": 1, "1": 2, "2": 3, "3": 4}
@@ -77,7 +85,7 @@ def test_two_summaries_of_the_same_messages_are_rivals() -> None:
     one = Message("a", "user", (Text("Goal: this"),), summary=True)
     other = Message("b", "user", (Text("Goal: that"),), summary=True)
     outcome: Outcome[object] = Outcome("t", Buffer((first, other, last)), None)
-    found = compared(Sides("t", Buffer((first, one, last)), outcome.buffer, outcome=outcome), "roku")
+    found = compared(Sides("t", Buffer((first, one, last)), outcome.buffer, SIZER, outcome=outcome))
     assert [row.fate.name for row in found.rows] == ["kept", "inserted", "dropped", "kept"]
     assert [rival(found, at) for at in range(4)] == [None, one, other, None]
 
@@ -85,3 +93,15 @@ def test_two_summaries_of_the_same_messages_are_rivals() -> None:
 def test_a_summary_of_plain_messages_has_no_rival() -> None:
     found = comparison("kssk")
     assert [rival(found, at) for at in range(4)] == [None] * 4
+
+
+@given(st.text("kcds", max_size=40), st.integers(100, 60_000))
+def test_the_rows_add_up_to_what_the_next_prompt_would_be_smaller_by(pattern: str, reported: int) -> None:
+    told = comparison(pattern).sides
+    stretch = Stretch(own=told.before.messages)
+    recorded = Thread("main", requests=[Request(0, stretch.view(), usage=Usage(input=reported))], end=stretch.view())
+    size = sizer(thread_pressures(recorded, estimator("roku")), 0)
+    found = compared(replace(told, sizer=size))
+    assert found.delta == size.tokens(told.after) - size.tokens(told.before) <= 0
+    assert size.tokens(told.before) == (reported if pattern else size.scale.unseen)
+    assert all(row.delta == 0 for row in found.rows if row.fate.name == "kept")

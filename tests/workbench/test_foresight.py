@@ -177,8 +177,8 @@ def test_what_moves_no_line_has_no_value(bench: Workbench) -> None:
 
 
 def test_where_each_line_would_have_fired(bench: Workbench) -> None:
-    assert bench.state.pressures is not None
-    calibrated = [standing.pressure.calibrated for standing in bench.state.pressures.standings]
+    assert bench.state.believed is not None
+    calibrated = bench.state.believed.tokens
     bench.stepping.set("mid_water_trigger_ratio", f"{sorted(calibrated)[6] / 200_000:.3f}")
     low, high = firings(bench.state)
     above = [n for n, tokens in enumerate(calibrated) if tokens > low.line.tokens]
@@ -191,16 +191,19 @@ def test_where_each_line_would_have_fired(bench: Workbench) -> None:
 # -- following the steps -------------------------------------------------------------------------------------------
 
 
-def test_behind_a_step_the_pressure_is_estimated(bench: Workbench) -> None:
+def test_after_a_step_the_pressure_is_predicted(bench: Workbench) -> None:
     assert reading(bench.state).pressure.kind == "reported"  # type: ignore[union-attr]
     bench.stepping.look()
     assert bench.state.outlook is not None
-    before = bench.state.outlook.tokens
+    assert bench.state.request is not None
+    assert bench.state.request.usage is not None
+    before = bench.state.request.usage.prompt
     bench.stepping.step("L0")
     now = reading(bench.state)
     assert now is not None
-    assert now.pressure.kind == "estimated"
+    assert now.pressure.kind == "predicted"
     assert now.before == before
+    assert now.unseen + sum(tokens for _, tokens in now.parts) == now.pressure.tokens
     assert now.pressure.tokens is not None
     assert now.pressure.tokens < before
 

@@ -69,13 +69,15 @@ def test_a_reported_request() -> None:
     now = reading_at(10)
     assert now.pressure.kind == "reported"
     assert now.ratio == pytest.approx(110_500 / 200_000)
-    assert now.counted + now.missing + now.gap == 110_500
-    assert now.missing > 100_000
+    assert now.unseen + sum(tokens for _, tokens in now.parts) == 110_500
+    assert now.unseen > 5_000
     assert [line.tokens for line in now.lines] == [120_000, 150_000]
 
 
 def test_after_the_last_record() -> None:
-    assert reading_at(None).pressure.kind == "calibrated"
+    now = reading_at(None)
+    assert now.pressure.kind == "predicted"
+    assert now.unseen + sum(tokens for _, tokens in now.parts) == now.pressure.tokens
 
 
 def test_nothing_open() -> None:
@@ -83,15 +85,16 @@ def test_nothing_open() -> None:
     assert series(Workbench().state) is None
 
 
-def test_an_estimate_that_is_too_high_is_told_not_hidden() -> None:
+def test_where_the_estimator_counts_too_much_nothing_is_unseen() -> None:
     stretch = Stretch(own=[Message("m", "user", (Text('{"a": 1}' * 2_000),))])
     request = Request(0, stretch.view(), prompt=Prompt("", ()), usage=Usage(input=1_000), model="claude-opus-4-5")
     bench = Workbench()
     bench.open(Session("x", (Thread("main", requests=(request,), end=stretch.view()),)))
     now = reading(bench.state)
     assert now is not None
-    assert now.missing == 0
-    assert now.gap == 1_000 - now.counted < 0
+    assert now.unseen == 0
+    assert sum(tokens for _, tokens in now.parts) == 1_000
+    assert now.slope < 1
 
 
 @pytest.mark.parametrize(("window", "lines"), [(200_000, [120_000, 150_000]), (333, [199, 249]), (1_000, [600, 750])])

@@ -3,11 +3,16 @@
 from inspector.core.answering import offline
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.sizing import sizer
 from inspector.workbench.step_rows import branches, step_rows
 from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, Steps
 from tests.core.policies.build import build
 
+SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
 SETTINGS = POLICY.settings((), 3000)
 
 
@@ -21,7 +26,7 @@ def tree() -> Steps:
 
 
 def test_a_chain_stays_at_its_depth_and_a_fork_goes_deeper() -> None:
-    rows = step_rows(tree())
+    rows = step_rows(tree(), SIZER)
     assert [(row.at, row.depth, row.parent) for row in rows] == [
         (ORIGIN, 0, ORIGIN),
         (0, 1, ORIGIN),
@@ -36,7 +41,7 @@ def test_a_chain_stays_at_its_depth_and_a_fork_goes_deeper() -> None:
 
 
 def test_lines_lead_from_each_step_to_the_one_it_starts_from() -> None:
-    found = branches(step_rows(tree()))
+    found = branches(step_rows(tree(), SIZER))
     assert [lines.above for lines in found] == [None, 0, 1, 1, 0]
     assert [lines.below for lines in found] == [True, True, True, False, False]
     assert [set(lines.through) for lines in found] == [set(), {0}, {0}, {0}, set()]

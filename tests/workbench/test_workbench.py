@@ -130,7 +130,10 @@ class Later:
         self.jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
     def __call__(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        self.jobs.append((job, done))
+        if "_believe" in job.__qualname__:  # what the policy believes is no part of these stories
+            done(job())
+        else:
+            self.jobs.append((job, done))
 
     def finish(self, n: int) -> None:
         job, done = self.jobs[n]

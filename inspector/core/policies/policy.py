@@ -135,9 +135,9 @@ class Policy(Protocol[S, R]):
     def tiers(self) -> Sequence[TierName]: ...
     @property
     def prompt_estimator(self) -> Estimator | None:
-        """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part that
-        the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages alone, or
-        goes by what was reported."""
+        """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part
+        that the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages
+        alone, or goes by what was reported."""
         ...
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:

@@ -1,7 +1,7 @@
 """A policy at a request of a recorded session: its buffer, what it would know there, what it would have learned, and
 what it believes the buffer to weigh."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 

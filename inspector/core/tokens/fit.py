@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.core.session import Thread
-from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import Estimator, buffer_tokens, refusals
 from inspector.core.tokens.growth import quantile
 from inspector.core.tokens.pressure import Pressures, thread_pressures

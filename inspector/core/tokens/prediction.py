@@ -46,7 +46,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the counted rows of one place weigh, and what lies beside them. Everything shown there is measured with it."""
+    """What the counted rows of one place weigh, and what lies beside them: all that is shown there is measured so."""
 
     unseen: int
     """Tokens that the transcript does not hold; 0 where nothing was reported."""
@@ -96,9 +96,9 @@ class Addition:
     answer: int = 0
     """Counted tokens of the anchor's answer, which stands behind its buffer; 0 where it does not."""
     attached: int = 0
-    """Tokens that the client most likely attached anew without recording it (behind its own compaction)."""
+    """Tokens that the client most likely attached anew without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)
-    """Least and most of these."""
+    """How many fewer, and how many more it may be."""
 
 
 class Learner:
@@ -159,9 +159,10 @@ class Learner:
         return Prediction(tokens, max(0, tokens - room), tokens + room)
 
     def _after_change(self, anchor: Anchor, added: Addition) -> Prediction:
-        found = self.scale(anchor.reported, anchor.counted).predict(added.counted)
+        found, more = self.scale(anchor.reported, anchor.counted).predict(added.counted), added.attached
         least, most = added.attached_range
-        return Prediction(found.tokens + added.attached, max(0, found.low + least), found.high + most)
+        tokens, low, high = found.tokens + more, found.low + more + least, found.high + more + most
+        return Prediction(max(0, tokens), max(0, low), max(0, high))
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""

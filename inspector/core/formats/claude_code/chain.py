@@ -6,7 +6,6 @@ the unit they hang on. A tool result belongs to the answer that called, wherever
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Compaction

@@ -13,7 +13,6 @@ from .records import Record, count, mapping, text, texts
 from .row import Row
 from .units import Call, Unit
 
-
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)
 """Behind 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
