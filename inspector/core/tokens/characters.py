@@ -4,6 +4,7 @@ Each counts what its harness counts, in the shape in which that harness holds a 
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ def _pulse_part(part: Part) -> dict[str, Any]:
         case ToolResult():
             kind = "error-text" if part.is_error else "text"
             output = {"type": kind, "value": part.content}
-            return {"type": "tool-result", "toolCallId": part.call_id, "output": output}
+            return {"type": "tool-result", "toolCallId": part.call_id, "toolName": "", "output": output}
         case Image():
             return {"type": "image", "image": part.data or part.url, "mediaType": part.media_type}
         case Opaque():
@@ -42,7 +43,11 @@ def _pulse_part(part: Part) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Chars4:
-    """Pulse (spec 2.2): UTF-16 units of role and content over 4, one ceiling for the whole list. Weight = units."""
+    """Pulse (spec 2.2): UTF-16 units of role and content over 4, one ceiling for the whole list. Weight = units.
+
+    The AI SDK gives the model's answers as lists of parts, always; what Pulse itself puts into the list is a text. A
+    result repeats the name of its tool, which the message alone does not know: `ToolNames` weighs that.
+    """
 
     name: str = "chars4"
     kind: Kind = "estimated"
@@ -57,7 +62,7 @@ class Chars4:
         match message.parts:
             case ():
                 return ""
-            case (Text(text),):
+            case (Text(text),) if message.role != "assistant" or message.summary:
                 return text
             case parts:
                 return dumps([_pulse_part(part) for part in parts])
@@ -67,6 +72,33 @@ class Chars4:
 
     def tokens(self, weight: int) -> int:
         return -(-weight // 4)
+
+
+@dataclass(slots=True)
+class ToolNames:
+    """What Chars4 lacks of a list: UTF-16 units of the tools' names in its results. An Estimator only to be cached."""
+
+    messages: Sequence[Message]
+    name: str = "chars4 tool names"
+    kind: Kind = "estimated"
+    _units: dict[str, int] | None = None
+
+    def text(self, text: str) -> int:
+        return u16(dumps(text)) - len('""')
+
+    def weigh(self, message: Message) -> int:
+        result = message.result
+        if result is None:
+            return 0
+        if self._units is None:  # most of the time every message of the list was weighed before
+            self._units = {call.id: self.text(call.name) for one in self.messages for call in one.calls}
+        return self._units.get(result.call_id, 0)
+
+    def weigh_prompt(self, prompt: Prompt) -> int:
+        return 0
+
+    def tokens(self, weight: int) -> int:
+        return weight
 
 
 @dataclass(frozen=True, slots=True)

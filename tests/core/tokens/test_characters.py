@@ -1,13 +1,16 @@
 """The estimators of Pulse, Pi and learn-claude-code, by the cases of the specification."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.buffer import Prompt, Tool
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.policies.pulse import POLICY
 from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi, u16
 from inspector.core.tokens.estimators import buffer_tokens, count
 
@@ -42,6 +45,46 @@ def test_pulse(messages: list[Message], tokens: int) -> None:
 def test_pulse_counts_content_with_parts_as_compact_json() -> None:
     content = '[{"type":"text","text":"é"},{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"a":1}}]'
     assert Chars4().weigh(message("assistant", Text("é"), ToolCall("c", "ls", {"a": 1}))) == len(content) + 9
+
+
+def test_pulse_counts_answers_and_results_as_the_sdk_shapes_them() -> None:
+    """An answer is a list of parts even where it is one text; the summary that Pulse puts there is a text."""
+    answer = message("assistant", Text("r1"))
+    assert Chars4().weigh(answer) == len('[{"type":"text","text":"r1"}]') + 9
+    assert Chars4().weigh(replace(answer, summary=True)) == 2 + 9
+    assert Chars4().weigh(message("system", Text("r1"))) == 2 + 6
+    said = '[{"type":"tool-result","toolCallId":"c","toolName":"","output":{"type":"text","value":"out"}}]'
+    assert Chars4().weigh(message("tool", ToolResult("c", "out"))) == len(said) + 4
+
+
+def test_pulse_counts_the_name_of_the_tool_in_its_result() -> None:
+    """Whatever order lists are counted in, and whatever of them."""
+    call, out = message("assistant", ToolCall("c", 'lök"', {})), message("tool", ToolResult("c", "out"))
+    other = [message("assistant", ToolCall("d", "ls", {})), message("tool", ToolResult("d", "", is_error=True))]
+    settings = POLICY.settings()
+    for listed in ([call, out], [user("go"), call, out, *other], [*other], [call]):
+        wanted = [
+            {
+                "assistant": [
+                    {"type": "tool-call", "toolCallId": one.id, "toolName": one.name, "input": {}} for one in m.calls
+                ],
+                "tool": [
+                    {
+                        "type": "tool-result",
+                        "toolCallId": m.result.call_id,
+                        "toolName": {"c": 'lök"', "d": "ls"}[m.result.call_id],
+                        "output": {"type": "error-text" if m.result.is_error else "text", "value": m.result.content},
+                    }
+                ]
+                if m.result
+                else [],
+                "user": m.text,
+            }[m.role]
+            for m in listed
+        ]
+        texts = [one if isinstance(one, str) else dumps(one) for one in wanted]
+        units = sum(u16(text) + len(m.role) for text, m in zip(texts, listed, strict=True))
+        assert POLICY.measure(Buffer(tuple(listed)), settings, POLICY.fresh(settings)) == (-(-units // 4),) * 2
 
 
 @pytest.mark.parametrize(

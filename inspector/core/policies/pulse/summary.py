@@ -8,7 +8,8 @@ from inspector.core.needs import Answer, Conversation, Summarize
 from inspector.core.policies.inserted import inserted
 from inspector.core.policies.pulse.settings import Settings
 from inspector.core.policies.pulse.turns import turn_starts
-from inspector.core.tokens.estimators import buffer_tokens, estimator
+from inspector.core.tokens.characters import Chars4, ToolNames
+from inspector.core.tokens.estimators import estimator, messages_weight
 
 PREFIX = "[COMPACTED_CONTEXT]"
 INSTRUCTIONS = (
@@ -31,7 +32,9 @@ _SPACE = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join
 
 def tokens(messages: Sequence[Message], settings: Settings) -> int:
     """The list by the estimator that is set: one ceiling for all of it; prompt and tools are not counted."""
-    return buffer_tokens(estimator(settings.estimator), messages)
+    found, listed = estimator(settings.estimator), tuple(messages)
+    units = messages_weight(found, listed)
+    return found.tokens(units + (messages_weight(ToolNames(listed), listed) if isinstance(found, Chars4) else 0))
 
 
 def summarise(old: Sequence[Message], settings: Settings) -> Conversation[str]:
