@@ -52,6 +52,13 @@ class ToolResult:
     call_id: str
     content: str
     is_error: bool = False
+    texts: tuple[str, ...] = ()
+    """The text blocks, where the wire held a list of blocks: `content` is them, joined by newlines."""
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The text blocks of a list; empty for a text, which it is, too, when its content was replaced."""
+        return self.texts if self.texts and "\n".join(self.texts) == self.content else ()
 
 
 @dataclass(frozen=True, slots=True)

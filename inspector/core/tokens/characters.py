@@ -143,7 +143,8 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
         case ToolCall():
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
         case ToolResult():
-            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id, "content": part.content}
+            content = [{"type": "text", "text": one} for one in part.blocks] or part.content
+            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id, "content": content}
             return block | ({"is_error": True} if part.is_error else {})
         case Image():
             source = {"type": "base64", "media_type": part.media_type, "data": part.data}

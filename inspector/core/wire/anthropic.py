@@ -128,8 +128,9 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     inner = [read_part(one) for one in content] if isinstance(content, _LISTS) else []
     if isinstance(content, dict):
         inner = [Text(dumps(content))]  # iFlow keeps an object here
-    text = "\n".join(part.text for part in inner if isinstance(part, Text))
-    return (ToolResult(call_id, text, is_error), *(part for part in inner if not isinstance(part, Text)))
+    texts = tuple(part.text for part in inner if isinstance(part, Text))
+    result = ToolResult(call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ())
+    return (result, *(part for part in inner if not isinstance(part, Text)))
 
 
 def _str(value: Any) -> str:
@@ -237,7 +238,7 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     for message in messages:
         blocks = [_block(part) for part in message.parts if not _belongs_to_result(message, part)]
         if message.result is not None:
-            blocks[0]["content"] = _result_content(message)
+            blocks[0]["content"] = result_content(message)
         if before is not None and same_wire_message(before, message):
             wire[-1]["content"] += blocks
         else:
@@ -261,11 +262,14 @@ def same_wire_message(before: Message, message: Message) -> bool:
     return before.role == message.role == "tool"
 
 
-def _result_content(message: Message) -> str | list[dict[str, Any]]:
+def result_content(message: Message) -> str | list[dict[str, Any]]:
+    """What stands in a tool result's block: a text; or blocks, where it came so or has images."""
     result = message.result
-    text = result.content if result is not None else ""
+    text, texts = (result.content, result.blocks) if result is not None else ("", ())
     rest = [_block(part) for part in message.parts if not isinstance(part, ToolResult)]
-    return text if not rest else [{"type": "text", "text": text}] * bool(text) + rest
+    if not rest and not texts:
+        return text
+    return [{"type": "text", "text": one} for one in texts or (text,) * bool(text)] + rest
 
 
 def _block(part: Part) -> dict[str, Any]:

@@ -54,6 +54,8 @@ def _write_whole(part: Part) -> dict[str, Json]:
             whole: dict[str, Json] = {"signature": signature, "tokens": tokens}
         case Image(_, data):
             whole = {"data": data}
+        case ToolResult(blocks=texts) if texts:
+            whole = {"texts": texts}
         case Opaque(_, value, _, tokens):
             whole = {"value": value, "tokens": tokens}
         case _:
@@ -149,7 +151,13 @@ def _read_part(part: Mapping[str, Any]) -> Part:
         case "tool_call":
             return ToolCall(_text(part.get("id")), _text(part.get("name")), part.get("arguments"))
         case "tool_result":
-            return ToolResult(_text(part.get("call_id")), _text(part.get("content")), bool(part.get("is_error")))
+            texts = part.get("texts")
+            return ToolResult(
+                _text(part.get("call_id")),
+                _text(part.get("content")),
+                bool(part.get("is_error")),
+                tuple(map(_text, texts)) if isinstance(texts, list | tuple) else (),
+            )
         case "image":
             return Image(_text(part.get("media_type")), _text(part.get("data")), _text(part.get("url")))
         case kind:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inspector.core.answering import NOT_WRITTEN, offline, rehearsed
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
-from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import (
     Answer,
     AskModel,
@@ -200,10 +200,17 @@ _MESSAGES = st.one_of(
         st.sampled_from(["user", "assistant", "system"]), st.lists(_PARTS, max_size=3), st.sampled_from(["", "", "w"]),
     ),
     st.builds(
-        lambda text, error, image, together: Message(
-            "t", "tool", (ToolResult("c", text, error), *([Image("image/png", "AAAA")] if image else [])), together
+        lambda texts, whole, error, image, together: Message(
+            "t",
+            "tool",
+            (
+                ToolResult("c", "\n".join(texts), error, () if whole else tuple(texts)),
+                *([Image("image/png", "AAAA")] if image else []),
+            ),
+            together,
         ),
-        st.sampled_from(["", "out", '"中"']), st.booleans(), st.booleans(), st.sampled_from(["", "", "w"]),
+        st.lists(st.sampled_from(["", "out", '"中"']), max_size=2), st.booleans(), st.booleans(), st.booleans(),
+        st.sampled_from(["", "", "w"]),
     ),
 )  # fmt: skip
 
@@ -266,11 +273,38 @@ def test_l_mc_10() -> None:
     assert len(write_messages(after.messages)) == 3
 
 
-def test_micro_leaves_alone_what_is_no_text_or_came_before_its_call() -> None:
-    picture = Message("p", "tool", (ToolResult("t0", "x" * 5000), Image("image/png", "AAAA")))
+_IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+_LISTS: dict[str, Json] = {
+    "picture": [{"type": "text", "text": "x" * 5000}, _IMAGE],
+    "texts": [{"type": "text", "text": "x" * 5000}] * 2,
+    "one text": [{"type": "text", "text": "x" * 5000}],
+    "picture alone": [_IMAGE],
+}
+
+
+def shaped(*contents: Json) -> Buffer:
+    """Results of bash, each with that content, in one user message."""
+    blocks = [{"type": "tool_result", "tool_use_id": f"t{i}", "content": one} for i, one in enumerate(contents)]
+    calls: list[tuple[str, str, Json]] = [(f"t{i}", "bash", {}) for i in range(len(contents))]
+    return buffer(user("go"), assistant("", *calls), *read_messages("user", blocks, id="results"))
+
+
+@pytest.mark.parametrize("content", _LISTS.values(), ids=_LISTS)
+def test_a_list_counts_among_the_newest_but_is_never_cleared(content: Json) -> None:
+    long = "y" * 5000
+    assert run("micro", shaped(content, long, long, long), World()).changed == {}
+    for at in range(1, 5):
+        contents: list[Json] = [long] * 5
+        contents[at] = content
+        start = shaped(*contents)
+        after = run("micro", start, World()).buffer
+        cleared = [n for n, text in enumerate(texts(after.messages[2:])) if text == PLACEHOLDER]
+        assert cleared == [n for n in (0, 1) if n != at]
+        assert write_messages(after.messages)[2]["content"][at]["content"] == content
+
+
+def test_micro_leaves_alone_what_came_before_its_call() -> None:
     start = ran(*[("bash", 5000)] * 4)
-    messages = [*start.messages[:2], picture, *start.messages[3:]]
-    assert run("micro", buffer(*messages), World()).changed == {}
     early = [start.messages[2], *start.messages[:2], *start.messages[3:]]
     assert run("micro", buffer(*early), World()).changed == {}
 
@@ -322,10 +356,38 @@ def test_what_the_summariser_reads_is_cut() -> None:
     need = world.needs[-1]
     assert isinstance(need, Summarize)
     lines = need.text.split("\n")
-    assert lines[0] == "[user]: " + "u" * 500
-    assert lines[2] == "[user]: [result " + "o" * 200 + "]"
+    assert lines[:3] == ["[user] " + "u" * 500, "[tool_result] " + "o" * 200, "[user] q0"]
     assert len(need.text) == 2000
     assert (need.max_tokens, need.timeout_s, need.source) == (2_000, 300, start.messages)
+
+
+def test_the_summariser_reads_texts_and_results_as_upstream_writes_them() -> None:
+    """A line each, no calls, no thinking; a list as Python writes one, cut like a text."""
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "it's"}], "is_error": True},
+        {"type": "tool_result", "tool_use_id": "d", "content": [{"type": "text", "text": "z" * 300}, _IMAGE]},
+        {"type": "text", "text": "and then?"},
+    ]
+    answer = Message(
+        "a",
+        "assistant",
+        (Thinking("hm"), Text("I look."), ToolCall("c", "bash", {}), Text("Here."), ToolCall("d", "ls", {})),
+    )
+    start = buffer(user("go\non"), answer, *read_messages("user", blocks, id="w"), user(""))
+    world = World("SUM")
+    run("auto", start, world)
+    need = world.needs[-1]
+    assert isinstance(need, Summarize)
+    assert need.text.split("\n") == [
+        "[user] go",
+        "on",
+        "[assistant] I look.",
+        "[assistant] Here.",
+        """[tool_result] [{'type': 'text', 'text': "it's"}]""",
+        "[tool_result] " + ("[{'type': 'text', 'text': '" + "z" * 300)[:200],
+        "[user] and then?",
+        "[user] ",
+    ]
 
 
 def test_messages_that_travel_together_are_one_of_the_five() -> None:

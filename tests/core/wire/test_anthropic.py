@@ -1,5 +1,6 @@
 """Anthropic Messages: what is read is what is written back, and nothing that is read is lost."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
+from inspector.core.wire import neutral
 from inspector.core.wire.anthropic import read_messages, read_prompt, read_usage, write_body, write_messages
 from tests.shared import transcripts
 
@@ -80,10 +82,26 @@ def test_results_are_messages_of_their_own_and_go_back_into_one() -> None:
         ("tool", "m"),
         ("user", "m"),
     ]
-    assert messages[2].parts == (ToolResult("t2", "two"), Image("image/png", "AAAA"))
+    assert messages[2].parts == (ToolResult("t2", "two", texts=("two",)), Image("image/png", "AAAA"))
     assert len({message.id for message in messages}) == 4
     assert messages[0].id == "m"
     assert write_messages(messages) == [{"role": "user", "content": content}]
+
+
+def test_a_result_keeps_its_shape() -> None:
+    """A list of text blocks stays one; what somebody puts in its place is a text."""
+    texts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b\nc"}]
+    for content in ("plain", "", texts, texts[:1], [*texts, IMAGE], [IMAGE]):
+        wire = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]}
+        (message,) = read_messages("user", wire["content"], id="m")
+        assert write_messages([message]) == [wire]
+        (again,) = neutral.read_messages([neutral.write_message(message)], "m")
+        assert again == message
+    (message,) = read_messages("user", [{"type": "tool_result", "tool_use_id": "t", "content": texts}], id="m")
+    assert message.result is not None
+    assert message.result.content == "a\nb\nc"
+    cut = replace(message, parts=(replace(message.result, content="cut"),))
+    assert write_messages([cut])[0]["content"][0]["content"] == "cut"
 
 
 def test_results_that_came_apart_share_a_message() -> None:

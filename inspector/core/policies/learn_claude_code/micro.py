@@ -8,20 +8,21 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import text_tokens
+from inspector.core.wire.anthropic import result_content
 
 TIER = "micro"
 PLACEHOLDER = "[Output compacted - re-read if needed]"
 
 
 def clearable(messages: Sequence[Message], settings: Settings) -> list[int]:
-    """Indices of the results that would be cleared: large ones among all but the newest compactable. O(messages)."""
+    """Indices of the results that would be cleared: large texts among all but the newest compactable. O(messages)."""
     compactable: list[int] = []
     calls: set[str] = set()
     for at, message in enumerate(messages):
         calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
-        if _text_result(message, calls):
+        if message.result is not None and message.result.call_id in calls:
             compactable.append(at)
-    return [at for at in _old(compactable, settings) if _size(messages[at]) > settings.micro_min_tokens]
+    return [at for at in _old(compactable, settings) if _is_clearable(messages[at], settings)]
 
 
 def freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
@@ -59,10 +60,9 @@ def _old(compactable: list[int], settings: Settings) -> list[int]:
     return compactable[: -settings.keep_recent]
 
 
-def _text_result(message: Message, calls: set[str]) -> bool:
-    """A result whose content is a text (with an image it is a list) and whose call came before it."""
-    result = message.result
-    return result is not None and len(message.parts) == 1 and result.call_id in calls
+def _is_clearable(message: Message, settings: Settings) -> bool:
+    """A large text. One whose content is a list (blocks of text, an image) counts among the newest, but stays."""
+    return _size(message) > settings.micro_min_tokens and isinstance(result_content(message), str)
 
 
 def _size(message: Message) -> int:

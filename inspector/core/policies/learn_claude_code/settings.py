@@ -34,7 +34,7 @@ class Settings:
     large_output_tokens: int = setting(40_000, "an output above this size goes to disk", low=0)
     preview_chars: int = setting(2_000, "characters of it that stay", low=0)
     summary_max_tokens: int = setting(2_000, "longest summary that is asked for", low=1)
-    summary_message_chars: int = setting(500, "characters of each message that the summariser reads", low=0)
+    summary_message_chars: int = setting(500, "characters of each text that the summariser reads", low=0)
     summary_result_chars: int = setting(200, "characters of each tool result that it reads", low=0)
     summary_total_chars: int = setting(100_000, "characters that it reads in all", low=0)
     summary_timeout: float = setting(300.0, "seconds for the summary call", low=0)

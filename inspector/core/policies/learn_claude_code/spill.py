@@ -8,6 +8,7 @@ from inspector.core.policies.learn_claude_code.micro import with_content
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import text_tokens
+from inspector.core.wire.anthropic import result_content
 
 TIER = "spill"
 TOO_LARGE = "Output too large. "
@@ -25,9 +26,9 @@ def handle_tool_output(output: str, settings: Settings) -> Conversation[str]:
 
 
 def is_large(message: Message, settings: Settings) -> bool:
-    """A text result above the limit, and no preview yet. One with an image is a list: upstream does not look at it."""
+    """A text result above the limit, and no preview yet. Upstream's tools return texts: it does not look at a list."""
     result = message.result
-    if result is None or len(message.parts) > 1 or result.content.startswith(TOO_LARGE):
+    if result is None or not isinstance(result_content(message), str) or result.content.startswith(TOO_LARGE):
         return False
     return text_tokens(result.content) > settings.large_output_tokens
 

@@ -2,35 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.core.jsontext import dumps
-from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.message import Message, Text, ToolResult
 from inspector.core.policies.learn_claude_code.settings import Settings
-from inspector.core.policies.learn_claude_code.wire import Wire, wires
+from inspector.core.policies.learn_claude_code.wire import wire_role
+from inspector.core.wire.anthropic import result_content
 
 
 def readable(messages: Sequence[Message], settings: Settings) -> str:
-    """A paragraph a wire message. So many characters of each, of each tool result, and of all; the end is cut off."""
+    """A line for each text and each tool result, none for a call: so many characters of each, and of all; the end is
+    cut off."""
     lines: list[str] = []
     room = settings.summary_total_chars
-    for wire in wires(messages):
+    for line in (line for message in messages for line in _lines(message, settings)):
         if room <= 0:
             break
-        role = "user" if wire[0].role == "tool" else wire[0].role
-        text = "\n".join(_texts(wire, settings))[: settings.summary_message_chars]
-        lines.append(f"[{role}]: {text}")
-        room -= len(lines[-1]) + 1
+        lines.append(line)
+        room -= len(line) + 1
     return "\n".join(lines)[: settings.summary_total_chars]
 
 
-def _texts(wire: Wire, settings: Settings) -> Iterator[str]:
-    limit = settings.summary_result_chars
-    for part in (part for message in wire for part in message.parts):
+def _lines(message: Message, settings: Settings) -> Iterator[str]:
+    for part in message.parts:
         match part:
             case Text(text):
-                yield text
-            case ToolCall():
-                yield f"[tool {part.name} {dumps(part.arguments)[:limit]}]"
-            case ToolResult():
-                yield f"[result {'(error) ' * part.is_error}{part.content[:limit]}]"
+                yield f"[{wire_role(message)}] {text[: settings.summary_message_chars]}"
+            case ToolResult():  # a list of blocks as Python writes one
+                yield f"[tool_result] {str(result_content(message))[: settings.summary_result_chars]}"
             case _:
                 pass

@@ -45,6 +45,11 @@ def flat(found: Iterable[Wire]) -> tuple[Message, ...]:
     return tuple(message for wire in found for message in wire)
 
 
+def wire_role(message: Message) -> str:
+    """Who says it there: results come from the user."""
+    return "user" if message.role == "tool" else message.role
+
+
 def carries_result(wire: Wire) -> bool:
     """A wire message with a tool result in it."""
     return any(message.result is not None for message in wire)
@@ -110,5 +115,4 @@ def _blocks(message: Message) -> int:
 
 
 def _envelope(message: Message) -> int:
-    role = "user" if message.role == "tool" else message.role
-    return len(f'{{"role": "{role}", "content": }}')
+    return len(f'{{"role": "{wire_role(message)}", "content": }}')
