@@ -156,3 +156,15 @@ def test_replay_and_sweep_know_the_choice(place: Path, capsys: pytest.CaptureFix
         assert [one["settings"]["compact_trigger"] for one in found if one["policy"] == "pulse"] == [trigger]
     sweep = ["replay", path, "--policy", "pulse", "--sweep", "window=model,64000", "--jobs", "1", "--json"]
     assert cli.main(sweep) == 0
+
+
+def test_the_users_table_of_models_tells_the_window(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(place / "config"))
+    table = place / "config" / "context-inspector" / "models.toml"
+    table.parent.mkdir(parents=True)
+    table.write_text('[models."house-model"]\nwindow = 50000\n')
+    body = written(place, "body.json", {"model": "house-model", "max_tokens": 10, "messages": turns(2)})
+    found = step(capsys, body, "--policy", "roku")
+    assert (found["settings"]["context_window_tokens"], found["settings"]["window_from"]) == (50_000, "model")

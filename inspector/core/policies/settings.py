@@ -89,8 +89,10 @@ def windowed(
 
 
 def share_of(tokens: int, window: int, whose: WindowFrom) -> str:
-    """`75%` for a line; where the window may be another than the model's, of how much."""
-    return f"{tokens / window:.0%}" + (f" of {window:,}" if whose == "own" else "")
+    """`75%` for the label of a line. Of a window that is not the gauge's a share says nothing: `48k`."""
+    if whose == "own":
+        return f"{tokens:,}" if tokens < 1_000 else f"{tokens / 1_000:.0f}k"
+    return f"{tokens / window:.0%}"
 
 
 def of_window(tokens: int, whose: WindowFrom) -> str:

@@ -82,11 +82,12 @@ def test_whose_window_it_is_cannot_be_set() -> None:
         POLICIES["roku"].settings([("window", "models")])
 
 
-def test_a_line_of_another_window_says_of_which() -> None:
+def test_a_line_of_another_window_than_the_gauges_says_its_tokens() -> None:
     def label(name: str, *pairs: tuple[str, str]) -> str:
         policy = POLICIES[name]
         return policy.watermarks(policy.settings(pairs, 200_000))[0].label
 
-    assert label("pulse") == "75% of 64,000 compact"
+    assert label("pulse") == "48k compact"
+    assert label("pulse", ("compact_trigger", "0")) == "0 compact"
     assert label("pulse", ("window", "model")) == "75% compact"
-    assert label("learn-claude-code") == "85% of 200,000 auto"
+    assert label("learn-claude-code") == "171k auto"
