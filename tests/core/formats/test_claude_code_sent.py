@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
+from inspector.core.buffer import View
+from inspector.core.formats.claude_code.thinking import keeps_thinking
+from inspector.core.message import Thinking
 from inspector.core.session import Session
+from inspector.core.validity import check
 from tests.core.formats.claude_lines import buffers, read_values
 
 
@@ -109,3 +113,114 @@ def test_a_hook_that_runs_first_is_no_new_beginning() -> None:
     lines.say("u2", "Go on")
     lines.answer("m2", said("Done"))
     assert buffers(lines.read().main) == [["u1"], ["c1", "u2"]]
+
+
+# ---- thinking of earlier turns ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "stays"),
+    [
+        ("claude-sonnet-4-5-20250929", False),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", False),
+        ("claude-haiku-4-5-20251001", False),
+        ("claude-opus-4-1-20250805", False),
+        ("claude-opus-4-20250514", False),
+        ("claude-sonnet-4@20250514", False),
+        ("anthropic/claude-sonnet-4.5", False),
+        ("claude-3-7-sonnet-20250219", False),
+        ("claude-opus-4-5-20251101", True),
+        ("claude-opus-4-6", True),
+        ("claude-opus-4-10", True),
+        ("claude-sonnet-4-6", True),
+        ("claude-sonnet-4-6-20260217", True),
+        ("claude-opus-5", True),
+        ("claude-sonnet-5-20270101", True),
+        ("claude-mythos-10-1", True),
+        ("kimi-k2", True),
+        ("", True),
+    ],
+)
+def test_which_models_are_sent_thinking_again(model: str, stays: bool) -> None:
+    assert keeps_thinking(model) is stays
+
+
+def two_turns(model: str) -> Lines:
+    lines = Lines(model=model)
+    lines.say("u1", "Go")
+    lines.answer("m1", thought("hm"), called("t1"))
+    lines.result("r1", "t1", "ok")
+    lines.answer("m2", thought("aha"), said("Done"))
+    lines.say("u2", "<caveat>", isMeta=True)
+    lines.say("u3", "More")
+    lines.answer("m3", thought("what?"), called("t3"))
+    lines.result("r3", "t3", "ok")
+    lines.answer("m4", thought("interrupted"))
+    lines.say("u4", "Again")
+    lines.answer("m5", said("Yes"))
+    return lines
+
+
+def thinking(view: View) -> list[str]:
+    return [part.text for message in view for part in message.parts if isinstance(part, Thinking)]
+
+
+def test_thinking_leaves_when_a_prompt_begins_a_turn() -> None:
+    main = two_turns("claude-sonnet-4-5-20250929").read().main
+    assert [thinking(request.view) for request in main.requests] == [[], ["hm"], [], ["what?"], []]
+    assert buffers(main)[3:] == [
+        ["u1", "m1", "r1", "m2", "u2", "u3", "m3", "r3"],
+        ["u1", "m1", "r1", "m2", "u2", "u3", "m3", "r3", "u4"],  # m4 was nothing else
+    ]
+    assert [message.id for message in main.messages][-3:] == ["m4", "u4", "m5"]
+    assert not [found for request in main.requests for found in check(request.buffer())]
+    assert main.requests[3].view.messages()[0] is main.requests[0].view.messages()[0]
+
+
+def test_thinking_of_later_models_stays() -> None:
+    main = two_turns("claude-opus-4-5-20251101").read().main
+    assert thinking(main.requests[4].view) == ["hm", "aha", "what?", "interrupted"]
+
+
+def test_the_next_call_is_sent_no_earlier_thinking_either() -> None:
+    lines = two_turns("claude-sonnet-4-5-20250929")
+    lines.values = [value for value in lines.values if value["uuid"] not in ("m5-0",)]
+    assert thinking(lines.read().main.end) == []
+    lines.values = lines.values[:-1]
+    assert thinking(lines.read().main.end) == ["what?", "interrupted"]
+
+
+def test_going_back_to_a_prompt_does_not_bring_old_thinking_back() -> None:
+    lines = two_turns("claude-sonnet-4-5-20250929")
+    lines.answer("m6", thought("new"), said("No"))
+    lines.values[-2]["parentUuid"] = lines.values[-1]["parentUuid"] = "u4"
+    lines.say("u5", "And?")
+    lines.answer("m7", said("Well"))
+    main = lines.read().main
+    assert [thinking(request.view) for request in main.requests[5:]] == [[], []]
+    assert buffers(main)[6][-3:] == ["u4", "m6", "u5"]
+
+
+def test_results_are_cleared_where_they_stand_without_the_thinking() -> None:
+    lines = two_turns("claude-sonnet-4-5-20250929")
+    for boundary, call in (("b1", "t1"), ("b2", "t3")):
+        meta = {"trigger": "auto", "compactedToolIds": [call]}
+        lines.add(boundary, "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+        lines.say(f"u-{boundary}", "Go on")
+        lines.answer(f"m-{boundary}", thought("so"), said("Yes"))
+    main = lines.read().main
+    assert [c.cleared for c in main.compactions] == [("r1",), ("r3",)]
+    marked = [message.id for message in main.requests[-1].view if message.mark == "placeholder"]
+    assert marked == ["r1", "r3"]
+    assert thinking(main.requests[-1].view) == []
+
+
+def test_many_turns_cost_what_is_new_in_them() -> None:
+    """It would not come back in time."""
+    lines = Lines(model="claude-sonnet-4-5")
+    for n in range(8_000):
+        lines.say(f"u{n}", "Go")
+        lines.answer(f"m{n}", thought("hm"), said("Yes"))
+    main = lines.read().main
+    assert len(main.end) == 16_000
+    assert thinking(main.end) == ["hm"]

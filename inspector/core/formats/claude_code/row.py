@@ -13,6 +13,7 @@ from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Request
 
 from .joined import Joined
+from .thinking import keeps_thinking, without_thinking
 from .units import Call, Unit, travelling_together
 
 CLEARED = "[Old tool result content cleared]"
@@ -60,6 +61,8 @@ class Row:
         """Where a result (by call id) or another message stands in the stretch; kept from the first rewriting on."""
         self._typed: tuple[Unit, Unit] | None = None
         """The last typed prompt, and the unit it hung on."""
+        self._turn = 0
+        """Where in the stretch the turn begins before which thinking was taken out."""
 
     def place(self, unit: Unit, on: Unit) -> None:
         """Put a unit on the row: behind the last one, or, where `on` lies before the last call, behind `on`."""
@@ -98,13 +101,43 @@ class Row:
     def _begin(self, call: Call) -> None:
         """The model is called: what stands in the row is what it was sent."""
         self._settle()
+        pending = self._pending
         self._lay()
+        self._begin_turn(pending, call.model)
         self._open = (call, self._stretch.view())
         call.prompt = self.prompt
 
+    def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
+        """A prompt among the units that were laid last begins a turn: earlier thinking may no longer be sent."""
+        first = _last_prompt(laid)
+        if first is None or keeps_thinking(model):
+            return
+        whole, turn = self._stretch, laid[first].end - len(laid[first].messages)
+        self._stretch, gone = self._without_thinking(whole, turn)
+        self._turn = turn - gone
+        if self._stretch is whole:
+            return
+        for unit in laid[first:]:
+            unit.stretch, unit.end, unit.turn = self._stretch, unit.end - gone, self._turn
+        if self._places is not None and self._stretch.base is not None:
+            at = self._stretch.base.length
+            for message in whole.view().tail(at):
+                self._places.pop(_key(message), None)
+            self._places.update((_key(m), (n, m)) for n, m in enumerate(self._stretch.own, at))
+
+    def _without_thinking(self, stretch: Stretch, turn: int) -> tuple[Stretch, int]:
+        """The stretch without the thinking before a turn, and how many messages were nothing else."""
+        tail = stretch.view().tail(self._turn)
+        size = max(0, turn - self._turn)
+        left = without_thinking(tail[:size])
+        same = next((n for n, (old, new) in enumerate(zip(tail, left, strict=False)) if old is not new), len(left))
+        if same == size:
+            return stretch, 0
+        return Stretch(View(stretch, self._turn + same), [*left[same:], *tail[size:]]), size - len(left)
+
     def _go_back(self, on: Unit) -> None:
         self._lay()
-        self._stretch, self._places = Stretch(on.view()), None
+        self._stretch, self._places, self._turn = Stretch(on.view()), None, on.turn
         self.tail = on
 
     def _settle(self) -> None:
@@ -131,7 +164,7 @@ class Row:
         for unit, messages in zip(self._pending, drafts, strict=True):
             end = start + len(messages)
             unit.messages = tuple(laid[start:end])
-            unit.stretch, unit.end = stretch, length + end
+            unit.stretch, unit.end, unit.turn = stretch, length + end, self._turn
             if not unit.again:
                 self._messages += unit.messages
             start = end
@@ -149,7 +182,7 @@ class Row:
         self._settle()
         self._lay()
         self._compaction = replace(compaction, before_request=len(self._requests))
-        self._stretch, self._places = Stretch(), None
+        self._stretch, self._places, self._turn = Stretch(), None, 0
         self.epoch += 1
         self.start = self.tail = Unit()
         self.start.epoch, self.start.stretch = self.epoch, self._stretch
@@ -232,11 +265,24 @@ class Row:
     def end(self) -> View:
         """What the next call would send."""
         soon = [self._as_sent(message) for message in self._drafts(counted=False)]
-        return Stretch(self._stretch.view(), soon).view() if soon else self._stretch.view()
+        stretch = Stretch(self._stretch.view(), soon) if soon else self._stretch
+        first = _last_prompt(self._pending)
+        if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
+            turn = len(stretch) - sum(len(unit.drafts()) for unit in self._pending[first:])
+            stretch, _ = self._without_thinking(stretch, turn)
+        return stretch.view()
 
     def is_empty(self) -> bool:
         """Has nothing come?"""
         return self.tail is self.start and self.epoch == 0
+
+
+def _last_prompt(units: Sequence[Unit]) -> int | None:
+    """Which of the units is the last in which the user speaks: no tool results, no words of the client's."""
+    for n in range(len(units) - 1, -1, -1):
+        if any(message.role == "user" and not message.mark for message in units[n].messages):
+            return n
+    return None
 
 
 def _key(message: Message) -> str:

@@ -15,7 +15,7 @@ from .usage import Report
 class Unit:
     """Messages that came into the buffer at one place."""
 
-    __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "waits")
+    __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "turn", "waits")
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
         self.messages = tuple(messages)
@@ -31,6 +31,8 @@ class Unit:
         self.stretch: Stretch | None = None
         """Where it was laid, and the length of that stretch with it."""
         self.end = 0
+        self.turn = 0
+        """Where in that stretch the turn began before which thinking was taken out."""
         self.waits = ""
         """uuid of an ancestor that had not been read when this came."""
 
