@@ -144,6 +144,8 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
         "tokens_after_recorded": compaction.tokens_after,
         "kept": compaction.kept,
         "cleared": len(compaction.cleared),
+        "inferred": bool(compaction.evidence),
+        "evidence": compaction.evidence,
         "summary_chars": len(compaction.summary.text) if compaction.summary else 0,
         "line": compaction.line,
         "time": compaction.time,

@@ -38,6 +38,8 @@ INFO = {
             "kept": int,
             "summary_chars": int,
             "kind": str,
+            "inferred": bool,
+            "evidence": str,
         }
     ],
     "totals": {

@@ -44,13 +44,15 @@ class Told:
 
 
 def recorded(compaction: Compaction) -> Told:
-    """The file announces it."""
+    """The file announces it, or holds what cannot be explained without it."""
     kinds: Mapping[str, tuple[DropKind, str]] = {
         "summary": ("compaction", "The history was replaced by a summary."),
         "micro": ("micro-compaction", "Old tool results were cleared."),
         "edit": ("edit", "Single messages were edited or removed."),
     }
     kind, why = kinds[compaction.kind]
+    if compaction.evidence:
+        return Told(kind, True, f"{why} {compaction.evidence}", "inferred from the provider's counts")
     return Told(kind, True, why, " ".join(f"recorded {compaction.trigger} compaction".split()))
 
 

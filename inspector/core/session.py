@@ -63,7 +63,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A compaction that the transcript records."""
+    """A compaction that the transcript records, or one that its figures cannot be explained without."""
 
     before_request: int
     """Index of the first request that was sent after it; == number of requests where none was."""
@@ -83,6 +83,8 @@ class Compaction:
     time: str = ""
     attached: Attached | None = None
     """What this client attaches anew without recording it; None where it records all that it sends."""
+    evidence: str = ""
+    """Why it must have happened, where the file does not record it and we infer it; empty where it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> Listed:
         before,
         after,
         _stayed(one),
-        f"recorded{_counts(drop)}",
+        f"inferred{_counts(drop)}. {one.evidence}" if one.evidence else f"recorded{_counts(drop)}",
         one.line,
         one.time,
         one.summary.id if one.summary else "",
@@ -181,8 +181,10 @@ def _says(thread: Thread | None, rows: Sequence[Listed]) -> str:
         return "Open a transcript to see the compactions it records."
     if not rows:
         return "This thread records no compaction, and its buffer only grew."
-    recorded = len(thread.compactions)
-    silent = len(rows) - recorded
+    inferred = sum(bool(one.evidence) for one in thread.compactions)
+    recorded = len(thread.compactions) - inferred
+    silent = len(rows) - recorded - inferred
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
-    more = f", {plural(silent, 'change')} that no record announces" if silent else ""
+    more = f", {inferred:,} that must have happened" if inferred else ""
+    more += f", {plural(silent, 'change')} that no record announces" if silent else ""
     return f"{many}{more}. A click goes to the first request behind it, Enter opens the summary."

@@ -65,6 +65,7 @@ def _marks(state: State) -> tuple[Mark, ...]:
             if compaction.kind == "summary"
             else compaction.trigger or compaction.kind
         )
+        what = f"{compaction.kind}-compaction, inferred" if compaction.evidence else what
         marks.append(Mark(compaction.before_request, f"{what.strip()}{sizes}", compaction.kind == "summary"))
     return tuple(sorted((*marks, *_silent(state)), key=lambda mark: mark.at))
 

@@ -14,7 +14,7 @@ from inspector.workbench.series import series
 LONG = "a result of many words " * 20
 
 
-def session(recorded: bool = False) -> Session:
+def session(recorded: bool = False, evidence: str = "") -> Session:
     """Request 1 shows a result cleared, request 2 a rewind; with `recorded` the first is announced."""
     task = Message("u", "user", (Text("do it"),))
     call = Message("a", "assistant", (ToolCall("c", "read", {}),))
@@ -29,7 +29,7 @@ def session(recorded: bool = False) -> Session:
     requests = [
         Request(n, view, Prompt("s", ()), usage) for n, (view, usage) in enumerate(zip(views, usages, strict=True))
     ]
-    compactions = (Compaction(1, "micro", kind="micro", cleared=("r",)),) if recorded else ()
+    compactions = (Compaction(1, "micro", kind="micro", cleared=("r",), evidence=evidence),) if recorded else ()
     thread = Thread("main", "", "m", requests, [task, call, full, anew], third.view(), compactions=compactions)
     return Session("test", (thread,), path="d.jsonl")
 
@@ -54,6 +54,9 @@ def test_rows_with_their_evidence(desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.open(session(recorded=True))
     assert rows(panel) == [(1, "micro", "micro"), (2, "rewind", "silent")]
     assert panel.table.rows[0].evidence == "recorded: 1 message changed"
+    desk.workbench.open(session(recorded=True, evidence="The count fell."))
+    assert panel.table.rows[0].evidence == "inferred: 1 message changed. The count fell."
+    assert "No recorded compaction, 1 that must have happened, 1 change that no record" in panel.says.text()
 
 
 def test_marks_on_the_timeline(desk: Desk, qtbot: QtBot) -> None:

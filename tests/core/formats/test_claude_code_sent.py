@@ -1,15 +1,19 @@
 """What a Claude Code session holds and its client does not send, and what the model no longer reads."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inspector.core.buffer import View
+from inspector.core.drops import thread_drops
+from inspector.core.formats.claude_code.micro import oldest_results
 from inspector.core.formats.claude_code.thinking import keeps_thinking
 from inspector.core.message import Thinking
-from inspector.core.session import Session
+from inspector.core.session import Request, Session
 from inspector.core.validity import check
-from tests.core.formats.claude_lines import buffers, read_values
+from tests.core.formats.claude_lines import buffers, read_values, values
+from tests.shared import transcripts
 
 
 class Lines:
@@ -29,12 +33,16 @@ class Lines:
     def result(self, uuid: str, call: str, content: Any) -> None:
         self.say(uuid, [{"type": "tool_result", "tool_use_id": call, "content": content}])
 
-    def answer(self, id_: str, *blocks: dict[str, Any], read: int = 0, fresh: int = 1000, model: str = "") -> None:
+    def answer(self, id_: str, *blocks: dict[str, Any], read: int = 0, fresh: int = 1000) -> None:
         usage = {"input_tokens": 10, "cache_read_input_tokens": read, "cache_creation_input_tokens": fresh}
         for n, block in enumerate(blocks):
             message = {
                 "id": id_,
+<<<<<<< HEAD
                 "model": model or self.model,
+=======
+                "model": self.model,
+>>>>>>> eb61eeb (claude code: results cleared without a record are inferred from the counts, and told as that; a compaction's sizes are counted alike)
                 "content": [block],
                 "usage": usage | {"output_tokens": 9},
             }
@@ -62,15 +70,21 @@ def said(words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("version", "kept"),
     [
+<<<<<<< HEAD
         ("2.1.40", {"allowedPrompts": []}),
         ("", {"allowedPrompts": []}),
         ("2.0.34", {"plan": "do", "allowedPrompts": []}),
+=======
+        ("2.1.40", {"tools": []}),
+        ("", {"tools": []}),
+        ("2.0.34", {"plan": "do", "tools": []}),
+>>>>>>> eb61eeb (claude code: results cleared without a record are inferred from the counts, and told as that; a compaction's sizes are counted alike)
     ],
 )
 def test_a_plan_that_the_client_copied_into_the_call_was_not_sent(version: str, kept: dict[str, Any]) -> None:
     lines = Lines(version)
     lines.say("u1", "Plan it")
-    lines.answer("m1", called("t1", "ExitPlanMode", plan="do", allowedPrompts=[]))
+    lines.answer("m1", called("t1", "ExitPlanMode", plan="do", tools=[]))
     lines.result("r1", "t1", "Approved")
     lines.answer("m2", said("Done"))
     (call,) = lines.read().main.requests[1].view.messages()[1].calls
@@ -224,3 +238,98 @@ def test_many_turns_cost_what_is_new_in_them() -> None:
     main = lines.read().main
     assert len(main.end) == 16_000
     assert thinking(main.end) == ["hm"]
+
+
+# ---- results that were cleared without a record ----------------------------------------------------------------------
+
+
+def long_session(version: str = "2.1.14", sizes: tuple[int, ...] = (60_000,) * 5, tool: str = "Read") -> Lines:
+    """A result of so many characters a call; the counts of the last call fall as if some had been cleared."""
+    lines = Lines(version)
+    lines.say("u1", "Go")
+    fresh = 20_000
+    for n, size in enumerate(sizes):
+        lines.answer(f"m{n}", called(f"t{n}", tool), fresh=fresh)
+        lines.result(f"r{n}", f"t{n}", "x" * size)
+        fresh += size // 4
+    return lines
+
+
+def cleared(lines: Lines) -> list[tuple[str, str, int, tuple[str, ...]]]:
+    return [(c.kind, c.trigger, c.before_request, c.cleared) for c in lines.read().main.compactions]
+
+
+def test_results_are_cleared_where_only_the_counts_tell() -> None:
+    lines = long_session()
+    lines.answer("m9", said("Done"), fresh=60_000)
+    lines.say("u9", "More")
+    lines.answer("m10", said("Well"), read=60_000, fresh=100)
+    main = lines.read().main
+    assert cleared(lines) == [("micro", "inferred", 5, ("r0", "r1", "r2"))]
+    assert [m.id for m in main.requests[5].view if m.mark == "placeholder"] == ["r0", "r1", "r2"]
+    assert [m.id for m in main.requests[6].view if m.mark == "placeholder"] == ["r0", "r1", "r2"]
+    assert not [m for m in main.requests[4].view if m.mark == "placeholder"]
+    evidence = main.compactions[0].evidence
+    assert "counted 80,010 tokens, then 60,010" in evidence
+    assert "the 3 oldest results" in evidence
+    assert "45,000" in evidence
+    (drop,) = thread_drops(main).found
+    assert (drop.kind, drop.compaction, len(drop.changed)) == ("micro-compaction", 0, 3)
+    assert "inferred" in drop.marker
+    assert evidence in drop.why
+
+
+@pytest.mark.parametrize(
+    ("lines", "now"),
+    [
+        (long_session("2.1.4"), {"fresh": 60_000}),  # before, and after, the versions that did
+        (long_session("2.1.21"), {"fresh": 60_000}),
+        (long_session(""), {"fresh": 60_000}),
+        (long_session(), {"fresh": 90_000}),  # the counts grow
+        (long_session(sizes=(40_000,) * 5), {"fresh": 40_000}),  # it would save too little
+        (long_session(sizes=(60_000,) * 2), {"fresh": 20_000}),  # no more than what may stay
+        (long_session(tool="Task"), {"fresh": 60_000}),  # results of these tools stay
+        (long_session(), {"fresh": 75_000}),  # what fell is not what the rule clears
+    ],
+)
+def test_nothing_is_inferred_unless_all_tells_so(lines: Lines, now: dict[str, int]) -> None:
+    lines.answer("m9", said("Done"), **now)
+    assert cleared(lines) == []
+
+
+def test_what_was_recorded_is_not_inferred_again() -> None:
+    lines = long_session()
+    meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}
+    lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.answer("m9", said("Done"), fresh=60_000)
+    assert cleared(lines) == [("micro", "auto", 5, ("r0", "r1", "r2"))]
+
+
+def test_a_clearing_that_a_summary_follows_at_once_is_one_compaction_with_it() -> None:
+    lines = long_session()
+    meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}
+    lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.add("b2", "system", subtype="compact_boundary", parentUuid=None, compactMetadata={"trigger": "auto"})
+    lines.say("c1", "In short: ...", isCompactSummary=True)
+    lines.answer("m9", said("Done"), fresh=30_000)
+    assert cleared(lines) == [("summary", "auto", 5, ("r0", "r1", "r2"))]
+    assert len(thread_drops(lines.read().main).found) == 1
+
+
+REAL = [path for path in transcripts("**/*.jsonl") if b'"microcompact_boundary"' in path.read_bytes()]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.parent.name)
+def test_the_rule_gives_every_recorded_list(path: Path) -> None:
+    lines = values(path)
+    marks = [n for n, (_, value) in enumerate(lines) if value.get("subtype") == "microcompact_boundary"]
+    for n in marks:
+        cleared, _ = oldest_results(read_values(lines[:n]).main.end.messages())
+        assert cleared == lines[n][1]["microcompactMetadata"]["compactedToolIds"]
+    without = read_values([line for n, line in enumerate(lines) if n not in marks]).main
+    recorded = read_values(lines).main
+    assert list(map(buffer_words, without.requests)) == list(map(buffer_words, recorded.requests))
+
+
+def buffer_words(request: Request) -> list[tuple[str, str]]:
+    return [(message.id, message.result.content if message.result else message.text) for message in request.view]

@@ -208,6 +208,29 @@ def test_compaction_sizes(compaction: Compaction, sizes: tuple[int | None, int |
     assert compaction_sizes(thread((one.view(), 1000), (one.view(), 300)), compaction) == sizes
 
 
+CLEARED = Compaction(1, "auto", "micro")
+
+
+@pytest.mark.parametrize(
+    ("reported", "compactions", "sizes"),
+    [
+        ((1000, 300), [Compaction(1, "auto", tokens_before=200, tokens_after=10)], [(1000, 300)]),
+        ((None, 300), [Compaction(1, "auto", tokens_before=200, tokens_after=10)], [(None, 300)]),
+        ((None, 300), [Compaction(1, "auto", tokens_before=900)], [(900, 300)]),
+        ((1000, 300), [CLEARED, Compaction(1, "auto")], [(1000, None), (None, 300)]),
+        ((1000, 300), [CLEARED, Compaction(1, "b", tokens_before=1200)], [(1000, None), (1200, 300)]),
+        ((1000, 300), [CLEARED, Compaction(1, "b", tokens_before=20)], [(1000, None), (None, 300)]),
+    ],
+)
+def test_before_and_after_a_compaction_are_counted_alike(
+    reported: tuple[int | None, int], compactions: list[Compaction], sizes: list[tuple[int | None, int | None]]
+) -> None:
+    """None grows because one of the two numbers is an estimate, and what was freed is told once."""
+    one = stretch(10)
+    made = replace(thread(*((one.view(), tokens) for tokens in reported)), compactions=compactions)
+    assert [compaction_sizes(made, compaction) for compaction in compactions] == sizes
+
+
 class Watched(list[Message]):
     """A list that tells how many of its items were looked at."""
 
@@ -226,7 +249,7 @@ class Watched(list[Message]):
 
 def test_each_message_is_weighed_by_looking_at_it_alone() -> None:
     one = stretch(*[10] * 200)
-    one._more = watched = Watched(one._more)
+    one._more = watched = Watched(one.own)
     thread_pressures(thread(*[(one.view(n), 20) for n in range(1, 201)], prompt=WHOLE), ROKU)
     assert watched.seen <= 3 * 200  # once a kind of weight
 

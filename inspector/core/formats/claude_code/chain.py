@@ -182,11 +182,13 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
         model = text(message, "model")
         name = f"{id_}~" if id_ in row.nodes else id_  # a record is called that
         call = row.calls[id_] = Call(name, record.line, record.time, model, real=model != "<synthetic>")
+        call.report.add(message, value.get("version"))  # it tells what the call was sent
         _place(row, record, call)
     elif call.stretch is not None:
         return _take_late_line(row, record, call)
+    else:
+        call.report.add(message, value.get("version"))
     row.nodes[record.uuid] = call
-    call.report.add(message, value.get("version"))
     parts = _parts(record)
     if row.listed:  # the blocks of earlier lines are repeated
         parts = [part for part in parts if not (isinstance(part, ToolCall) and part.id in row.tools)]

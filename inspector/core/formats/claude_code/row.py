@@ -13,11 +13,10 @@ from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Request
 
 from .joined import Joined
+from .micro import CLEARED, VERSIONS, inferred
 from .thinking import keeps_thinking, without_thinking
-from .units import Call, Unit, travelling_together
-
-CLEARED = "[Old tool result content cleared]"
-"""What the model reads in place of a cleared tool result. Spelled by the client, not by the file."""
+from .units import Call, Unit, last_prompt, travelling_together
+from .usage import numbers
 
 
 class Row:
@@ -100,20 +99,29 @@ class Row:
 
     def _begin(self, call: Call) -> None:
         """The model is called: what stands in the row is what it was sent."""
+        former = self._open if self._compaction is None else None
         self._settle()
         pending = self._pending
         self._lay()
+        if former is not None and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]:
+            self._infer(former, call)
         self._begin_turn(pending, call.model)
         self._open = (call, self._stretch.view())
         call.prompt = self.prompt
 
+    def _infer(self, former: tuple[Call, View], call: Call) -> None:
+        """Were old results cleared since the former call, although nothing was recorded?"""
+        earlier = former[0].report.usage(), former[1]
+        if (told := inferred(earlier, (call.report.usage(), self._stretch.view()))) is not None:
+            self.clear(replace(told[0], line=call.line, time=call.time), told[1])
+
     def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
         """A prompt among the units that were laid last begins a turn: earlier thinking may no longer be sent."""
-        first = _last_prompt(laid)
+        first = last_prompt(laid)
         if first is None or keeps_thinking(model):
             return
         whole, turn = self._stretch, laid[first].end - len(laid[first].messages)
-        self._stretch, gone = self._without_thinking(whole, turn)
+        self._stretch, gone = without_thinking(whole, self._turn, turn)
         self._turn = turn - gone
         if self._stretch is whole:
             return
@@ -124,16 +132,6 @@ class Row:
             for message in whole.view().tail(at):
                 self._places.pop(_key(message), None)
             self._places.update((_key(m), (n, m)) for n, m in enumerate(self._stretch.own, at))
-
-    def _without_thinking(self, stretch: Stretch, turn: int) -> tuple[Stretch, int]:
-        """The stretch without the thinking before a turn, and how many messages were nothing else."""
-        tail = stretch.view().tail(self._turn)
-        size = max(0, turn - self._turn)
-        left = without_thinking(tail[:size])
-        same = next((n for n, (old, new) in enumerate(zip(tail, left, strict=False)) if old is not new), len(left))
-        if same == size:
-            return stretch, 0
-        return Stretch(View(stretch, self._turn + same), [*left[same:], *tail[size:]]), size - len(left)
 
     def _go_back(self, on: Unit) -> None:
         self._lay()
@@ -179,9 +177,14 @@ class Row:
     def cut(self, compaction: Compaction) -> list[Unit]:
         """A boundary: the buffer begins anew. Returns the units before it that wait for a record behind it."""
         waiting = [unit for unit in self._pending if unit.waits]
+        micro, self._compaction = self._compaction, None
+        if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):
+            self._compactions.append(micro)
+            micro = None
         self._settle()
         self._lay()
-        self._compaction = replace(compaction, before_request=len(self._requests))
+        cleared = micro.cleared if micro is not None else ()  # nobody was sent what it left: the two are one
+        self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._stretch, self._places, self._turn = Stretch(), None, 0
         self.epoch += 1
         self.start = self.tail = Unit()
@@ -266,23 +269,15 @@ class Row:
         """What the next call would send."""
         soon = [self._as_sent(message) for message in self._drafts(counted=False)]
         stretch = Stretch(self._stretch.view(), soon) if soon else self._stretch
-        first = _last_prompt(self._pending)
+        first = last_prompt(self._pending)
         if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
             turn = len(stretch) - sum(len(unit.drafts()) for unit in self._pending[first:])
-            stretch, _ = self._without_thinking(stretch, turn)
+            stretch, _ = without_thinking(stretch, self._turn, turn)
         return stretch.view()
 
     def is_empty(self) -> bool:
         """Has nothing come?"""
         return self.tail is self.start and self.epoch == 0
-
-
-def _last_prompt(units: Sequence[Unit]) -> int | None:
-    """Which of the units is the last in which the user speaks: no tool results, no words of the client's."""
-    for n in range(len(units) - 1, -1, -1):
-        if any(message.role == "user" and not message.mark for message in units[n].messages):
-            return n
-    return None
 
 
 def _key(message: Message) -> str:

@@ -1,8 +1,8 @@
-"""Thinking of earlier turns: whether a model is sent it again, and messages without it."""
+"""Thinking of earlier turns: whether a model is sent it again, and a buffer without it."""
 
 import re
-from collections.abc import Iterable
 
+from inspector.core.buffer import Stretch, View
 from inspector.core.message import Message, Opaque, Part, Thinking
 
 _MODEL = re.compile(
@@ -22,9 +22,15 @@ def keeps_thinking(model: str) -> bool:
     return version >= ((4, 5) if found["family"] == "opus" else (4, 6))
 
 
-def without_thinking(messages: Iterable[Message]) -> list[Message]:
-    """The messages, but for their thinking; those that hold nothing else are left out."""
-    return [left for message in messages if (left := _without(message)) is not None]
+def without_thinking(stretch: Stretch, start: int, turn: int) -> tuple[Stretch, int]:
+    """The stretch without the thinking between two places, and how many messages were nothing else. O(those behind)."""
+    tail = stretch.view().tail(start)
+    size = max(0, turn - start)
+    left = [kept for message in tail[:size] if (kept := _without(message)) is not None]
+    same = next((n for n, (old, new) in enumerate(zip(tail, left, strict=False)) if old is not new), len(left))
+    if same == size:
+        return stretch, 0
+    return Stretch(View(stretch, start + same), [*left[same:], *tail[size:]]), size - len(left)
 
 
 def _without(message: Message) -> Message | None:

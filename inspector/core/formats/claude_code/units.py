@@ -152,6 +152,14 @@ _LOOK_BACK = 16
 """Copies of a line follow closely; looking further back would make a long answer quadratic."""
 
 
+def last_prompt(units: Sequence[Unit]) -> int | None:
+    """Which of the units is the last in which the user speaks: no tool results, no words of the client's."""
+    for n in range(len(units) - 1, -1, -1):
+        if any(message.role == "user" and not message.mark for message in units[n].messages):
+            return n
+    return None
+
+
 def travelling_together(messages: list[Message]) -> list[Message]:
     """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
     start = 0
