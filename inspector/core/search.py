@@ -5,12 +5,13 @@ views, by what changed from one request to the next.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from inspector.core.buffer import Stretch, View
+from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.overlap import shared
 from inspector.core.session import Thread
 
 
@@ -77,9 +78,10 @@ def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:
     """Every message that stood in a buffer, by `id()` of the object, with when. O(messages + changes)."""
     came: dict[int, tuple[Message, int]] = {}
     left: dict[int, int] = {}
-    walk = _Walk()
+    former = EMPTY_VIEW
     for at, view in enumerate(_views(thread)):
-        gone, new = walk.to(view)
+        gone, new = _between(former, view)
+        former = view
         for message in gone:
             left[id(message)] = at
         for message in new:
@@ -98,64 +100,11 @@ def _views(thread: Thread) -> Iterator[View]:
     yield thread.end
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Messages `start` to `stop` of a stretch's own."""
-
-    stretch: Stretch
-    start: int
-    stop: int
-
-
-class _Walk:
-    """Goes from buffer to buffer and tells what changed. A buffer is a stack of runs, the oldest at the bottom."""
-
-    def __init__(self) -> None:
-        self._stack: list[_Run] = []
-        self._place: dict[int, int] = {}
-
-    def to(self, view: View) -> tuple[list[Message], list[Message]]:
-        """(messages that left, messages that came) since the former view.
-
-        From the uppermost stretch that both share downwards all is the same.
-        """
-        coming: list[_Run] = []
-        shared = 0
-        for run in _runs_downwards(view):
-            place = self._place.get(id(run.stretch))
-            coming.append(run)
-            if place is not None:
-                shared = place
-                break
-        going = self._stack[shared:]
-        del self._stack[shared:]
-        for run in going:
-            del self._place[id(run.stretch)]
-        for run in reversed(coming):
-            self._place[id(run.stretch)] = len(self._stack)
-            self._stack.append(run)
-        return _changes(going, coming[::-1])
-
-
-def _runs_downwards(view: View) -> Iterator[_Run]:
-    stretch, length = view.stretch, view.length
-    while True:
-        below = stretch.base.length if stretch.base else 0
-        if length > below:
-            yield _Run(stretch, 0, length - below)
-            length = below
-        if stretch.base is None:
-            return
-        stretch = stretch.base.stretch
-
-
-def _changes(going: Sequence[_Run], coming: Sequence[_Run]) -> tuple[list[Message], list[Message]]:
-    if going and coming and going[0].stretch is coming[0].stretch:
-        first, stretch = min(going[0].stop, coming[0].stop), going[0].stretch
-        going = [_Run(stretch, first, going[0].stop), *going[1:]]
-        coming = [_Run(stretch, first, coming[0].stop), *coming[1:]]
-    return _messages(going), _messages(coming)
-
-
-def _messages(runs: Iterable[_Run]) -> list[Message]:
-    return [message for run in runs for message in run.stretch.own[run.start : run.stop]]
+def _between(former: View, view: View) -> tuple[Iterable[Message], Iterable[Message]]:
+    """(messages that left, messages that came) from one buffer to the next."""
+    rewritten = view.rewritten_since(former)
+    if rewritten is None:
+        same = shared(former, view)
+        return former.tail(same), view.tail(same)
+    gone, new = zip(*rewritten.values(), strict=True) if rewritten else ((), ())
+    return gone, (*new, *view.tail(former.length))
