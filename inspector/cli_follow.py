@@ -10,8 +10,9 @@ from typing import Any
 from inspector.cli_output import columns, note, number, plain, write_json, write_lines
 from inspector.cli_select import format_name, tokens
 from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.pressure import Pressure, Pressures, compaction_sizes, thread_pressures
+from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.live.follow import follow, follow_newest
 from inspector.live.models import user_windows

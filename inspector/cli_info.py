@@ -14,8 +14,9 @@ from inspector.core.policies.policy import Policy
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread
+from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.estimators import estimator
-from inspector.core.tokens.pressure import Pressures, compaction_sizes, known_pressures
+from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.tokens.windows import find_window
 from inspector.live.models import user_windows

@@ -73,7 +73,7 @@ class Compaction:
     tokens_before: int | None = None
     """As the file records it; None where it does not."""
     tokens_after: int | None = None
-    """As the file records it: seldom the context of the next call (see `tokens.pressure.compaction_sizes`)."""
+    """As the file records it: seldom the context of the next call (see `tokens.compacted`)."""
     summary: Message | None = None
     kept: int = 0
     """Messages from before that stay word for word."""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout
 from inspector.core.drops import Drop, Drops
 from inspector.core.message import Text
 from inspector.core.session import Compaction, Thread
-from inspector.core.tokens.pressure import compaction_sizes
+from inspector.core.tokens.compacted import compaction_sizes
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import catalogue_window, offered_windows
-from inspector.core.tokens.pressure import compaction_sizes
+from inspector.core.tokens.compacted import compaction_sizes
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 

@@ -38,11 +38,7 @@ class Lines:
         for n, block in enumerate(blocks):
             message = {
                 "id": id_,
-<<<<<<< HEAD
-                "model": model or self.model,
-=======
                 "model": self.model,
->>>>>>> eb61eeb (claude code: results cleared without a record are inferred from the counts, and told as that; a compaction's sizes are counted alike)
                 "content": [block],
                 "usage": usage | {"output_tokens": 9},
             }
@@ -70,15 +66,9 @@ def said(words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("version", "kept"),
     [
-<<<<<<< HEAD
-        ("2.1.40", {"allowedPrompts": []}),
-        ("", {"allowedPrompts": []}),
-        ("2.0.34", {"plan": "do", "allowedPrompts": []}),
-=======
         ("2.1.40", {"tools": []}),
         ("", {"tools": []}),
         ("2.0.34", {"plan": "do", "tools": []}),
->>>>>>> eb61eeb (claude code: results cleared without a record are inferred from the counts, and told as that; a compaction's sizes are counted alike)
     ],
 )
 def test_a_plan_that_the_client_copied_into_the_call_was_not_sent(version: str, kept: dict[str, Any]) -> None:

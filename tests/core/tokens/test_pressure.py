@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
+from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
 from inspector.core.tokens.growth import prior
-from inspector.core.tokens.pressure import Pressures, compaction_sizes, is_prefix, thread_pressures
+from inspector.core.tokens.pressure import Pressures, is_prefix, thread_pressures
 from inspector.core.tokens.roku import Roku
 from inspector.core.usage import Usage
 

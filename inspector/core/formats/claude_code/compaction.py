@@ -12,6 +12,7 @@ from inspector.core.session import Attached, Compaction
 from .records import Record, count, mapping, text, texts
 from .row import Row
 from .units import Call, Unit
+from .usage import numbers
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)
@@ -30,14 +31,8 @@ def read_boundary(record: Record) -> Compaction:
         tokens_after=count(meta, "postTokens"),
         line=record.line,
         time=record.time,
-        attached=_EARLY_ATTACHED if _version(record) < _EARLY else _ATTACHED,
+        attached=_EARLY_ATTACHED if () < numbers(text(record.value, "version")) < _EARLY else _ATTACHED,
     )
-
-
-def _version(record: Record) -> tuple[int, ...]:
-    """Of the client; that of the newest where it is not written."""
-    numbers = text(record.value, "version").split(".")
-    return tuple(int(one) for one in numbers) if all(one.isdecimal() for one in numbers) else _EARLY
 
 
 def read_micro(record: Record) -> tuple[Compaction, list[str]]:
