@@ -1,7 +1,6 @@
 """Pressure: which number is shown, of which kind, and that growing sessions are followed cheaply."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
-from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
 from inspector.core.tokens.growth import prior
 from inspector.core.tokens.pressure import Pressures, is_prefix, thread_pressures
@@ -192,44 +190,6 @@ def test_prefix_is_that_of_the_messages(one: Thread) -> None:
     for shorter, longer in pairwise(views):
         same = [id(m) for m in longer.messages()[: len(shorter)]] == [id(m) for m in shorter.messages()]
         assert is_prefix(shorter, longer) == (same and len(shorter) <= len(longer)) or len(shorter) == 0
-
-
-@pytest.mark.parametrize(
-    ("compaction", "sizes"),
-    [
-        (Compaction(1, "auto", tokens_before=990, tokens_after=10), (990, 300)),
-        (Compaction(1, "auto"), (1000, 300)),
-        (Compaction(2, "manual", tokens_after=70), (300, 70)),
-        (Compaction(2, "manual"), (300, None)),
-        (Compaction(0, "auto"), (None, 1000)),
-    ],
-)
-def test_compaction_sizes(compaction: Compaction, sizes: tuple[int | None, int | None]) -> None:
-    one = stretch(10)
-    assert compaction_sizes(thread((one.view(), 1000), (one.view(), 300)), compaction) == sizes
-
-
-CLEARED = Compaction(1, "auto", "micro")
-
-
-@pytest.mark.parametrize(
-    ("reported", "compactions", "sizes"),
-    [
-        ((1000, 300), [Compaction(1, "auto", tokens_before=200, tokens_after=10)], [(1000, 300)]),
-        ((None, 300), [Compaction(1, "auto", tokens_before=200, tokens_after=10)], [(None, 300)]),
-        ((None, 300), [Compaction(1, "auto", tokens_before=900)], [(900, 300)]),
-        ((1000, 300), [CLEARED, Compaction(1, "auto")], [(1000, None), (None, 300)]),
-        ((1000, 300), [CLEARED, Compaction(1, "b", tokens_before=1200)], [(1000, None), (1200, 300)]),
-        ((1000, 300), [CLEARED, Compaction(1, "b", tokens_before=20)], [(1000, None), (None, 300)]),
-    ],
-)
-def test_before_and_after_a_compaction_are_counted_alike(
-    reported: tuple[int | None, int], compactions: list[Compaction], sizes: list[tuple[int | None, int | None]]
-) -> None:
-    """None grows because one of the two numbers is an estimate, and what was freed is told once."""
-    one = stretch(10)
-    made = replace(thread(*((one.view(), tokens) for tokens in reported)), compactions=compactions)
-    assert [compaction_sizes(made, compaction) for compaction in compactions] == sizes
 
 
 class Watched(list[Message]):
