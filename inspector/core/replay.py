@@ -20,6 +20,7 @@ from inspector.core.message import Message
 from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy, Report
+from inspector.core.policies.start import filed_at
 from inspector.core.replay_arrivals import Arrival, additions, arrivals
 from inspector.core.replay_sizes import Sizes
 from inspector.core.replay_world import World
@@ -106,6 +107,7 @@ class _Driver:
     ) -> None:
         self._known, self._policy, self._settings = known, policy, settings
         self._world, self._window, self._remote = World(answer), window, remote
+        self._filed = filed_at(known.thread, 0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
         self._prompt = _CountedPrompt(known.thread, policy)
@@ -178,6 +180,7 @@ class _Driver:
             remote=self._remote,
             agent="" if self._known.thread.id == "main" else self._known.thread.id,
             idle_s=_seconds(self._time, request.time),
+            filed=self._filed,
         )
 
     def _size(self, request: Request, buffer: Buffer) -> tuple[int, PressureKind]:

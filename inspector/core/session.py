@@ -88,6 +88,36 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """A record of the file as its own harness looks at it, where that is not simply a message that was sent."""
+
+    kind: str
+    """In the harness's own word."""
+    id: str = ""
+    message: Message | None = None
+    """What it says; None for metadata, and for what stands in the buffer itself."""
+    counted: int | None = None
+    """UTF-16 units that the harness counts for it, where these are not those of the message."""
+    first_kept: str = ""
+    """For a compaction: id of the first record that stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What a file tells of a buffer beside its messages, for a harness whose own rules look at it."""
+
+    records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
+    """By message id: the records between it and the message before it, and then its own."""
+    trailing: Sequence[Record] = ()
+    """The records behind the last message."""
+    kept: Mapping[str, int] = field(default_factory=dict)
+    """By id of a recorded summary: how many messages behind it are older than it."""
+
+
+NOTHING_FILED = Filed()
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedEvent:
     """An event that a tier sent while the session ran, as the transcript records it."""
 
@@ -120,6 +150,10 @@ class Thread:
     """Of tiers that fired while it ran, those that failed among them; only our own journals hold any."""
     window: int | None = None
     """Tokens of the next call's window, where the transcript records it before the call is made."""
+    records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
+    """As in `Filed`. Only for what it adds: most messages are not in it."""
+    trailing: Sequence[Record] = ()
+    """Records behind the last message of `end`."""
 
 
 @dataclass(frozen=True, slots=True)

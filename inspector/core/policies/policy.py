@@ -12,6 +12,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Outcome
+from inspector.core.session import NOTHING_FILED, Filed
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.usage import MINUTES, Usage
 
@@ -61,6 +62,8 @@ class Moment:
     """The sub-agent whose buffer it is; empty for the main agent."""
     idle_s: float | None = None
     """Seconds since the last successful call, where known."""
+    filed: Filed = NOTHING_FILED
+    """What the session's file tells beside the messages."""
     cache_ttl_s: int = MINUTES
     """How long the provider keeps what the session writes to its cache."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.policies.policy import Moment, Policy, Report, Verdict
-from inspector.core.session import Request, Thread
+from inspector.core.session import Filed, Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.usage import cache_ttl
@@ -29,9 +29,16 @@ def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
         finish=last.finish if last else "",
         agent="" if thread.id == "main" else thread.id,
         reports=reports_at(thread, at),
+        filed=filed_at(thread, at),
         cache_ttl_s=ttl_at(thread, at),
         **more,
     )
+
+
+def filed_at(thread: Thread, at: int) -> Filed:
+    """What the file tells beside the messages of request `at`. O(compactions)."""
+    kept = {one.summary.id: one.kept for one in thread.compactions if one.summary is not None}
+    return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept)
 
 
 def ttl_at(thread: Thread, at: int) -> int:

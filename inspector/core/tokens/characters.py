@@ -14,7 +14,7 @@ from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking,
 from inspector.core.tokens.estimator import Kind
 
 PI_IMAGE = 4800
-"""Characters that Pi counts for an image in a tool result."""
+"""Characters that Pi counts for an image."""
 
 
 def u16(text: str) -> int:
@@ -107,6 +107,8 @@ class Pi:
 
     name: str = "pi"
     kind: Kind = "estimated"
+    images_of: tuple[str, ...] = ("tool",)
+    """Roles whose images count. The newest Pi counts the user's, too."""
 
     def text(self, text: str) -> int:
         return -(-u16(text) // 4)
@@ -121,9 +123,9 @@ class Pi:
             case ToolCall():
                 return u16(part.name) + u16(dumps(part.arguments))
             case ToolResult():
-                return u16(part.content)
+                return sum(map(u16, part.blocks or (part.content,)))
             case Image():
-                return PI_IMAGE if message.role == "tool" else 0
+                return PI_IMAGE if message.role in self.images_of else 0
             case Opaque():
                 return 0
 

@@ -30,7 +30,7 @@ def entry(sign: str) -> Entry:
     if kind == "C":
         return Entry("compaction", name, summary_message("OLD", ()), first_kept=f"e{tokens}")
     if kind == "B":
-        return Entry("bashExecution", name, Message(name, "user", (Text("Ran it"),)), counted=text)
+        return Entry("bashExecution", name, Message(name, "user", (Text("Ran it"),)), counted=4 * tokens)
     if kind in ("CM", "BS"):
         said = Message(name, "user", (Text(text),), mark="meta")
         return Entry("custom_message" if kind == "CM" else "branch_summary", name, said)

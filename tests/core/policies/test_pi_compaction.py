@@ -338,6 +338,6 @@ def test_a_branch_summary() -> None:
     script = Script("S")
     found = drive(summarise_branch(entries("U A"), Settings()), script)
     assert isinstance(found, Entry)
-    assert (found.kind, found.counted, asked(script)[0].max_tokens) == ("branch_summary", "S", 2_048)
+    assert (found.kind, found.counted, asked(script)[0].max_tokens) == ("branch_summary", 1, 2_048)
     assert drive(summarise_branch(entries("T mc"), Settings()), Script()) is None
     assert branch_budget(Settings()) == 183_616

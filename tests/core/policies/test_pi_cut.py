@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.core.message import Message
-from inspector.core.policies.pi.cut import Cut, find_cut_point
+from inspector.core.policies.pi.cut import Cut, Rules, find_cut_point
 from inspector.core.policies.pi.entries import Entry, entries_of
 from inspector.core.policies.pi.placement import summary_message, summary_of
 from inspector.core.policies.pi.preparation import Preparation, prepare
@@ -43,15 +43,42 @@ def as_entries(*messages: Message) -> list[Entry]:
     return entries_of(messages, "")
 
 
-def test_no_cut_between_a_call_and_its_result() -> None:
+NEWEST, TOGETHER = Rules(newest=True), Rules(together=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "signs", "start", "keep", "expected"),
+    [
+        ("as ever", "U A U A", 0, 150, Cut(2)),
+        ("results at the end stay with their answer", "U A T1000", 0, 500, Cut(1, 0, True)),
+        ("and not all that came before", "U A T U A T T1000", 0, 500, Cut(4, 3, True)),
+        ("metadata is still a split", "U A mc tl U A", 0, 150, Cut(2, 0, True)),
+        ("bash starts a turn", "U A B", 0, 100, Cut(2)),
+        ("a custom message starts one and counts", "U A CM A A", 0, 300, Cut(2)),
+        ("and so does a branch summary", "U A BS200 A", 0, 300, Cut(2)),
+        ("metadata goes no further than what is shown", "U CM mc A U", 0, 150, Cut(2, 1, True)),
+    ],
+)
+def test_the_newest_cuts_by_what_is_shown(name: str, signs: str, start: int, keep: int, expected: Cut) -> None:
+    found = entries(signs)
+    assert find_cut_point(found, start, len(found), keep, rules=NEWEST) == expected
+
+
+def test_only_safe_mode_keeps_a_call_with_its_result_whatever_came_between() -> None:
+    found = as_entries(user("x"), assistant("", ("c", "read", {})), user("y" * 400), result("c", "z" * 400))
+    assert find_cut_point(found, 0, 4, 150) == Cut(2)
+    assert find_cut_point(found, 0, 4, 150, rules=TOGETHER).first_kept == 0
+
+
+def test_safe_mode_cuts_nowhere_between_a_call_and_its_result() -> None:
     """In Pi's sessions an answer is one message; where another harness wrote two, both stay with the results."""
     calls = [assistant("", (f"c{n}", "read", {})) for n in range(2)]
     found = as_entries(user("x"), assistant("x" * 400), *calls, result("c0", "x" * 400), result("c1", "y" * 400))
-    cuts = [find_cut_point(found, 0, len(found), keep).first_kept for keep in (250, 204, 203, 202)]
+    cuts = [find_cut_point(found, 0, len(found), keep, rules=TOGETHER).first_kept for keep in (250, 204, 203, 202)]
     assert cuts == [1, 2, 2, 0]  # 202 is reached with the second call: nothing may open there or behind it
     more = [*found, *as_entries(assistant("z" * 400))]
-    assert find_cut_point(more, 0, len(more), 150) == Cut(6, 0, True)
-    assert find_cut_point(more, 0, len(more), 10_000).first_kept == 0
+    assert find_cut_point(more, 0, len(more), 150, rules=TOGETHER) == Cut(6, 0, True)
+    assert find_cut_point(more, 0, len(more), 10_000, rules=TOGETHER).first_kept == 0
 
 
 def test_an_open_call_of_the_newest_answer_is_not_summarised() -> None:

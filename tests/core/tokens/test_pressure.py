@@ -1,6 +1,7 @@
 """Pressure: which number is shown, of which kind, and that growing sessions are followed cheaply."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 

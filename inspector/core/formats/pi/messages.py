@@ -1,12 +1,13 @@
 """pi's messages to ours: each message of a session is one message, in the words in which pi sends it to the model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.tokens.characters import u16
 from inspector.core.usage import Usage
 
 _SUMMARY = "The conversation history before this point was compacted into the following summary:"
@@ -80,8 +81,45 @@ def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part
     """The parts of a tool's answer: its text as the result, images and the like behind it."""
     if len(parts) == 1 and isinstance(only := parts[0], Text):
         return (ToolResult(call_id, only.text, is_error),)
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return (ToolResult(call_id, text, is_error), *(part for part in parts if not isinstance(part, Text)))
+    texts = tuple(part.text for part in parts if isinstance(part, Text))
+    result = ToolResult(call_id, "\n".join(texts), is_error, texts if len(texts) > 1 else ())
+    return (result, *(part for part in parts if not isinstance(part, Text)))
+
+
+def with_reasoning(read: Message, tokens: int) -> Message:
+    """With the reasoning that the provider reported, all on the first of several thoughts."""
+    parts: list[Part] = []
+    for part in read.parts:
+        if isinstance(part, Thinking):
+            part, tokens = replace(part, tokens=tokens), 0
+        parts.append(part)
+    return replace(read, parts=tuple(parts))
+
+
+def with_content(source: Message, content: Any) -> Message:
+    """The message with other content: its role, id and, for a tool's answer, its call stay."""
+    parts, result = read_content(content), source.result
+    return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
+
+
+def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
+    """(kind, UTF-16 units that pi counts where these are not those of what it sends) of a message's record."""
+    match message.get("role"):
+        case "bashExecution":
+            return "bashExecution", u16(_str(message.get("command"))) + u16(_str(message.get("output")))
+        case "branchSummary" | "compactionSummary":
+            return "custom", u16(_str(message.get("summary")))
+        case "custom" | "hookMessage":
+            return "custom", None
+    return "message", None
+
+
+def system_units(message: Mapping[str, Any]) -> int:
+    """UTF-16 units that pi counts for a system message (1.5)."""
+    sections, tools = message.get("sections"), message.get("toolsAdded")
+    texts = [part.text for part in read_content(message.get("content")) if isinstance(part, Text)]
+    texts += map(_str, sections.values()) if isinstance(sections, dict) else []
+    return sum(map(u16, texts)) + (u16(dumps(tools)) if isinstance(tools, list) else 0)
 
 
 def bash_text(message: Mapping[str, Any]) -> str:

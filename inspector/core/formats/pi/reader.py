@@ -4,7 +4,6 @@ Every call is a request, also on a branch that was left: it was made, and its bu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
@@ -14,21 +13,27 @@ from inspector.core.formats.pi.messages import (
     FAILED,
     SystemPrompt,
     Where,
-    as_result,
     branch_text,
     read_content,
     read_message,
     read_usage,
+    record_of,
     summary_text,
+    system_units,
+    with_content,
+    with_reasoning,
 )
 from inspector.core.formats.pi.tree import ROOT, Node, appended, kept, settle
 from inspector.core.formats.same import Known
-from inspector.core.message import Message, Part, Text, Thinking
+from inspector.core.message import Message, Part, Text
 from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
+from inspector.core.tokens.characters import u16
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
+_PLAIN = "message"
+_TOLD = ("custom_message", "branch_summary")
 """Records that neither reach the model nor change what does."""
 
 
@@ -42,6 +47,7 @@ class PiReader:
         """By line: v1 names records by it."""
         self._nodes: dict[str, Node] = {}
         self._sources: dict[str, Message] = {}
+        self._records: dict[str, tuple[Record, ...]] = {}
         self._made: set[str] = set()
         """Ids of answers to tool calls that pi made up."""
         self._leaf = ROOT
@@ -91,28 +97,34 @@ class PiReader:
             else:
                 what = f"the parent {_str(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
-        return Node(parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed)
+        return Node(
+            parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
+        )
 
     def _take(self, kind: str, value: Mapping[str, Any], where: Where, node: Node) -> None:
         if kind == "message":
             self._take_message(value, where, node)
-        elif kind == "compaction":
+            return
+        if kind not in ("compaction", *_TOLD):
+            node.loose += (Record("state" if kind == "custom" else kind, where.id),)
+        if kind == "compaction":
             self._take_compaction(value, where, node)
         elif kind == "context_edit":
             self._take_edit(value, where, node)
         elif kind == "custom_message":
-            self._put_meta(read_content(value.get("content")), where, node)
+            self._put_meta(read_content(value.get("content")), where, node, Record(kind, where.id))
         elif kind == "branch_summary":
-            self._put_meta((Text(branch_text(_str(value.get("summary")))),), where, node)
+            summary = _str(value.get("summary"))
+            self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))
         elif kind == "model_change":
             self._model = _str(value.get("modelId")) or self._model
         elif kind not in _SILENT and kind not in self._unknown:
             self._unknown.add(kind)
             self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
 
-    def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node) -> None:
+    def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node, record: Record) -> None:
         self._mend(node)
-        self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time))
+        self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time), record)
 
     def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
         message = value.get("message")
@@ -121,6 +133,7 @@ class PiReader:
             return
         if message.get("role") == "system":
             node.system = node.system.changed(message)
+            node.loose += (Record("system", where.id, counted=system_units(message)),)
             return
         if value.get("checkpoint") is True:  # a response half written, to be written again as a whole
             return
@@ -129,9 +142,12 @@ class PiReader:
             self._mend(node)
         if read.role == "assistant":
             read = self._call(message, read, node)
+        kind, counted = record_of(message)
         if self._sent(message, read):
-            self._put(node, read)
+            self._put(node, read, Record(kind, read.id, counted=counted))
         else:
+            said = None if message.get("excludeFromContext") is True else read
+            node.loose += (Record(kind, read.id, said, counted),)
             self._messages.append(read)
 
     def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
@@ -148,7 +164,7 @@ class PiReader:
             return read
         prompt, number = node.system.prompt, len(self._requests)
         self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
-        return _with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
+        return with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
 
     def _mend(self, node: Node) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""
@@ -165,8 +181,10 @@ class PiReader:
                 self._made.add(message.id)
                 self._messages.append(message)
 
-    def _put(self, node: Node, message: Message) -> None:
+    def _put(self, node: Node, message: Message, record: Record) -> None:
         self._messages.append(message)
+        if node.loose or record.kind != _PLAIN:
+            self._records[message.id], node.loose = (*node.loose, record), ()
         result = message.result
         if result is not None:
             node.owed -= {result.call_id}
@@ -195,6 +213,10 @@ class PiReader:
                 time=where.time,
             )
         )
+        first, index = value.get("firstKeptEntryId"), value.get("firstKeptEntryIndex")
+        first = first if isinstance(first, str) else f"L{index + 1}" if type(index) is int else ""
+        record = Record("compaction", where.id, first_kept=first)
+        self._records[where.id], node.loose = (*node.loose, record), ()
         node.view, node.pending = Stretch(own=(summary, *stays)).view(), False
         if isinstance(system := value.get("systemMessage"), dict):
             node.system = SystemPrompt().changed(system)
@@ -226,7 +248,7 @@ class PiReader:
             self._problems.append(Problem(where.line, "an edit of a record that is not in the file", excerpt(value)))
             return
         if source is not None:
-            stands = _with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
+            stands = with_content(source, replacement.get("content")) if isinstance(replacement, dict) else None
             node.edit, node.pending = (target, stands), True
         self._compactions.append(
             Compaction(
@@ -250,6 +272,8 @@ class PiReader:
             end=end,
             prompt=self._leaf.system.prompt,
             compactions=Prefix(self._compactions),
+            records=self._records,
+            trailing=self._leaf.loose,
         )
         return Session(
             format=NAME,
@@ -264,22 +288,6 @@ class PiReader:
         notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
         origin = _str(self._header.get("parentSession")) or _str(self._header.get("branchedFrom"))
         return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
-
-
-def _with_reasoning(read: Message, tokens: int) -> Message:
-    """With the reasoning that the provider reported, all on the first of several thoughts."""
-    parts: list[Part] = []
-    for part in read.parts:
-        if isinstance(part, Thinking):
-            part, tokens = replace(part, tokens=tokens), 0
-        parts.append(part)
-    return replace(read, parts=tuple(parts))
-
-
-def _with_content(source: Message, content: Any) -> Message:
-    """The message with other content: its role, id and, for a tool's answer, its call stay."""
-    parts, result = read_content(content), source.result
-    return replace(source, parts=as_result(result.call_id, parts, result.is_error) if result else parts)
 
 
 def _str(value: Any) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from inspector.core.buffer import Stretch, View
 from inspector.core.formats.pi.messages import SystemPrompt
 from inspector.core.message import Message
+from inspector.core.session import Record
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class Node:
     """The record is an edit that `view` does not show yet."""
     owed: frozenset[str] = frozenset()
     """Tool calls of the last answer that have no answer yet."""
+    loose: tuple[Record, ...] = ()
+    """The records since the last message that was sent."""
 
 
 ROOT = Node(None, Stretch().view(), SystemPrompt(), depth=-1)

@@ -11,6 +11,7 @@ from inspector.core.policies.pi.files import NO_FILES, Files, files_of
 from inspector.core.policies.pi.serialise import serialise
 from inspector.core.policies.pi.settings import Settings
 from inspector.core.policies.pi.summaries import SYSTEM
+from inspector.core.tokens.characters import u16
 
 MAX_TOKENS = 2_048
 _INSTRUCTIONS = (
@@ -44,7 +45,7 @@ def prepare_branch(entries: Sequence[Entry], budget: int) -> Branch:
         if message is None or message.role == "tool":
             continue
         looked.append(message)
-        tokens = entry.size
+        tokens = entry.size()
         fits = budget <= 0 or total + tokens <= budget
         if fits or (entry.kind in ("compaction", "branch_summary") and total * 10 < budget * 9):
             taken.append(message)
@@ -75,4 +76,4 @@ def _entry(summary: str, branch: Branch) -> Entry:
     key = sha1("\n".join(one.id for one in branch.messages).encode("utf-8", "replace"), usedforsecurity=False)
     shown = f"{BRANCH}\n\n<summary>\n{summary}</summary>"
     message = Message(f"pi-branch-{key.hexdigest()[:16]}", "user", (Text(shown),), mark="meta")
-    return Entry("branch_summary", message.id, message, counted=summary)
+    return Entry("branch_summary", message.id, message, counted=u16(summary))

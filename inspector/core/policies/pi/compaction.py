@@ -8,12 +8,13 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json, Message
 from inspector.core.needs import Conversation
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.pi.entries import entries_of, leading_system
+from inspector.core.policies.pi.cut import rules_of
+from inspector.core.policies.pi.entries import leading_system
 from inspector.core.policies.pi.files import NO_FILES, Files
 from inspector.core.policies.pi.judgement import judge
 from inspector.core.policies.pi.placement import summary_message
 from inspector.core.policies.pi.preparation import Preparation, prepare
-from inspector.core.policies.pi.running import Running, reports_of
+from inspector.core.policies.pi.running import Running, border_of, entries_at, reports_of
 from inspector.core.policies.pi.settings import Settings
 from inspector.core.policies.pi.summaries import SummarizationFailed, summarise
 from inspector.core.policies.pi.trigger import reserve
@@ -81,11 +82,12 @@ def compact(task: Task, settings: Settings, running: Running, moment: Moment) ->
 
 def _prepared(task: Task, settings: Settings, running: Running, moment: Moment) -> Preparation | None:
     messages = task.buffer.messages
-    lead = leading_system(messages)
     owed = {message.result.call_id for message in task.rest if message.result is not None}
-    before = tokens_before(task.buffer, reports_of(messages, running, moment), running.border)
-    entries = entries_of(messages[lead:], running.border)
-    return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed)
+    border = border_of(messages, running, moment)
+    reports = reports_of(messages, running, moment)
+    before = tokens_before(task.buffer, reports, border, settings.is_newest, moment.filed)
+    entries = entries_at(messages, running, moment, settings.is_newest)
+    return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules_of(settings))
 
 
 def _before(task: Task, prepared: Preparation, settings: Settings, running: Running, moment: Moment) -> Event:
@@ -147,7 +149,8 @@ def _appended(
     )
     buffer = task.buffer.with_messages((*after, *task.rest))
     seen, count = buffer.messages[-1].id, running.compactions + 1
-    running = replace(running, border=after[-1].id, seen=seen, failures=0, compactions=count)
+    border, first = after[-1].id, prepared.first_kept
+    running = replace(running, border=border, first_kept=first, seen=seen, failures=0, compactions=count)
     return Outcome(TIER, buffer, running, (*events, *told), changed=changed)
 
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from inspector.core.buffer import Buffer
-from inspector.core.policies.pi.entries import entries_of, leading_system
+from inspector.core.policies.pi.cut import rules_of
 from inspector.core.policies.pi.preparation import prepare
-from inspector.core.policies.pi.running import Running, reports_of
+from inspector.core.policies.pi.running import Running, border_of, entries_at, reports_of
 from inspector.core.policies.pi.settings import Settings
 from inspector.core.policies.pi.trigger import (
     compaction_cost,
@@ -40,25 +40,26 @@ class Judgement:
 def judge(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Judgement:
     """The trigger on this buffer. Cheap where usage is reported: looks at the messages behind it only."""
     reports = reports_of(buffer.messages, running, moment)
-    stale = _is_stale(buffer, running)
+    border = border_of(buffer.messages, running, moment)
+    stale = _is_stale(buffer, border)
     if stale:  # what was reported for an older answer is not about this buffer
-        fill = Fill(estimated_tokens(buffer, settings))
+        fill = Fill(estimated_tokens(buffer, settings, moment.filed))
     else:
-        fill = context_tokens(buffer, reports, settings, running.border)
+        fill = context_tokens(buffer, reports, settings, border, moment.filed)
     room = reserve(settings, buffer.messages)
     over = should_compact(fill.tokens, settings.context_window, room)
     limit = settings.context_window - room
-    aborted = settings.profile == "upstream" and bool(reports) and reports[-1].finish == "aborted"
+    aborted = settings.is_code and bool(reports) and reports[-1].finish == "aborted"
     guard = _guard(fill, limit, settings, running, stale, aborted)
     return Judgement(fill, room, limit, over, guard)
 
 
-def _is_stale(buffer: Buffer, running: Running) -> bool:
+def _is_stale(buffer: Buffer, border: str) -> bool:
     """The newest answer is older than the latest compaction."""
-    if not running.border:
+    if not border:
         return False
     for message in reversed(buffer.messages):
-        if message.id == running.border:
+        if message.id == border:
             return True
         if message.role == "assistant":
             return False
@@ -100,8 +101,9 @@ def verdict(buffer: Buffer, settings: Settings, running: Running, moment: Moment
     notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
     if is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
-    if found.due and _is_empty(buffer, settings, running):
+    if found.due and _is_empty(buffer, settings, running, moment):
         notes.append("nothing can be summarised")
+    notes.append(f"by the rules of pi {settings.version}")
     due = found.due or bool(moment.overflow)
     return Verdict(TIER, due, " · ".join(filter(None, [moment.overflow, *notes])), tokens, limit)
 
@@ -117,6 +119,6 @@ def _source(fill: Fill) -> str:
     return f"{fill.reported:,} reported, {behind} estimated"
 
 
-def _is_empty(buffer: Buffer, settings: Settings, running: Running) -> bool:
-    entries = entries_of(buffer.messages[leading_system(buffer.messages) :], running.border)
-    return prepare(entries, settings.keep_recent_tokens, 0, settings.legacy_start) is None
+def _is_empty(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> bool:
+    entries = entries_at(buffer.messages, running, moment, settings.is_newest)
+    return prepare(entries, settings.keep_recent_tokens, 0, settings.legacy_start, rules=rules_of(settings)) is None

@@ -4,9 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from inspector.core.message import Message
-from inspector.core.policies.pi.cut import find_cut_point
+from inspector.core.policies.pi.cut import RULES, Rules, find_cut_point
 from inspector.core.policies.pi.entries import Entry, summary_text
 from inspector.core.policies.pi.files import NO_FILES, Files, files_in, files_of
+from inspector.core.policies.pi.usage import is_made_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ def prepare(
     tokens_before: int = 0,
     legacy_start: bool = False,
     owed: Collection[str] = frozenset(),
+    rules: Rules = RULES,
 ) -> Preparation | None:
     """None where there is nothing to compact: no entries, the last one a compaction, or nothing to summarise.
 
@@ -39,25 +41,25 @@ def prepare(
     if not entries or entries[-1].kind == "compaction":
         return None
     start, previous = _start(entries, legacy_start)
-    cut = find_cut_point(entries, start, len(entries), keep, owed)
+    cut = find_cut_point(entries, start, len(entries), keep, owed, rules)
     if not entries[cut.first_kept].id:
         return None
     end = cut.turn_start if cut.split else cut.first_kept
     to_summarise = _messages(entries[start:end])
     prefix = _messages(entries[end : cut.first_kept])
-    if not (to_summarise or prefix or legacy_start):
+    if not (legacy_start or any(entry.is_said for entry in entries[start : cut.first_kept])):
         return None
     before = summary_text(previous) if previous else None
     return Preparation(
         entries[cut.first_kept].id,
         to_summarise,
         prefix,
-        _messages(entries[cut.first_kept :]),
+        _standing(entries[cut.first_kept :]),
         cut.split,
         tokens_before,
         before,
         files_of((*to_summarise, *prefix), files_in(before or "")),
-        _messages(entries[:start]),
+        _standing(entries[:start]),
     )
 
 
@@ -73,5 +75,12 @@ def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """What the model reads of them. An earlier compaction's summary goes its own way."""
-    return tuple(entry.message for entry in entries if entry.message is not None and entry.kind != "compaction")
+    """What the summariser is told of them: answers that failed, too. An earlier summary goes its own way."""
+    told = (entry.message for entry in entries if entry.message is not None and entry.kind != "compaction")
+    return tuple(message for message in told if not is_made_up(message))
+
+
+def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """What the buffer holds of them."""
+    held = (entry for entry in entries if entry.sent and entry.kind != "compaction")
+    return tuple(entry.message for entry in held if entry.message is not None)

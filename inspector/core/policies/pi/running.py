@@ -6,6 +6,7 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Json, Message
+from inspector.core.policies.pi.entries import Entry, entries_of, leading_system
 from inspector.core.policies.pi.settings import MAX_FAILURES
 from inspector.core.policies.pi.trigger import messages_per_compaction
 from inspector.core.policies.policy import Moment, Report
@@ -32,6 +33,8 @@ class Running:
     """Messages that were added, for the frequency of compactions."""
     seen: str = ""
     """Id of the last message that is in `messages`."""
+    first_kept: str = ""
+    """Id of the first entry that the latest compaction kept."""
 
     @property
     def open(self) -> bool:
@@ -49,6 +52,22 @@ def reports_of(messages: Sequence[Message], running: Running, moment: Moment) ->
     if not newest or any(one.upto == newest for one in running.reports):
         return running.reports
     return needed((*running.reports, Report(newest, moment.usage, moment.finish, moment.model)))
+
+
+def border_of(messages: Sequence[Message], running: Running, moment: Moment) -> str:
+    """Id of the last message that is older than the compaction whose summary begins the buffer: recorded, or our own;
+    empty where nobody knows."""
+    lead = leading_system(messages)
+    kept = moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
+    if kept is None:
+        return running.border
+    return messages[min(lead + kept, len(messages) - 1)].id
+
+
+def entries_at(messages: Sequence[Message], running: Running, moment: Moment, newest: bool = False) -> list[Entry]:
+    """The buffer as entries of a session of Pi's."""
+    rest = messages[leading_system(messages) :]
+    return entries_of(rest, border_of(messages, running, moment), running.first_kept, moment.filed, newest)
 
 
 def needed(reports: tuple[Report, ...]) -> tuple[Report, ...]:
@@ -84,6 +103,7 @@ def dump(running: Running) -> dict[str, Any]:
         "breaker": {"failures": running.failures, "open": running.open},
         "reports": [asdict(one) for one in running.reports],
         "border": running.border,
+        "first_kept": running.first_kept,
         "checked": running.checked,
         "overflowed": running.overflowed,
         "compactions": running.compactions,
@@ -107,6 +127,7 @@ def load(data: Json) -> Running:
             int(data.get("compactions", 0)),
             int(data.get("messages", 0)),
             str(data.get("seen", "")),
+            str(data.get("first_kept", "")),
         )
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise InspectorError(f"The state file cannot be read: {error}.") from None

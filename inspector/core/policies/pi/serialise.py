@@ -10,27 +10,27 @@ TOOL_RESULT_MAX = 2_000
 """UTF-16 units of a tool result that the summariser sees."""
 
 
-def serialise(messages: Iterable[Message]) -> str:
-    """serializeConversation: labelled blocks, a blank line between them."""
-    return "\n\n".join(block for message in messages for block in _blocks(message))
+def serialise(messages: Iterable[Message], thoughts: bool = True) -> str:
+    """serializeConversation: labelled blocks, a blank line between them. The newest Pi leaves thoughts out."""
+    return "\n\n".join(block for message in messages for block in _blocks(message, thoughts))
 
 
-def _blocks(message: Message) -> Iterator[str]:
+def _blocks(message: Message, thoughts: bool) -> Iterator[str]:
     match message.role:
         case "assistant":
-            yield from _answer(message)
+            yield from _answer(message, thoughts)
         case "tool":
-            result = message.result
-            if result is not None and result.content:
-                yield f"[Tool result]: {truncated(result.content)}"
+            content = "".join(message.result.blocks or (message.result.content,)) if message.result is not None else ""
+            if content:
+                yield f"[Tool result]: {truncated(content)}"
         case _:
             text = "".join(part.text for part in message.parts if isinstance(part, Text))
             if text:
                 yield f"[User]: {text}"
 
 
-def _answer(message: Message) -> Iterator[str]:
-    thinking = [part.text for part in message.parts if isinstance(part, Thinking)]
+def _answer(message: Message, thoughts: bool) -> Iterator[str]:
+    thinking = [part.text for part in message.parts if isinstance(part, Thinking)] if thoughts else []
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     if thinking:
         yield "[Assistant thinking]: " + "\n".join(thinking)

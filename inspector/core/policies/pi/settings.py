@@ -11,6 +11,10 @@ MAX_FAILURES = 3
 """Safe mode: after so many failures in a row nothing is compacted automatically any more."""
 
 
+VERSIONS = {"seed": "0.58", "upstream": "0.73", "newest": "1.5"}
+"""The version of Pi that a profile follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. Tokens where the name says so."""
@@ -22,8 +26,10 @@ class Settings:
     )
     keep_recent_tokens: int = setting(KEEP, "newest messages that stay, by their estimate; 0 = the default", low=0)
     enabled: bool = setting(True, "compact automatically")
-    profile: Literal["seed", "upstream"] = setting(
-        "seed", "how full the window is: as the design tells (reported prompt), or as the code does (plus the tail)"
+    profile: Literal["seed", "upstream", "newest"] = setting(
+        "seed",
+        "whose rules: the design's trigger (reported prompt) on the code of 0.58; all as the code of 0.73 (plus the "
+        "tail); or as that of 1.5",
     )
     check_point: Literal["after_llm", "before_llm", "turn_end", "agent_end"] = setting(
         "after_llm", "after the answer, before the call, after the tools, or when the agent has ended"
@@ -40,6 +46,20 @@ class Settings:
     )
     pin_last_user: bool = setting(False, "keep the newest user message word for word")
     mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
+
+    @property
+    def is_code(self) -> bool:
+        """The trigger is the code's, not the design's."""
+        return self.profile != "seed"
+
+    @property
+    def is_newest(self) -> bool:
+        return self.profile == "newest"
+
+    @property
+    def version(self) -> str:
+        """Of Pi, whose code it is."""
+        return VERSIONS[self.profile]
 
     @property
     def safe(self) -> bool:

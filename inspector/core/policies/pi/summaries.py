@@ -77,9 +77,9 @@ def summarise(prepared: Preparation, settings: Settings, reserve: int, focus: st
         before = NO_HISTORY
         if prepared.to_summarise:
             before = yield from _history(prepared, settings, reserve, focus)
-        elif settings.safe and prepared.previous_summary:
-            before = prepared.previous_summary  # upstream loses it here
-        prefix = yield from _turn_prefix(prepared.turn_prefix, settings, reserve)
+        elif (settings.safe or settings.is_newest) and prepared.previous_summary:
+            before = prepared.previous_summary  # older ones lose it here
+        prefix = yield from _turn_prefix(prepared.turn_prefix, settings, reserve, focus)
         text = f"{before}{SPLIT}{prefix}"
     else:
         text = yield from _history(prepared, settings, reserve, focus)
@@ -87,25 +87,38 @@ def summarise(prepared: Preparation, settings: Settings, reserve: int, focus: st
 
 
 def _history(prepared: Preparation, settings: Settings, reserve: int, focus: str) -> Conversation[str]:
-    parts = [_conversation(prepared.to_summarise)]
+    parts = [f"<conversation>\n{_told(prepared.to_summarise, settings)}\n</conversation>"]
     if prepared.previous_summary:
         parts.append(f"<previous-summary>\n{prepared.previous_summary}\n</previous-summary>")
     instructions = UPDATE if prepared.previous_summary else INITIAL
-    parts.append(f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions)
+    parts.append(_focused(instructions, focus))
     need = Summarize(
-        SYSTEM, "\n\n".join(parts), max_tokens=history_cap(reserve), source=prepared.to_summarise, purpose="history"
+        SYSTEM,
+        "\n\n".join(parts),
+        max_tokens=None if settings.is_newest else history_cap(reserve),
+        source=prepared.to_summarise,
+        purpose="history",
     )
     return (yield from _asked(need, "Summarization failed", settings))
 
 
-def _turn_prefix(messages: tuple[Message, ...], settings: Settings, reserve: int) -> Conversation[str]:
-    text = f"{_conversation(messages)}\n\n{TURN_PREFIX}"
-    need = Summarize(SYSTEM, text, max_tokens=prefix_cap(reserve), source=messages, purpose="turn prefix")
+def _turn_prefix(messages: tuple[Message, ...], settings: Settings, reserve: int, focus: str) -> Conversation[str]:
+    """The newest Pi says nothing of a limit, and what the user wants kept it says here, too."""
+    told = _told(messages, settings)
+    if settings.is_newest:
+        text, most = f"# Conversation\n{told}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
+    else:
+        text, most = f"<conversation>\n{told}\n</conversation>\n\n{TURN_PREFIX}", prefix_cap(reserve)
+    need = Summarize(SYSTEM, text, max_tokens=most, source=messages, purpose="turn prefix")
     return (yield from _asked(need, "Turn prefix summarization failed", settings))
 
 
-def _conversation(messages: Sequence[Message]) -> str:
-    return f"<conversation>\n{serialise(messages)}\n</conversation>"
+def _told(messages: Sequence[Message], settings: Settings) -> str:
+    return serialise(messages, thoughts=not settings.is_newest)
+
+
+def _focused(instructions: str, focus: str) -> str:
+    return f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions
 
 
 def _asked(need: Summarize, what: str, settings: Settings) -> Conversation[str]:
@@ -113,6 +126,8 @@ def _asked(need: Summarize, what: str, settings: Settings) -> Conversation[str]:
         answer: Answer = yield need
     except Failure as failure:
         raise SummarizationFailed(f"{what}: {failure}") from None
+    if settings.is_newest and answer.finish in ("length", "max_tokens"):
+        raise SummarizationFailed(f"{what}: generation hit the token cap and the summary is incomplete")
     if settings.safe and not answer.text.strip():
         raise SummarizationFailed(f"{what}: the summary is empty")
     return answer.text

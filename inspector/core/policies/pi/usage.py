@@ -10,6 +10,7 @@ from inspector.core.policies.pi.placement import summary_of
 from inspector.core.policies.pi.settings import Settings
 from inspector.core.policies.policy import Report
 from inspector.core.policies.start import FAILED
+from inspector.core.session import NOTHING_FILED, Filed, Record
 from inspector.core.tokens.characters import Pi, u16
 from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.estimator import Estimator, Kind
@@ -18,13 +19,17 @@ from inspector.core.usage import Usage
 
 OVERHEAD = 10
 """Tokens that the design adds to a message for its structure."""
-_PI = Pi()
+_PI, _NEWEST = Pi(), Pi("pi-newest", images_of=("tool", "user"))
 
 
 def content(message: Message) -> str:
     """A message's `content` in the design's sense: the text of its parts; calls and thinking lie elsewhere."""
-    texts = (p.text if isinstance(p, Text) else p.content for p in message.parts if isinstance(p, Text | ToolResult))
-    return "".join(texts)
+    texts = (
+        (p.text,) if isinstance(p, Text) else p.blocks or (p.content,)
+        for p in message.parts
+        if isinstance(p, Text | ToolResult)
+    )
+    return "".join(text for several in texts for text in several)
 
 
 def characters(text: str) -> int:
@@ -70,20 +75,45 @@ def seed_estimator(settings: Settings) -> Estimator:
     return _TOKENIZER if settings.estimator == "tiktoken" else _CHARACTERS
 
 
-def estimate(message: Message) -> int:
+def estimate(message: Message, newest: bool = False) -> int:
     """estimateTokens of the code: no overhead. Of a compaction's summary only the text that was written."""
-    return characters(summary_of(message)) if message.summary else weight(_PI, message)
+    if message.summary:
+        return characters(summary_of(message))
+    return weight(_NEWEST if newest else _PI, message)
 
 
-def estimates(messages: Iterable[Message]) -> int:
-    """Sum of `estimate`."""
-    return sum(map(estimate, messages))
+def estimates(messages: Iterable[Message], newest: bool = False, filed: Filed = NOTHING_FILED) -> int:
+    """What Pi counts for them: also what its file holds between them and it did not send."""
+    total, first = sum(counted(record, None, newest) for record in filed.trailing), ""
+    for message in messages:
+        *between, own = filed.records.get(message.id) or (_PLAIN,)
+        if first:  # what the compaction kept begins somewhere between them
+            between = between[next((n for n, one in enumerate(between) if one.id == first), len(between)) :]
+        first = own.first_kept
+        total += sum(counted(record, None, newest) for record in between) + counted(own, message, newest)
+    return total
 
 
-def estimated_tokens(buffer: Buffer, settings: Settings) -> int:
+_PLAIN = Record("message")
+
+
+def counted(record: Record, message: Message | None, newest: bool = False) -> int:
+    """estimateTokens of a record; `message` is what the buffer holds of it."""
+    if record.counted is not None:
+        return 0 if record.kind == "system" else -(-record.counted // 4)
+    said = record.message if message is None else message
+    return 0 if said is None or is_made_up(said) else estimate(said, newest)
+
+
+def is_made_up(message: Message) -> bool:
+    """An answer that pi puts in when it sends a call that has none: nothing in its own list."""
+    return message.role == "tool" and message.mark == "meta"
+
+
+def estimated_tokens(buffer: Buffer, settings: Settings, filed: Filed = NOTHING_FILED) -> int:
     """The whole buffer without any usage, by the profile's own estimate."""
-    if settings.profile == "upstream":
-        return estimates(buffer.messages)
+    if settings.is_code:
+        return estimates(buffer.messages, settings.is_newest, filed)
     return buffer_tokens(seed_estimator(settings), buffer.messages, buffer.prompt)
 
 
@@ -126,21 +156,30 @@ class Fill:
     """Messages behind the answer that was reported."""
 
 
-def context_tokens(buffer: Buffer, reports: Sequence[Report], settings: Settings, border: str = "") -> Fill:
+def context_tokens(
+    buffer: Buffer, reports: Sequence[Report], settings: Settings, border: str = "", filed: Filed = NOTHING_FILED
+) -> Fill:
     """contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
-    found = last_usage(buffer.messages, reports, settings.profile == "upstream", border)
+    found = last_usage(buffer.messages, reports, settings.is_code, border)
     if found is None:
-        return Fill(estimated_tokens(buffer, settings))
+        return Fill(estimated_tokens(buffer, settings, filed))
     upto, usage = found
-    if settings.profile == "seed":
+    if not settings.is_code:
         return Fill(usage.prompt, usage.prompt, len(buffer.messages) - upto)
     reported = calculate_tokens(usage)
-    return Fill(reported + estimates(buffer.messages[upto:]), reported, len(buffer.messages) - upto)
+    came = estimates(buffer.messages[upto:], settings.is_newest, filed)
+    return Fill(reported + came, reported, len(buffer.messages) - upto)
 
 
-def tokens_before(buffer: Buffer, reports: Sequence[Report], border: str = "") -> int:
+def tokens_before(
+    buffer: Buffer,
+    reports: Sequence[Report],
+    border: str = "",
+    newest: bool = False,
+    filed: Filed = NOTHING_FILED,
+) -> int:
     """tokensBefore of a compaction: upstream's contextTokens, whatever the profile (spec 3.6)."""
     found = last_usage(buffer.messages, reports, True, border)
     if found is None:
-        return estimates(buffer.messages)
-    return calculate_tokens(found[1]) + estimates(buffer.messages[found[0] :])
+        return estimates(buffer.messages, newest, filed)
+    return calculate_tokens(found[1]) + estimates(buffer.messages[found[0] :], newest, filed)
