@@ -62,7 +62,7 @@ def describe(
         "session": session.id,
         "notes": list(session.notes),
         "model": _model(thread),
-        "window": {"tokens": found.tokens, "source": found.source, "warnings": list(found.warnings)},
+        "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],
         "thread": thread.id,
         "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
@@ -224,12 +224,19 @@ def _head(document: dict[str, Any]) -> list[str]:
         ("file", plain(document["path"])),
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
         ("model", plain(document["model"]) or "not recorded"),
-        ("window", f"{number(window['tokens'])} tokens ({window['source']})" if window["tokens"] else "unknown"),
+        ("window", _window(window)),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
     ]
     return pairs(rows)
+
+
+def _window(window: dict[str, Any]) -> str:
+    if not window["tokens"]:
+        return "unknown"
+    basis = f": {window['basis']}" if window["basis"] else ""
+    return f"{number(window['tokens'])} tokens ({window['source']}{basis})"
 
 
 def _thread_table(document: dict[str, Any]) -> list[str]:

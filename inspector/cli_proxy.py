@@ -14,6 +14,7 @@ from inspector.cli_output import note, plain, write_json
 from inspector.cli_select import tokens
 from inspector.live.models import user_windows
 from inspector.live.proxy.gate import Gate, Observe
+from inspector.live.proxy.hold import Rule
 from inspector.live.proxy.holds import Holds
 
 
@@ -51,7 +52,14 @@ def run(arguments: argparse.Namespace) -> None:
     path = Path(arguments.record)
     if isinstance(gate, Holds):
         Attendant(gate, arguments)
-    server = ProxyServer(arguments.upstream, path, host=arguments.host, port=arguments.port, gate=gate)
+    server = ProxyServer(
+        arguments.upstream,
+        path,
+        host=arguments.host,
+        port=arguments.port,
+        gate=gate,
+        standing=_standing(arguments),
+    )
     told = Exchanges(arguments.window)
 
     def tell(what: str) -> None:
@@ -79,6 +87,14 @@ def run(arguments: argparse.Namespace) -> None:
     while not lines.empty():
         if (line := lines.get()) is not None:
             _write(told.take(line))
+
+
+def _standing(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the recording's head says of the window and of holding."""
+    told = (rule_of(arguments) or Rule(window=arguments.window)).standing()
+    if arguments.compact_with:
+        told["hold"]["compact_with"] = arguments.compact_with
+    return told
 
 
 def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any] | None]") -> Gate:

@@ -154,6 +154,8 @@ class Thread:
     """As in `Filed`. Only for what it adds: most messages are not in it."""
     trailing: Sequence[Record] = ()
     """Records behind the last message of `end`."""
+    client: str = ""
+    """The program that made the calls, where one transcript holds those of several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ class Proxying(QObject):
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on."""
         if self.watching is not None:
-            self.watching.holds.set_rule(rule)
+            self.watching.set_rule(rule)
 
     def hold_next(self, wanted: bool) -> None:
         """Hold the next request, whatever the rule says."""

@@ -81,7 +81,8 @@ class TopBar(QFrame):
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
         self.limit.setText(f"{_cut(model, 30)} · {tokens} {source} ▾")
-        self.limit.setToolTip(tip("\n".join((model, *(window.warnings if window else ())))))
+        told = (model, window.basis, *window.warnings) if window else (model,)
+        self.limit.setToolTip(tip("\n".join(filter(None, told))))
 
     # -- menus ---------------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,8 @@ _CLIENT_SUFFIX = re.compile(r"\[[^\]]*\]$")
 """Claude Code writes `[1m]` behind a model for its million-token window."""
 _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai|meta|mistral|amazon|deepseek)\.")
 _CLOUD_VERSION = re.compile(r"-v\d+(?::\d+)?$")
-
-
+_ANY = "*"
+"""In a client's list: every model that it does not name."""
 USUAL_WINDOWS = (128_000, 200_000, 400_000, 1_000_000, 2_000_000)
 
 
@@ -59,11 +59,28 @@ def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
 def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
     """Tokens of the model's window; None = unknown. `own`: the user's table, which goes before everything else."""
     for table in (own or {}, shipped_windows()):
-        for spelling in spellings(name):
-            if spelling in table:
-                return table[spelling]
+        if (window := _named(table, name)) is not None:
+            return window
     found = priced_model(name) if name else None
     return found[1].context_window if found else None
+
+
+def client_window(client: str, name: str, own: Mapping[str, int] | None = None) -> tuple[int, str] | None:
+    """The window that a client takes for the model's, and where that is known from; None = it goes by the model's.
+
+    The user's own table goes before it.
+    """
+    if client not in shipped_clients() or not name or _named(own or {}, name) is not None:
+        return None
+    source, windows = shipped_clients()[client]
+    window = _named(windows, name)
+    if window is None and (window := windows.get(_ANY)) is not None:
+        window = min(window, catalogue_window(name) or window)
+    return None if window is None else (window, source)
+
+
+def _named(table: Mapping[str, int], name: str) -> int | None:
+    return next((table[spelling] for spelling in spellings(name) if spelling in table), None)
 
 
 @cache
@@ -78,6 +95,13 @@ def offered_windows(name: str) -> tuple[int, ...]:
 def shipped_windows() -> Mapping[str, int]:
     """The table that ships with the program."""
     return read_windows(resource("models.toml").read_text("utf-8"))
+
+
+@cache
+def shipped_clients() -> Mapping[str, tuple[str, Mapping[str, int]]]:
+    """Where it is known from, and window by model, of each client that does not go by the model's own."""
+    clients = tomllib.loads(resource("models.toml").read_text("utf-8"))["clients"]
+    return {client: (told["source"], told["windows"]) for client, told in clients.items()}
 
 
 def read_windows(text: str) -> Mapping[str, int]:

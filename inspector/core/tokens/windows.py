@@ -1,7 +1,8 @@
 """How large the model's window is, and how we know.
 
-The user's word; else what the file records; else what the session gives away; else the catalogue; else unknown. Every
-source but the first is checked against the others, and what contradicts becomes a sentence.
+The user's word; else what the file records; else what the session gives away; else the catalogue (what its client takes
+for the model's window, else the model's own); else unknown. Every source but the first is checked against the others,
+and what contradicts becomes a sentence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.catalogue import catalogue_window, offered_windows
+from inspector.core.tokens.catalogue import catalogue_window, client_window, offered_windows
 from inspector.core.tokens.compacted import compaction_sizes
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
@@ -28,6 +29,8 @@ class Window:
     source: Source
     warnings: tuple[str, ...] = ()
     """Sentences: what contradicts the number."""
+    basis: str = ""
+    """Where the catalogue has it from, in words; empty where that is its list of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ def find_window(
         return Window(user, "user", _against(user, evidence, recorded, "You chose"))
     if recorded is not None:
         return Window(recorded, "recorded", _against(recorded, evidence, None, "The file records"))
-    catalogue = catalogue_window(model, models)
+    client = client_window(thread.client or session.format, model, models)
+    catalogue, basis = client or (catalogue_window(model, models), "")
     if model.lower().endswith(_MILLION):
         return Window(1_000_000, "inferred", _against(1_000_000, evidence, None, "The model's name says"))
     inferred = _inferred(evidence, catalogue, offered_windows(model))
@@ -63,7 +67,7 @@ def find_window(
         return Window(inferred, "inferred", (_why(inferred, evidence, catalogue, model),))
     if catalogue is None:
         return Window(None, "unknown")
-    return Window(catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"))
+    return Window(catalogue, "catalogue", _against(catalogue, evidence, None, "The catalogue says"), basis)
 
 
 def model_at(thread: Thread, at: int | None) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
@@ -23,6 +23,12 @@ class Rule:
     """Tokens of the window; None = as it is known by the model's name, or by what the conversation gives away."""
     always: bool = False
     """Every request over the watermark: for somebody who acts on each without being asked."""
+
+    def standing(self) -> dict[str, Any]:
+        """As a recording knows it: the window that it counts by, and when requests are held (nothing for never)."""
+        told = asdict(self)
+        window = told.pop("window")
+        return ({} if window is None else {"window": window}) | ({} if self.kind == "off" else {"hold": told})
 
 
 @dataclass(frozen=True, slots=True)

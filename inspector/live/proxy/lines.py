@@ -22,6 +22,7 @@ from inspector.live.proxy.records import (
     ReleasedSeen,
     RequestSeen,
     ResponseSeen,
+    RuleSeen,
     SentSeen,
 )
 from inspector.live.proxy.redact import redacted_headers, redacted_path
@@ -71,6 +72,8 @@ class Lines:
                 return _head("released", record.time, record.exchange) | {"how": record.how}
             case NoteSeen():
                 return {"type": "note", "time": _iso(record.time), "what": record.what}
+            case RuleSeen():
+                return {"type": "rule", "time": _iso(record.time)} | dict(record.standing)
 
     def _request(self, record: RequestSeen) -> dict[str, Any]:
         said = _head("request", record.time, record.exchange) | {

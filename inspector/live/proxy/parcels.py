@@ -15,6 +15,7 @@ from inspector.live.proxy.records import (
     ReleasedSeen,
     RequestSeen,
     ResponseSeen,
+    RuleSeen,
     SentSeen,
 )
 from inspector.live.proxy.tape import Tape
@@ -26,6 +27,7 @@ _KINDS: dict[str, type[Record]] = {
     kind.__name__: kind
     for kind in (
         RequestSeen, HeldSeen, ReleasedSeen, SentSeen, ResponseSeen, FramesSeen, FrameSeen, NoteSeen,
+        RuleSeen,
     )
 }  # fmt: skip
 _SETTLING = "settling"

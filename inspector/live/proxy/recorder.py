@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import IO, Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import loads
+from inspector.core.jsontext import dumps, loads
 from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, freed, packed, settling
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import NoteSeen, Record
+from inspector.live.proxy.records import NoteSeen, Record, RuleSeen
 from inspector.live.proxy.redact import redacted_url
 from inspector.live.proxy.tape import Budget, Tape
 
@@ -40,11 +41,17 @@ def to_stderr(sentence: str) -> None:
 class Recorder:
     """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used.
 
-    `heard` is told each line, in a thread of the recorder's, whether or not it could be written.
+    `heard` is told each line, in a thread of the recorder's, whether or not it could be written. `standing`: what its
+    first line says of the window and of holding (`Rule.standing`).
     """
 
     def __init__(
-        self, path: Path, upstream: str, tell: Callable[[str], None] = to_stderr, heard: Heard | None = None
+        self,
+        path: Path,
+        upstream: str,
+        tell: Callable[[str], None] = to_stderr,
+        heard: Heard | None = None,
+        standing: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.path = path
         self.budget = Budget()
@@ -57,7 +64,7 @@ class Recorder:
         self.first_exchange = file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
         try:
-            self._writer = _start(file, redacted_url(upstream), hears=heard is not None)
+            self._writer = _start(file, redacted_url(upstream), standing, hears=heard is not None)
         finally:
             file.close()
         self._threads = [
@@ -84,6 +91,10 @@ class Recorder:
     def note(self, what: str) -> None:
         """A sentence for whoever reads the recording."""
         self.put(NoteSeen(time.time(), what))
+
+    def stands(self, standing: Mapping[str, Any]) -> None:
+        """The window, or the rule of holding, is another one from here on."""
+        self.put(RuleSeen(time.time(), standing))
 
     def settle(self, seconds: float = CLOSE_S) -> bool:
         """Wait until all that was put so far is written; False where that takes longer. For tests and endings."""
@@ -158,10 +169,11 @@ class Recorder:
                 freed(record)
 
 
-def _start(file: RecordFile, upstream: str, *, hears: bool) -> "subprocess.Popen[bytes]":
+def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hears: bool) -> "subprocess.Popen[bytes]":
     """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.live.proxy.writer import main; main(sys.argv[1:])"
     words = [str(file.handle), str(file.path), upstream, str(int(file.is_torn)), str(int(hears))]
+    words.append(dumps(dict(standing)))
     command = [sys.executable, "-I", "-c", code, *words]
     pipe = subprocess.PIPE
     try:

@@ -1,7 +1,8 @@
 """What the proxy tells its recorder: plain values, quickly made. The recorder's thread makes lines of JSON of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from inspector.live.proxy.gate import How, Pairs, Transport, Why
 from inspector.live.proxy.tape import Tape
@@ -104,4 +105,14 @@ class NoteSeen:
     what: str
 
 
-Record: TypeAlias = RequestSeen | HeldSeen | ReleasedSeen | SentSeen | ResponseSeen | FramesSeen | FrameSeen | NoteSeen
+@dataclass(frozen=True, slots=True)
+class RuleSeen:
+    """From here on requests are held by another rule, or the window is another one: as in the recording's head."""
+
+    time: float
+    standing: Mapping[str, Any]
+
+
+Record: TypeAlias = (
+    RequestSeen | HeldSeen | ReleasedSeen | SentSeen | ResponseSeen | FramesSeen | FrameSeen | NoteSeen | RuleSeen
+)

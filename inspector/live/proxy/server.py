@@ -3,10 +3,11 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
+from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.live.proxy.client import Client
@@ -27,7 +28,7 @@ class ProxyServer:
     """`port = server.start()`, later `server.close()`; or `with ProxyServer(...) as server`.
 
     `record` is a new file, or a recording that is continued. Raises InspectorError for an address, a port or a file
-    that cannot be used; nothing is sent anywhere before a client asks.
+    that cannot be used; nothing is sent anywhere before a client asks. `standing`: see `Recorder`.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class ProxyServer:
         port: int = 0,
         gate: Gate | None = None,
         tell: Callable[[str], None] = to_stderr,
+        standing: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._upstream = Upstream(upstream)
         address = loopback_address(host)
@@ -47,7 +49,8 @@ class ProxyServer:
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self.gate = gate or Observe()
         try:
-            self.recorder = Recorder(record, self._upstream.url, tell, self.gate.heard if self.gate.hears else None)
+            heard = self.gate.heard if self.gate.hears else None
+            self.recorder = Recorder(record, self._upstream.url, tell, heard, standing)
         except BaseException:
             self._socket.close()
             raise

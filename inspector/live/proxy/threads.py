@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.cuts import Cut
+from inspector.core.formats.proxy.keys import client_of
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.windows import Window, find_window
@@ -51,5 +52,5 @@ class Standing:
         if user is None and "context-1m" in headers.get("anthropic-beta", ""):
             return Window(1_000_000, "inferred")
         request = Request(0, EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
-        thread = Thread("main", model=model, requests=(request,))
+        thread = Thread("main", model=model, requests=(request,), client=client_of(headers))
         return find_window(Session("proxy", (thread,)), thread, user=user, models=models)

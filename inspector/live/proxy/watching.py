@@ -50,7 +50,14 @@ class Watching:
         except OSError as why:
             raise InspectorError(f"{record.parent} cannot be made: {why.strerror or why}.") from None
         try:
-            self._server = ProxyServer(self._address(upstream), record, port=port, gate=self.holds, tell=self._trouble)
+            self._server = ProxyServer(
+                self._address(upstream),
+                record,
+                port=port,
+                gate=self.holds,
+                tell=self._trouble,
+                standing=rule.standing(),
+            )
             self._server.start()
         except BaseException:
             self._stop_simulated()
@@ -60,6 +67,11 @@ class Watching:
         self.url = self._server.url
         self.trouble = ""
         """What the recorder complained of last; empty for nothing."""
+
+    def set_rule(self, rule: Rule) -> None:
+        """Hold by another rule from here on; the recording knows."""
+        self.holds.set_rule(rule)
+        self._server.recorder.stands(rule.standing())
 
     def _address(self, upstream: str) -> str:
         if upstream != SIMULATED:

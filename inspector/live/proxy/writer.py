@@ -14,23 +14,23 @@ from uuid import uuid4
 
 from inspector import __version__
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import dumps
+from inspector.core.jsontext import dumps, loads
 from inspector.live.proxy.lines import Lines
 from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, received
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import Record, RequestSeen
+from inspector.live.proxy.records import Record, RequestSeen, RuleSeen
 from inspector.live.proxy.redact import Secrets
 
 _BUFFER = 1 << 18
 
 
 def main(words: list[str]) -> None:
-    """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard."""
+    """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the standing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    handle, path, upstream, is_torn, hears = words
+    handle, path, upstream, is_torn, hears, standing = words
     file = RecordFile.handed(Path(path), int(handle), is_torn=is_torn == "1")
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
-    writer = Writer(file, upstream, Answers(sys.stdout.buffer, hears=hears == "1"))
+    writer = Writer(file, upstream, loads(standing.encode()), Answers(sys.stdout.buffer, hears=hears == "1"))
     writer.begin()
     while (record := received(source)) is not None:
         writer.take(record)
@@ -66,10 +66,13 @@ class Answers:
 
 
 class Writer:
-    """Writes each record at once. What fails is told once, and noted as soon as that can be written."""
+    """Writes each record at once. What fails is told once, and noted as soon as that can be written.
 
-    def __init__(self, file: RecordFile, upstream: str, answers: Answers) -> None:
-        self._file, self._upstream, self._answers = file, upstream, answers
+    `standing`: the window and the rule of holding, as its first line tells them.
+    """
+
+    def __init__(self, file: RecordFile, upstream: str, standing: Mapping[str, Any], answers: Answers) -> None:
+        self._file, self._upstream, self._standing, self._answers = file, upstream, standing, answers
         self._lines = Lines()
         self._secrets = Secrets()
         self._trouble = ""
@@ -100,6 +103,8 @@ class Writer:
             self._lose(error)
         if isinstance(record, RequestSeen):
             self._secrets.learn(record.headers, record.path)
+        elif isinstance(record, RuleSeen):
+            self._standing = record.standing
         line = self._secrets.taken_out(dumps(self._lines.line(record)))
         if self._is_lost:
             return line
@@ -125,7 +130,7 @@ class Writer:
     def _begin(self) -> None:
         self._lines.forget()
         first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": _now(), "upstream": self._upstream}
-        self._append(first | {"program": f"context-inspector {__version__}"})
+        self._append(first | {"program": f"context-inspector {__version__}"} | dict(self._standing))
 
     def _append_note(self, what: str) -> None:
         self._append({"type": "note", "time": _now(), "what": what})

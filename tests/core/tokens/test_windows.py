@@ -4,9 +4,11 @@ import pytest
 
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Compaction, CompactionKind, Request, Session, Thread
-from inspector.core.tokens.catalogue import BadModelTable, catalogue_window, read_windows, spellings
+from inspector.core.tokens.catalogue import BadModelTable, catalogue_window, client_window, read_windows, spellings
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.usage import Usage
+from inspector.live.files import open_transcript
+from tests.shared import transcripts
 
 OPUS = "claude-opus-4-5-20251101"
 
@@ -39,6 +41,48 @@ def test_recorded() -> None:
 def test_catalogue() -> None:
     assert window() == Window(200000, "catalogue")
     assert window("gemini-2.5-pro") == Window(1048576, "catalogue")  # only in our own table
+
+
+def _of(client: str, model: str, models: dict[str, int] | None = None) -> Window:
+    """In a recording of several clients."""
+    thread = Thread("main", model=model, requests=(Request(0, EMPTY_VIEW, model=model),), client=client)
+    return find_window(Session("proxy", (thread,)), thread, models=models)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("gpt-5.5", 258_400),
+        ("gpt-5.2-codex", 258_400),
+        ("gpt-6.1-terra", 475_000),
+        ("a-model-of-ones-own", 258_400),
+        ("gpt-5.3-codex-spark", 128_000),  # the model's own is smaller
+    ],
+)
+def test_a_client_may_have_a_window_of_its_own(model: str, tokens: int) -> None:
+    found = _of("codex", model)
+    assert (found.tokens, found.source) == (tokens, "catalogue")
+    assert "Codex" in found.basis
+    assert _of("codex", model, {model: 77_000}) == Window(77_000, "catalogue")  # the user's word
+    assert _of("pi", model).tokens == catalogue_window(model)
+
+
+def test_codex_transcripts_record_what_the_table_says() -> None:
+    """Every real one, whatever its model: the table is what its client went by."""
+    found = 0
+    for path in transcripts("**/*.jsonl"):
+        if path.stat().st_size > 20_000_000 or b'"model_context_window"' not in path.read_bytes():
+            continue
+        session = open_transcript(path)
+        for thread in session.threads if session.format == "codex" else ():
+            for request in thread.requests:
+                if request.window and request.model:
+                    found += 1
+                    known = client_window("codex", request.model)
+                    assert known is not None
+                    assert known[0] == request.window, (path, request.model)
+    if not found:
+        pytest.skip("no Codex transcripts on this machine")
 
 
 def test_unknown_is_never_guessed() -> None:

@@ -167,6 +167,8 @@ class Conversation:
             compactions=[self._compaction(one) for one in self.made],
             parent=parent,
             parent_call=parent_call,
+            window=last.window if last else None,
+            client=self.key.client,
         )
         self._thread = about, made
         return made

@@ -28,6 +28,8 @@ class Exchange:
     """As the client sent it."""
     connection: tuple[int, int] = (0, 0)
     """Run of the proxy, number of the client's connection in it."""
+    window: int | None = None
+    """As the proxy was told, or as the request asks for it."""
     kind: str = ""
     """Why it is no step of a conversation; empty where it is one."""
     sent: Body | None = None
@@ -70,7 +72,7 @@ class Exchange:
             self.time,
             reply.finish,
             self.line,
-            None,
+            self.window,
             reply.edits,
         )
 

@@ -29,8 +29,10 @@ class ProxyReader:
         self._conversations = Conversations()
         self._exchanges: dict[int, Exchange] = {}
         self._former: set[int] = set()
-        self._runs = 0
         """Numbers of exchanges that an earlier run of the proxy recorded."""
+        self._runs = 0
+        self._window: int | None = None
+        """What the proxy was told of the window, by its latest word."""
         self._ends: dict[str, View] = {}
         """What a response leads to, by its id: `previous_response_id` goes on from there."""
         self._waiting: dict[str, list[Exchange]] = {}
@@ -46,7 +48,10 @@ class ProxyReader:
         if kind == "proxy":
             self._runs += 1
             self._teller.begins(value)
+            self._window = _int(value.get("window"))
             self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
+        elif kind == "rule":
+            self._window = _int(value.get("window"))
         elif kind == "note":
             self._teller.note(value)
         elif kind in _EXCHANGED:
@@ -103,6 +108,7 @@ class ProxyReader:
         connection = value.get("connection")
         link = self._runs, connection if type(connection) is int else 0
         one = Exchange(number, line, _str(value.get("time")), path, where, key, asked, link, end=asked.view)
+        one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
         self._exchanges[number] = one
         if missing:
             one.record = value
@@ -231,6 +237,8 @@ class ProxyReader:
         self._problems.append(Problem(line, what, excerpt(value)))
 
 
+_MILLION = 1_000_000
+"""The window that Anthropic's `context-1m` asks for."""
 _EXCHANGED = ("request", "response", "sent", "held", "released")
 
 
@@ -238,6 +246,10 @@ def _tokens(body: Any) -> int | None:
     """What a count says, in the provider's own word."""
     found = [body.get(key) for key in ("input_tokens", "totalTokens", "total_tokens")] if isinstance(body, dict) else []
     return next((one for one in found if type(one) is int), None)
+
+
+def _int(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
 
 
 def _str(value: Any) -> str:
