@@ -369,9 +369,9 @@ def test_side_calls_are_told_and_are_no_steps() -> None:
     recording.reply(recording.ask(fetched, headers=CLAUDE), said(text("about parsers")))
     session = recording.session()
     assert [(one.kind, one.thread, one.before_request) for one in session.side_calls] == [
-        ("title", "", 0),
+        ("title", "main", 0),
         ("connection check", "", 0),
-        ("quota probe", "", 0),
+        ("quota probe", "main", 0),
         ("token count", "main", 2),
         ("call without tools", "main", 2),
     ]

@@ -10,11 +10,15 @@ from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import Key
 from inspector.core.formats.proxy.views import extended
-from inspector.core.message import Message
+from inspector.core.message import Message, Text
 from inspector.core.overlap import shared
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, CompactionKind, Request, Thread
 
+_MACHINE = ("<", "# AGENTS.md instructions")
+"""How texts begin that travel in the user's name."""
+_LABELS = ("description", "task_name", "title")
+"""Arguments of a call for a sub-agent that name it."""
 _NEAR = 8
 """A summary stands among the first so many messages behind what two buffers share."""
 
@@ -34,14 +38,23 @@ class Made:
 class Conversation:
     """The steps of one thread."""
 
-    def __init__(self, key: Key, number: int) -> None:
+    def __init__(self, key: Key, number: int, scope: tuple[str, str, str]) -> None:
         self.key = key
         self.number = number
+        self.scope = scope
+        """Within which threads are told apart by what they say."""
         self.name = ""
         self.parent: Conversation | None = None
         self.parent_call = ""
         self.steps: list[Exchange] = []
         self.made: list[Made] = []
+        self.label = ""
+        """What the call that started it says of it."""
+        self.alone = (self,)
+        self.connections: set[tuple[int, int]] = set()
+        """Those that its requests came on."""
+        self.system: str | None = None
+        """The system prompt of its last request, refused ones too."""
         self.compacting: list[Exchange] = []
         """Calls for a summary of which nothing has come yet."""
         self.tried = EMPTY_VIEW
@@ -72,6 +85,8 @@ class Conversation:
         self._settle(one, view)
         self.worked = self.worked or bool(one.body.prompt.tools)
         self.steps.append(one)
+        self.connections.add(one.connection)
+        self.system = one.body.prompt.system
         self._requests.append(one.request(len(self._requests), view))
         self.collect(view.tail(shared(before, view)))
         self._thread = None
@@ -185,12 +200,45 @@ class Conversation:
             time=time or made.by.time,
         )
 
+    def is_prompted(self, one: Exchange) -> bool:
+        """Has the request its system prompt?"""
+        return self.system == one.body.prompt.system
+
+    def may_ask_again(self, one: Exchange) -> bool:
+        """May its last request, of the same words, be asked once more by that one: is it refused, or not answered?
+
+        While an answer is under way its client does not ask again on another connection.
+        """
+        if self.steps and self.end.length > self.steps[-1].body.view.length:
+            return False
+        if one.connection in self.connections:
+            return True
+        run, _ = one.connection
+        under_way = bool(self.steps) and self.steps[-1].reply is None and self.steps[-1].connection[0] == run
+        return self.is_prompted(one) and not under_way
+
+    def label_of(self, call: str) -> str:
+        """What one of its calls says, in a word or a line, of what it starts."""
+        made = next((each for message in reversed(self._messages) for each in message.calls if each.id == call), None)
+        given = made.arguments if made is not None and isinstance(made.arguments, dict) else {}
+        told = (given.get(key) for key in _LABELS)
+        return next((line_of(text) for text in told if isinstance(text, str) and text.strip()), "")
+
     @property
     def asked(self) -> str:
         """What the user said first: one line, for a title."""
-        spoken = (message.text.strip() for message in self._messages if message.role == "user")
-        own = (text for text in spoken if text and not text.startswith(("<", "# AGENTS.md instructions")))
-        return next((text.partition("\n")[0][:80] for text in own), "")
+        spoken = (part.text.strip() for message in self._messages for part in _texts(message))
+        own = (text for text in spoken if text and not text.startswith(_MACHINE))
+        return next((line_of(text) for text in own), "")
+
+
+def _texts(message: Message) -> Sequence[Text]:
+    return [part for part in message.parts if isinstance(part, Text)] if message.role == "user" else []
+
+
+def line_of(text: str) -> str:
+    """How a text begins, for a title."""
+    return text.strip().partition("\n")[0][:80]
 
 
 def _on(before: View, view: View) -> View:

@@ -1,11 +1,15 @@
-"""Which thread does a request belong to? By the client's own keys; where it sends none, by what the buffers share."""
+"""Which thread does a request belong to? By the client's own keys; where it sends none, by what the buffers share.
+
+Where several threads share as much, the one with the same system prompt (which names the folder) and the same
+connection is meant.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from inspector.core.buffer import View
-from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversation import Conversation, line_of
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.overlap import head, shared
@@ -13,6 +17,8 @@ from inspector.core.overlap import head, shared
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""
 _NEAR = 8
+_HOLDERS = 64
+"""Threads that are known to hold one and the same message, before the latest."""
 _TOLD = 12
 """Characters of an argument of a call, at least, that may be a sub-agent's task."""
 
@@ -23,8 +29,8 @@ class Conversations:
     def __init__(self) -> None:
         self.all: list[Conversation] = []
         self._scopes: dict[tuple[str, str, str], list[Conversation]] = {}
-        self._seen: dict[str, Conversation] = {}
-        """The thread that a message of the model's (or a result) stood in last, by its id."""
+        self._seen: dict[str, tuple[Conversation, ...]] = {}
+        """The threads that a message of the model's (or a result) stood in, by its id, the latest last."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
         """Texts that calls were given: what a sub-agent is told stands among them. By number of thread and call."""
         self._begun: set[tuple[int, str]] = set()
@@ -37,27 +43,34 @@ class Conversations:
         self.saw(found, one.body.view)
         return found
 
-    def owner(self, one: Exchange) -> Conversation | None:
-        """The thread that a side call was made for, as far as it can be told."""
+    def owner(self, one: Exchange, begun: Conversation | None = None) -> Conversation | None:
+        """The thread that a side call was made for, as far as it can be told. `begun`: is it this one, the newest?"""
         among = self._among(one)
-        if found := self._continued(one.body.view, among):
+        if begun is not None:
+            among = [begun] if begun in among[-1:] else []
+        elif found := self._continued(one, among):
             return found
-        if one.key.strong:
+        if one.key.strong and (among or one.kind != "title"):
             return among[0] if among else None
-        if one.kind == "compaction" and not among:  # a client may leave its key out of just this call
-            among = [each for each in self.all if each.key.client == one.key.client and each.steps]
+        if not among and one.kind in ("compaction", "title"):  # which a client may ask for without its key
+            known = self.all if begun is None else [begun]
+            among = [each for each in known if each.key.client == one.key.client and each.steps]
         said = "\n".join(message.text for message in one.body.view.tail(max(0, one.body.view.length - 3)))
         told = [each for each in among if each.asked and each.asked in said]
-        return told[-1] if told else among[-1] if among and one.kind == "compaction" else None
+        near = [each for each in told if one.connection in each.connections]
+        if near or told:
+            return (near or told)[-1]
+        return among[-1] if among and one.kind == "compaction" and begun is None else None
 
     def saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
         for message in view.tail(start) if start else view.backwards():
             if message.role not in ("assistant", "tool"):
                 continue
-            if not start and self._seen.get(message.id) is found:
+            known = self._seen.get(message.id, ())
+            if not start and found in known:
                 break
-            self._seen[message.id] = found
+            self._seen[message.id] = (*known[-_HOLDERS:], found) if known else found.alone
             for call in message.calls:
                 for text in _told(call.arguments):
                     self._tasks.setdefault(text, {})[found.number, call.id] = found
@@ -71,6 +84,7 @@ class Conversations:
             for (number, call), parent in self._tasks.get(text, {}).items():
                 if (number, call) not in self._begun and _may_start(parent, found):
                     found.parent, found.parent_call = parent, call
+                    found.label = parent.label_of(call) or ("" if found.asked else line_of(text))
                     self._begun.add((number, call))
                     return
 
@@ -89,11 +103,9 @@ class Conversations:
         key, among = one.key, self._among(one)
         if key.strong and key.thread and among:
             return among[0]
-        view = one.body.view
-        same = [each for each in among if each.steps and each.steps[-1].connection == one.connection]
-        if found := self._continued(view, same) or self._continued(view, among):  # two clients may say the same
+        if found := self._continued(one, among):
             return found
-        if self._task(view):
+        if self._task(one.body.view):
             return self._new(one)
         if key.strong and among and not key.sub:
             main = among[0]
@@ -101,12 +113,15 @@ class Conversations:
                 return main
         return self._compacted(one, among) or self._new(one)
 
-    def _continued(self, view: View, among: Sequence[Conversation]) -> Conversation | None:
-        """The thread whose answers the buffer repeats, or which it extends."""
-        return (self._repeated(view, among) or _extended(view, among)) if among else None
+    def _continued(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
+        """The thread whose answers the buffer repeats, or which it extends: of several the likeliest."""
+        found = self._repeated(one) if among else None
+        distance = _distance(found, one) if found is not None else _FARTHEST
+        return _extended(one, among, distance) or found if distance > _NEAREST else found
 
-    def _repeated(self, view: View, among: Sequence[Conversation]) -> Conversation | None:
+    def _repeated(self, one: Exchange) -> Conversation | None:
         """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
+        view, scope = one.body.view, self._scope(one)
         begun = head(view, _NEAR)
         summed = any(message.summary for message in begun)
         said, known = 0, Counter[int]()
@@ -116,10 +131,10 @@ class Conversations:
             if message.role not in ("assistant", "tool"):
                 continue
             said += 1
-            if (found := self._seen.get(message.id)) in among and found is not None:
-                if summed or [one.id for one in head(found.end, 1)] == [begun[0].id]:
-                    return found
-                known[found.number] += 1
+            holders = [each for each in reversed(self._seen.get(message.id, ())) if each.scope == scope]
+            if same := [each for each in holders if summed or [m.id for m in head(each.end, 1)] == [begun[0].id]]:
+                return min(same, key=lambda each: _distance(each, one))
+            known.update(each.number for each in holders)
         number, count = known.most_common(1)[0] if known else (0, 0)
         return self.all[number] if count > 1 and 2 * count > said else None
 
@@ -147,9 +162,9 @@ class Conversations:
         return any(text in self._tasks for text in _texts(messages))
 
     def _new(self, one: Exchange) -> Conversation:
-        made = Conversation(one.key, len(self.all))
+        made = Conversation(one.key, len(self.all), self._scope(one))
         self.all.append(made)
-        self._scopes.setdefault(self._scope(one), []).append(made)
+        self._scopes.setdefault(made.scope, []).append(made)
         if one.key.sub:
             made.parent = self._parent(one)
         return made
@@ -162,16 +177,28 @@ class Conversations:
         return next((each for each in inner if each.key.session != one.key.session), None)
 
 
-def _extended(view: View, among: Sequence[Conversation]) -> Conversation | None:
-    """The thread whose last buffer is the beginning of this one."""
+def _distance(each: Conversation, one: Exchange) -> tuple[bool, bool]:
+    """How far a request is from a thread, by what is known beside the words."""
+    return not each.is_prompted(one), one.connection not in each.connections
+
+
+_NEAREST, _FARTHEST = (False, False), (True, True, True)
+
+
+def _extended(one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
+    """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than `within`."""
+    view, found = one.body.view, None
     for each in reversed(among):
+        if (distance := _distance(each, one)) >= within:
+            continue
         last = each.steps[-1].body.view if each.steps else each.tried
-        answered = each.end.length > last.length
-        if answered and last.length == view.length:
+        if last.length == view.length and not each.may_ask_again(one):
             continue  # the same words once more: another session
         if last.length and shared(last, view) == last.length:
-            return each
-    return None
+            found, within = each, distance
+            if distance == _NEAREST:
+                break
+    return found
 
 
 def _may_start(parent: Conversation, found: Conversation) -> bool:

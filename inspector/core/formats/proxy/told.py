@@ -14,6 +14,8 @@ from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, SideCall, Thread
 
 _NOTES = 20
+_EARLY = 50
+"""Side calls that wait for their thread, at most."""
 _GIST = 160
 
 
@@ -29,6 +31,8 @@ class Teller:
         self._conversations = conversations
         self._threads: dict[int, Conversation] = {}
         self._asides: list[Exchange] = []
+        self._early: list[Exchange] = []
+        """Side calls whose thread has not begun yet: a title, a prewarm, a router."""
         self._notes: list[str] = []
         self._id = ""
 
@@ -44,12 +48,26 @@ class Teller:
     def placed(self, one: Exchange, thread: Conversation) -> None:
         """The exchange is a step of that thread."""
         self._threads[id(one)] = thread
+        if len(thread.steps) == 1 and self._early:
+            self._claim(thread)
 
     def aside(self, one: Exchange, thread: Conversation | None) -> None:
         """The exchange is a side call, made for that thread."""
         if thread is not None:
             self._threads[id(one)] = thread
+        elif one.endpoint.dialect is not None:
+            self._early = [*self._early[-_EARLY:], one]
         self._asides.append(one)
+
+    def _claim(self, begun: Conversation) -> None:
+        """The early side calls that were made for a thread. Of a kind those that came on one connection: two clients
+        may be told the same."""
+        taken: dict[str, tuple[int, int]] = {}
+        for early in sorted(self._early, key=lambda one: one.connection not in begun.connections):
+            if taken.get(early.kind, early.connection) == early.connection and self._conversations.owner(early, begun):
+                taken[early.kind] = early.connection
+                self._threads[id(early)] = begun
+        self._early = [early for early in self._early if id(early) not in self._threads]
 
     def thread_of(self, one: Exchange) -> Conversation | None:
         """The thread that the exchange belongs to, as far as it is known."""
@@ -147,7 +165,7 @@ def _names(steps: Sequence[Conversation]) -> dict[int, str]:
 
 def _thread(one: Conversation, names: Mapping[int, str], several: bool) -> Thread:
     parent = names.get(one.parent.number, "") if one.parent is not None else ""
-    title = one.asked
+    title = one.label or one.asked or (f"sub-agent of {parent}" if parent else "")
     if one.parent is None:
         whose = " ".join(word for word in (one.key.client, one.key.session[:13]) if word)
         title = f"{whose}: {title}".strip(": ") if several else ""
