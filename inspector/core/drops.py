@@ -35,7 +35,7 @@ class Drop:
     kept: int = 0
     """Messages in front of the change, and behind it word for word."""
     tokens_before: int | None = None
-    """The last prompt that the provider counted before it."""
+    """The last prompt that the provider counted before it; of a cut at the proxy, what the client sent."""
     tokens_after: int | None = None
     """The first that it counted with it."""
     compaction: int | None = None
@@ -65,7 +65,7 @@ def thread_drops(thread: Thread, session: Session | None = None, former: Drops |
     """Of one thread. `session` tells of its parent; `former`: what was found when the thread was shorter."""
     requests = thread.requests
     start = former.count if former is not None and _holds(former, thread) else 0
-    found = list(former.found) if former is not None and start else _birth(thread, session)
+    found = list(former.found) if former is not None and start else _birth(thread, session) + _cut_at_once(thread)
     announced = _announced(thread.compactions)
     for at in range(max(1, start), len(requests)):
         if (drop := _between(thread, requests[at - 1], requests[at], announced.get(at))) is not None:
@@ -115,6 +115,15 @@ def _birth(thread: Thread, session: Session | None) -> list[Drop]:
     ]
 
 
+def _cut_at_once(thread: Thread) -> list[Drop]:
+    """The first request was cut at the proxy already."""
+    first = next(iter(thread.requests), None)
+    if first is None or first.asked is None or (announced := _announced(thread.compactions).get(0)) is None:
+        return []
+    drop = _between(thread, first, first, announced)
+    return [drop] if drop is not None else []
+
+
 def _told_before(parent: Thread, first: Request) -> int | None:
     """What the parent's last request before the sub-agent's first was counted at."""
     found = None
@@ -127,7 +136,8 @@ def _told_before(parent: Thread, first: Request) -> int | None:
 
 def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:
     """What happened between two requests that follow one another; None where the buffer only grew."""
-    same, changes = _compared(former.view, request.view)
+    was = former.view if announced is None or request.asked is None else request.asked
+    same, changes = _compared(was, request.view)
     if announced is not None:
         told: Told | None = recorded(announced[1])
     else:
@@ -135,6 +145,9 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
         told = told or counted(former, request)
     if told is None:
         return None
+    before = former.usage.prompt if former.usage else None
+    if was is request.asked and announced is not None:
+        before = announced[1].tokens_before
     return Drop(
         thread.id,
         request.index,
@@ -145,7 +158,7 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
         tuple(message.id for message in changes.lost) + tuple(message.id for message, _ in changes.faded),
         tuple(message.id for message, _, _ in changes.changed),
         same + changes.kept,
-        former.usage.prompt if former.usage else None,
+        before,
         request.usage.prompt if request.usage else None,
         announced[0] if announced else None,
         request.line,

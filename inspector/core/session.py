@@ -41,6 +41,8 @@ class Request:
     """The model's window, where the file records it for this call."""
     edits: Sequence[Mapping[str, Any]] = ()
     """What the provider says it cleared of the buffer before the model read it, in its own words (`applied_edits`)."""
+    asked: View | None = None
+    """What the client sent, where a proxy forwarded `view` instead."""
 
     def buffer(self) -> Buffer:
         """The buffer that was sent, laid out. O(messages)."""
@@ -71,7 +73,7 @@ class Compaction:
     """auto, manual, micro, ... in the harness's own word; empty where it does not say."""
     kind: CompactionKind = "summary"
     tokens_before: int | None = None
-    """As the file records it; None where it does not."""
+    """As the file records it (of a cut at the proxy: what the client sent comes to so many); None where it does not."""
     tokens_after: int | None = None
     """As the file records it: seldom the context of the next call (see `tokens.compacted`)."""
     summary: Message | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import Key
+from inspector.core.formats.proxy.sizes import asked_tokens
 from inspector.core.formats.proxy.views import extended
 from inspector.core.message import Message, Text
 from inspector.core.overlap import shared
@@ -17,6 +18,7 @@ from inspector.core.session import Compaction, CompactionKind, Request, Thread
 
 _MACHINE = ("<", "# AGENTS.md instructions")
 """How texts begin that travel in the user's name."""
+_PROXY = "proxy"
 _LABELS = ("description", "task_name", "title")
 """Arguments of a call for a sub-agent that name it."""
 _NEAR = 8
@@ -147,21 +149,22 @@ class Conversation:
 
     def _compare(self, last: Exchange | None, view: View, one: Exchange) -> None:
         """A buffer that lost messages where a summary stands now, or after a call for one: a compaction."""
-        if last is None:
-            return
-        before = last.end
+        before = last.end if last is not None else EMPTY_VIEW
         same = shared(before, view)
-        if same >= before.length:
+        if last is not None and same >= before.length:
             return
         fresh = next((message for message in view.tail(same)[:_NEAR] if message.summary), None)
-        calls, cut = tuple(self.compacting), one.sent is not None
-        shrunk = same < last.body.view.length and view.length < before.length
-        if fresh is None and not (shrunk and (calls or cut)):
+        if (cut := _cut(one, view, fresh)) is not None:
+            self.made.append(cut)
+            return
+        calls = tuple(self.compacting)
+        shrunk = last is not None and same < last.body.view.length and view.length < before.length
+        if last is None or (fresh is None and not (shrunk and calls)):
             return
         old = {message.id for message in before}
         kept = sum(message.id in old for message in view)
-        trigger = next((call.trigger for call in calls if call.trigger), "proxy" if cut and not calls else "")
-        self.made.append(Made(one, fresh, kept, "edit" if fresh is None and cut else "summary", calls, trigger))
+        trigger = next((call.trigger for call in calls if call.trigger), "")
+        self.made.append(Made(one, fresh, kept, "summary", calls, trigger))
         self.compacting = []
 
     def thread(self, name: str, title: str, parent: str, parent_call: str) -> Thread:
@@ -190,10 +193,12 @@ class Conversation:
 
     def _compaction(self, made: Made) -> Compaction:
         line, time = (made.summary.line, made.summary.time) if made.summary else (made.by.line, made.by.time)
+        at = self.index(made.by)
         return Compaction(
-            self.index(made.by),
+            at,
             made.trigger,
             made.kind,
+            asked_tokens(self.steps, at) if made.trigger == _PROXY else None,
             summary=made.summary,
             kept=made.kept,
             line=line or made.by.line,
@@ -230,6 +235,19 @@ class Conversation:
         spoken = (part.text.strip() for message in self._messages for part in _texts(message))
         own = (text for text in spoken if text and not text.startswith(_MACHINE))
         return next((line_of(text) for text in own), "")
+
+
+def _cut(one: Exchange, view: View, fresh: Message | None) -> Made | None:
+    """What was done to a request at the proxy: the client sent one buffer, another was forwarded. Cuts of earlier
+    requests that were only made again are none."""
+    if one.sent is None or one.released == "cut again":
+        return None
+    asked, sent = one.asked.view, {message.id for message in view}
+    theirs = {message.id for message in asked}
+    if theirs <= sent or (fresh is not None and fresh.id in theirs):
+        return None
+    kept = sum(message.id in sent for message in asked)
+    return Made(one, fresh, kept, "edit" if fresh is None else "summary", (), _PROXY)
 
 
 def _texts(message: Message) -> Sequence[Text]:

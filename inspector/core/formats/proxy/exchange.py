@@ -74,6 +74,7 @@ class Exchange:
             self.line,
             self.window,
             reply.edits,
+            self.asked.view if self.sent is not None else None,
         )
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:

@@ -160,7 +160,7 @@ class ProxyReader:
 
     def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
         one.sent, _ = self._body(line, value, one.endpoint, one.asked)
-        self._teller.rewritten[one.number] = one, one.asked.view.length, one.sent.view.length
+        self._teller.rewritten[one.line] = one
         self._changed(one)
 
     def _changed(self, one: Exchange) -> None:

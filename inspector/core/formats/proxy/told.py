@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -26,8 +26,8 @@ class Teller:
         self.missing: dict[int, int] = {}
         """Line of the requests, by exchange, that go on from a response which is not in the file."""
         self.held: list[Exchange] = []
-        self.rewritten: dict[int, tuple[Exchange, int, int]] = {}
-        """Exchanges that were sent otherwise than asked, by number, with the messages of both."""
+        self.rewritten: dict[int, Exchange] = {}
+        """Exchanges that were sent otherwise than asked, by line."""
         self._conversations = conversations
         self._threads: dict[int, Conversation] = {}
         self._asides: list[Exchange] = []
@@ -117,15 +117,35 @@ class Teller:
         if self.missing:
             lines = ", ".join(map(str, list(self.missing.values())[:5])) + (", ..." if len(self.missing) > 5 else "")
             told.append(f"Line {lines}: goes on from a response that is not in the file; what was before is unknown.")
-        for one, asked, sent in islice(self.rewritten.values(), _NOTES):
-            told.append(
-                f"Exchange {one.number} (line {one.line}): the client sent {asked:,} messages, {sent:,} were forwarded."
-            )
-        if len(self.rewritten) > _NOTES:
-            told.append(f"{len(self.rewritten) - _NOTES:,} more exchanges were forwarded otherwise than asked.")
+        told += islice(self._changed(), _NOTES)
         waiting = [one for one in self.held if not one.released and one.reply is None]
         told += [f"Exchange {one.number} (line {one.line}) is held: {one.held}." for one in waiting[:_NOTES]]
         return told + self._notes[:_NOTES]
+
+    def _changed(self) -> Iterator[str]:
+        """A sentence for each session of which something was forwarded otherwise than its client sent it."""
+        found: dict[tuple[str, str], list[Exchange]] = {}
+        for one in self.rewritten.values():
+            found.setdefault((one.key.client, one.key.session), []).append(one)
+        for (client, session), those in found.items():
+            whose = " ".join(word for word in (client, session[:13]) if word)
+            lead = f"{whose}: " if whose and len(found) > 1 else ""
+            first, last = those[0], those[-1]
+            if first is last:
+                yield f"{lead}exchange {_place(first)} was not forwarded as the client sent it: {_sizes(first)}."
+            else:
+                yield (
+                    f"{lead}{len(those):,} requests were not forwarded as the client sent them: exchange "
+                    f"{_place(first)}, {_sizes(first)}, to exchange {_place(last)}, {_sizes(last)}."
+                )
+
+
+def _place(one: Exchange) -> str:
+    return f"{one.number} (line {one.line})"
+
+
+def _sizes(one: Exchange) -> str:
+    return f"{one.asked.view.length:,} messages became {one.body.view.length:,}"
 
 
 def _aside(
