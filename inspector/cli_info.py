@@ -233,10 +233,8 @@ def _head(document: dict[str, Any]) -> list[str]:
 
 
 def _window(window: dict[str, Any]) -> str:
-    if not window["tokens"]:
-        return "unknown"
-    basis = f": {window['basis']}" if window["basis"] else ""
-    return f"{number(window['tokens'])} tokens ({window['source']}{basis})"
+    known = ": ".join(word for word in (window["source"], window["basis"]) if word)
+    return f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"
 
 
 def _thread_table(document: dict[str, Any]) -> list[str]:
@@ -278,18 +276,8 @@ def _drop_table(document: dict[str, Any]) -> list[str]:
         )
         for d in document["drops"]
     ]
-    heads = (
-        "thread",
-        ">request",
-        "kind",
-        "loss",
-        ">lost",
-        ">changed",
-        ">tokens before",
-        ">tokens after",
-        "what tells so",
-    )
-    return table(heads, rows)
+    counts = (">lost", ">changed", ">tokens before", ">tokens after")
+    return table(("thread", ">request", "kind", "loss", *counts, "what tells so"), rows)
 
 
 def _side_call_table(document: dict[str, Any]) -> list[str]:
