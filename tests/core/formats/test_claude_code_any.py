@@ -218,14 +218,15 @@ NAMES = """
     type uuid parentUuid message content id usage model isSidechain agentId sessionId attachment subtype data
     compactMetadata preservedMessages preservedSegment uuids headUuid tailUuid microcompactMetadata compactedToolIds
     isMeta isCompactSummary toolUseResult tool_use_id name input prompt iterations version rendered requestRef
-    normalizedMessages parentToolUseID shape shapeHash output_tokens stop_reason replacements
+    normalizedMessages parentToolUseID shape shapeHash output_tokens stop_reason replacements hash base keep tail role
 """
 KEYS = st.sampled_from(NAMES.split())
 JSON: st.SearchStrategy[Any] = st.recursive(
     LEAF, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)), max_leaves=12
 )
 KINDS = "user assistant system attachment progress summary other"
-TYPES = st.sampled_from([*KINDS.split(), "api-request-shape", "api-request", "content-replacement"])
+WIRE = ["api-request-shape", "api-request", "api-request-blob"]
+TYPES = st.sampled_from([*KINDS.split(), *WIRE, "content-replacement"])
 BLOCKS = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}),
     st.fixed_dictionaries({"type": st.just("tool_use"), "id": WORDS, "name": WORDS, "input": JSON}),
@@ -266,6 +267,12 @@ RECORDS = st.fixed_dictionaries(
         ),
         "toolUseResult": JSON,
         "sessionId": WORDS,
+        "id": WORDS,
+        "base": WORDS,
+        "keep": st.integers(-1, 4),
+        "tail": st.lists(WORDS, max_size=3),
+        "hash": WORDS,
+        "requestRef": WORDS,
         "timestamp": st.one_of(WORDS, LEAF),
     },
 )

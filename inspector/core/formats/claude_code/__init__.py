@@ -2,7 +2,8 @@
 
 reader routes records to agents; chain puts a record into a row; row is what the next call sends; units are what stands
 or falls together in it; compaction, attachments, usage, wire and told read single kinds of records; micro and thinking
-are rules by which something leaves the buffer without a record.
+are rules by which something leaves the buffer without a record; sent lays the buffers that the file says were sent,
+pieces tells which records their messages are.
 """
 
 from collections.abc import Sequence

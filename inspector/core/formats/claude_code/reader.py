@@ -11,9 +11,10 @@ from .chain import is_copy, pass_by, take_answer, take_attachment, take_copy, ta
 from .findings import Findings
 from .records import Record, mapping, text
 from .row import Row
+from .sent import Sent
 from .told import told
 from .units import Call
-from .wire import Shapes, read_replacements, read_snapshot
+from .wire import Wire, read_replacements, read_snapshot
 
 NAME = "claude-code"
 
@@ -23,7 +24,6 @@ _SILENT = frozenset(
         "agent-name",
         "agent-setting",
         "ai-title",
-        "api-request-blob",
         "atis-latch",
         "attribution-snapshot",
         "cost-state",
@@ -66,7 +66,7 @@ class ClaudeCodeReader:
         self._call_of: dict[str, str] = {}
         """The tool call that started an agent, by agent id."""
         self._spawns: dict[str, Spawn] = {}
-        self._shapes = Shapes()
+        self._wire = Wire()
         self._findings = Findings()
         self._shared: set[str | None] = set()
         """uuids that several records have: nothing can hang on them."""
@@ -132,6 +132,7 @@ class ClaudeCodeReader:
             self._main.row.listed = True  # iFlow: all answers of a turn name the prompt as their parent
 
     def _take_answer(self, record: Record, agent: Agent) -> None:
+        agent.row.request = text(record.value, "requestRef")
         for call in take_answer(agent.row, record, self._findings):
             if call.name in _SPAWNING:
                 self._note_spawn(call, record, agent)
@@ -192,7 +193,7 @@ class ClaudeCodeReader:
     def _note_shape(self, row: Row, record: Record, reference: Any) -> None:
         call = row.nodes[record.uuid]
         if isinstance(call, Call) and isinstance(reference, str):
-            call.prompt = self._shapes.of(reference) or call.prompt
+            call.prompt = self._wire.prompt(reference) or call.prompt
 
     def _note_origin(self, record: Record, agent_id: str) -> None:
         content = mapping(record.value, "message").get("content")
@@ -229,9 +230,12 @@ class ClaudeCodeReader:
         agent = self._named(agent_id, self._agents) if agent_id else self._main
         match kind:
             case "api-request-shape":
-                agent.row.prompt, agent.shaped = self._shapes.add_shape(value), True
+                agent.row.prompt, agent.shaped = self._wire.add_shape(value), True
             case "api-request":
-                self._shapes.add_request(value)
+                self._wire.add_request(value)
+                agent.row.sent = agent.row.sent or Sent(self._wire)
+            case "api-request-blob":
+                self._wire.add_blob(value)
             case "content-replacement":
                 agent.row.rewrite(read_replacements(value))
             case _:

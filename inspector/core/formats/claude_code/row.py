@@ -14,6 +14,7 @@ from inspector.core.session import Compaction, Request
 
 from .joined import Joined
 from .micro import CLEARED, VERSIONS, inferred
+from .sent import Sent
 from .thinking import keeps_thinking, without_thinking
 from .units import Call, Unit, last_prompt, travelling_together
 from .usage import numbers
@@ -45,6 +46,12 @@ class Row:
         """Has a record named a parent that is in the file?"""
         self.listed = False
         """Do the parents mean nothing, is the file's order all (iFlow)?"""
+        self.sent: Sent | None = None
+        """What was sent, where the file records it."""
+        self.request = ""
+        """The id under which the file records what the next call is sent."""
+        self._counted: set[str] = set()
+        """Ids of all messages, where the file records what was sent."""
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
@@ -101,11 +108,12 @@ class Row:
         """The model is called: what stands in the row is what it was sent."""
         former = self._open if self._compaction is None else None
         self._settle()
-        pending = self._pending
-        self._lay()
-        if former is not None and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]:
-            self._infer(former, call)
-        self._begin_turn(pending, call.model)
+        if not self._lay_as_sent():
+            pending = self._pending
+            self._lay()
+            if former is not None and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]:
+                self._infer(former, call)
+            self._begin_turn(pending, call.model)
         self._open = (call, self._stretch.view())
         call.prompt = self.prompt
 
@@ -165,12 +173,41 @@ class Row:
             unit.stretch, unit.end, unit.turn = stretch, length + end, self._turn
             if not unit.again:
                 self._messages += unit.messages
+                if self._counted:
+                    self._counted.update(message.id for message in unit.messages)
             start = end
         sent = list(map(self._as_sent, laid)) if self._replaced else laid
         stretch.append(*sent)
         if self._places is not None:
             self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))
         self._pending = []
+
+    def _lay_as_sent(self) -> bool:
+        """Lay what the file says that was sent; the pending units tell who said it."""
+        if self.sent is None or not self.request:
+            return False
+        came = travelling_together([message for unit in self._pending for message in unit.drafts()])
+        known = self.sent.view(self.request, self._stretch, map(self._as_sent, came))
+        if known is None:
+            return False
+        view, end = known
+        new = view.tail(end)
+        places = {message.id: at for at, message in enumerate(new, end + 1)}
+        self._counted = self._counted or {message.id for message in self._messages}
+        again = {message.id for unit in self._pending if unit.again for message in unit.drafts()}
+        unsent = (message for message in came if message.mark != "attachment" and message.id not in places)
+        for message in (*unsent, *new):
+            if message.id not in self._counted and message.id not in again:
+                self._counted.add(message.id)
+                self._messages.append(message)
+        self._stretch = view.stretch if len(view.stretch) == view.length else Stretch(view)
+        self._places = None
+        for unit in self._pending:
+            unit.messages = tuple(unit.drafts())
+            end = max((end, *(places[message.id] for message in unit.messages if message.id in places)))
+            unit.stretch, unit.end = self._stretch, end
+        self._pending = []
+        return True
 
     # ---- compactions -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,210 @@
+"""The wire messages of one agent, request by request, where its file records them (2.1.330 on).
+
+Requests that begin alike share a line of wire messages, as their buffers share a stretch: memory is O(messages), and a
+request costs what it sent anew. A wire message is taken from its blob, from where it was sent before, or is what the
+records say that came since.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from inspector.core.buffer import EMPTY_VIEW, Stretch, View
+from inspector.core.message import Message, Role
+from inspector.core.wire.anthropic import same_wire_message
+
+from .pieces import Pieces
+from .wire import Sending, Wire
+
+
+class Line:
+    """Wire messages that are only appended to, on top of the first ones of another line."""
+
+    __slots__ = ("base", "below", "ends", "hashes", "stretch")
+
+    def __init__(self, base: "Place | None" = None) -> None:
+        self.base = base
+        self.below = base.number if base else 0
+        self.stretch = Stretch(base.view() if base else None)
+        self.hashes: list[str] = []
+        self.ends: list[int] = []
+        """Length of the stretch with each of them."""
+
+    def add(self, hash_: str, messages: Sequence[Message]) -> None:
+        """One wire message more."""
+        last = next(self.stretch.view().backwards(), None)
+        if last is not None and messages and same_wire_message(last, messages[0]):
+            messages = [replace(message, together=messages[0].id) for message in messages]
+        for message in messages:
+            self.stretch.append(message)
+        self.hashes.append(hash_)
+        self.ends.append(len(self.stretch))
+
+
+class Place(NamedTuple):
+    """The first `number` wire messages of a line."""
+
+    line: Line
+    number: int
+
+    def settled(self) -> "Place":
+        """The same, said of the line in which the last of them lies."""
+        line, number = self
+        while line.base is not None and number <= line.below:
+            line = line.base.line
+        return Place(line, number)
+
+    def view(self) -> View:
+        """Their messages."""
+        line, number = self.settled()
+        return View(line.stretch, line.ends[number - line.below - 1]) if number else EMPTY_VIEW
+
+    def hashes(self, start: int = 0) -> list[str]:
+        """Of all from the wire message `start` on. O(their number)."""
+        line, end = self
+        found: list[str] = []
+        while True:
+            found += reversed(line.hashes[max(0, start - line.below) : max(0, end - line.below)])
+            if line.base is None or start >= line.below:
+                return found[::-1]
+            line, end = line.base.line, min(end, line.below)
+
+    def is_end(self) -> bool:
+        """Can more be appended right here?"""
+        line, number = self
+        return (line.base is None and not number) or number == line.below + len(line.hashes)
+
+    def holds(self, where: "Place") -> bool:
+        """Is the wire message that is the last one of `where` among these?"""
+        line, end = self
+        while True:
+            if line is where.line:
+                return where.number <= end
+            if line.base is None:
+                return False
+            line, end = line.base.line, min(end, line.below)
+
+
+class Sent:
+    """What one agent sent."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._laid: dict[str, Place] = {}
+        """Requests that were answered, by id."""
+        self._newest = _NOTHING
+        self._where: dict[str, Place] = {}
+        """By message id: the wire message in which it was sent last."""
+        self._known: dict[str, list[_Said]] = {}
+        """By hash: the wire messages that say this, in the order in which they were sent first."""
+
+    def view(self, request: str, stretch: Stretch, pending: Iterable[Message]) -> tuple[View, int] | None:
+        """The buffer of a request as it was sent, and how much of it was sent before; None where the file does not
+        hold it, or what it stands on.
+
+        `stretch` and `pending` are what the records say that the agent had: they name the messages.
+        """
+        sending = self._whole(request)
+        if sending is None:
+            return None
+        place, tail = self._begin(sending)
+        same = place.view().length
+        if tail:
+            below = stretch.base.length if stretch.base else 0
+            came = stretch.view().tail(same if stretch is place.line.stretch else below)
+            place = self._extend(place, tail, [*came, *pending])
+        self._laid[request] = self._newest = place
+        return place.view(), same
+
+    def _whole(self, request: str) -> Sending | None:
+        """The request, on top of one that was answered, or of nothing."""
+        sending, seen = self._wire.sending(request), {request}
+        while sending is not None and sending.base and sending.base not in self._laid:
+            under = self._wire.sending(sending.base) if sending.base not in seen else None
+            if under is None:
+                return None
+            seen.add(sending.base)
+            tail = [*under.tail[: max(0, sending.keep - under.keep)], *sending.tail]
+            sending = Sending(under.base, min(sending.keep, under.keep), tail)
+        return sending
+
+    def _begin(self, sending: Sending) -> tuple[Place, Sequence[str]]:
+        """Where the request leaves what was sent before, and what it sent anew."""
+        base = self._laid.get(sending.base, _NOTHING)
+        keep = min(sending.keep, base.number) if sending.base else 0
+        place, newest = Place(base.line, keep).settled(), self._newest
+        if keep and Place(newest.line, min(keep, newest.number)).settled() != place:
+            return place, sending.tail
+        same = 0
+        for one, other in zip(newest.hashes(keep), sending.tail, strict=False):
+            if one != other:
+                break
+            same += 1
+        if same:
+            place = Place(newest.line, keep + same).settled()
+        return place, sending.tail[same:]
+
+    def _extend(self, place: Place, tail: Sequence[str], came: Sequence[Message]) -> Place:
+        end = place.view().length
+        line = place.line
+        if not place.number or not place.is_end() or len(line.stretch) > end:
+            line = Line(place if place.number else None)
+        where = self._where
+        found = self._read(tail, place, [one for one in came if not ((at := where.get(one.id)) and place.holds(at))])
+        for said in found:
+            line.add(said.hash, said.messages or ())
+            said.place = Place(line, line.below + len(line.hashes))
+            where.update((message.id, said.place) for message in said.messages or ())
+        return Place(line, line.below + len(line.hashes))
+
+    def _read(self, tail: Sequence[str], place: Place, came: Sequence[Message]) -> list["_Said"]:
+        """The messages of each wire message: as it was sent before, as its blob has it, as the records say."""
+        found = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
+        taken = {message.id for said in found for message in said.messages or ()}
+        pieces = Pieces([message for message in came if message.id not in taken], self._where.keys())
+        for said in found:
+            if said.messages is None and (blob := self._wire.blob(said.hash)) is not None:
+                said.messages = pieces.of(said.hash, blob)
+        unknown = [one for one in found if one.messages is None]
+        for one, messages in zip(unknown, pieces.rest([one.role for one in found]), strict=True):
+            one.messages = messages
+        return found
+
+    def _new(self, hash_: str) -> "_Said":
+        said = _Said(hash_)
+        self._known.setdefault(hash_, []).append(said)
+        return said
+
+    def _again(self, hash_: str, place: Place) -> "_Said | None":
+        """What said this before and stands no longer in the buffer."""
+        found = None
+        for said in reversed(self._known.get(hash_, ())):
+            if said.place is _TAKEN or place.holds(said.place):
+                break
+            found = said
+        if found is not None:
+            found.place = _TAKEN
+        return found
+
+
+class _Said:
+    """A wire message."""
+
+    __slots__ = ("hash", "messages", "place")
+
+    def __init__(self, hash_: str) -> None:
+        self.hash = hash_
+        self.messages: Sequence[Message] | None = None
+        """None: nothing tells yet."""
+        self.place = _TAKEN
+        """Where it was sent last."""
+
+    @property
+    def role(self) -> Role | None:
+        """None: nothing tells yet."""
+        return None if self.messages is None else self.messages[0].role if self.messages else "user"
+
+
+_NOTHING = Place(Line(), 0)
+_TAKEN = Place(Line(), 1)
+"""It is being sent."""
