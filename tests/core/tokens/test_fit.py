@@ -8,7 +8,8 @@ from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.characters import Pi
-from inspector.core.tokens.fit import best_fit, calibration_report, fit, line, quantile
+from inspector.core.tokens.fit import best_fit, calibration_report, fit, line
+from inspector.core.tokens.growth import quantile
 from inspector.core.tokens.roku import Roku
 from inspector.core.usage import Usage
 

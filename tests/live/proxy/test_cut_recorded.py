@@ -8,7 +8,7 @@ import httpx2
 from inspector.core.buffer import Buffer
 from inspector.core.drops import session_drops
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.tokens.pressure import compaction_sizes
+from inspector.core.tokens.compacted import compaction_sizes
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
 from inspector.live.simulated.server import SimulatedServer
