@@ -1,25 +1,32 @@
 """Plain dataclasses to JSON and back, by their fields: what equals its default is left out, what is new is ignored.
 
-For values made of dataclasses, tuples of one kind, optional ones and plain scalars (a policy's Moment, a Usage).
+For values made of dataclasses, sequences and mappings of one kind, messages, optional ones and plain scalars (a
+policy's Moment, a Usage).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from inspector.core.errors import InspectorError
+from inspector.core.message import Message
+from inspector.core.wire.neutral import read_messages, write_message
 
 T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
     """A dataclass as an object of the fields that differ from their defaults; tuples as lists."""
+    if isinstance(value, Message):
+        return write_message(value)
     if is_dataclass(value) and not isinstance(value, type):
         told = ((one.name, getattr(value, one.name)) for one in fields(value) if not _is_default(one, value))
         return {name: to_json(inner) for name, inner in told}
     if isinstance(value, tuple | list):
         return [to_json(inner) for inner in value]
+    if isinstance(value, Mapping):
+        return {key: to_json(inner) for key, inner in value.items()}
     return value
 
 
@@ -52,7 +59,13 @@ def _read(hint: Any, data: Any, where: str) -> Any:
         return _read(next(one for one in kinds if one is not NoneType), data, where)
     if origin is Literal:
         good: bool = data in kinds
-    elif origin is tuple:
+    elif origin is Mapping:
+        good = isinstance(data, dict)
+        if good:
+            return {key: _read(kinds[1], one, where) for key, one in data.items()}
+    elif hint is Message:
+        return read_messages([data], where)[0]
+    elif origin in (tuple, Sequence):
         good = isinstance(data, list | tuple)
         if good:
             return tuple(_read(kinds[0], one, where) for one in data)

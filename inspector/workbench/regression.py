@@ -75,6 +75,7 @@ def start_of(buffer: Buffer) -> dict[str, Any]:
     return {
         "system": buffer.prompt.system,
         "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        "unseen": buffer.prompt.unseen,
         "messages": [dumps(write_message(message)) for message in buffer.messages],
     }
 

@@ -118,5 +118,5 @@ def _flat(value: Any) -> str:
 def _start(start: Mapping[str, Any]) -> str:
     messages: Sequence[str] = start["messages"]
     listed = "".join(f"        {line!r},\n" for line in messages)
-    head = "".join(f"    {key!r}: {_flat(start[key])},\n" for key in ("system", "tools"))
+    head = "".join(f"    {key!r}: {_flat(start[key])},\n" for key in ("system", "tools", "unseen"))
     return f"START: dict[str, Any] = {{\n{head}    'messages': [\n{listed}    ],\n}}\n"

@@ -69,6 +69,7 @@ def write_buffer(buffer: Buffer) -> dict[str, Json]:
     return {
         "system": buffer.prompt.system,
         "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        **({"unseen": buffer.prompt.unseen} if buffer.prompt.unseen else {}),
         "messages": [write_message(message) for message in buffer.messages],
     }
 
@@ -77,10 +78,11 @@ def read_buffer(value: Any) -> Buffer:
     """A buffer as `write_buffer` wrote it. Raises InspectorError."""
     if not isinstance(value, Mapping):
         raise InspectorError("A buffer must be a JSON object with its messages.")
-    system, tools = value.get("system"), value.get("tools")
+    system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
     prompt = Prompt(
         system if isinstance(system, str) else None,
         None if tools is None else tuple(_read_tool(tool) for tool in tools),
+        unseen if isinstance(unseen, int) else 0,
     )
     return Buffer(read_messages(value.get("messages"), "message"), prompt)
 
