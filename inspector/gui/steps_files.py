@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QWidget
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.start import buffer_at
 from inspector.core.session import Session
 from inspector.gui import ask
 from inspector.gui.jump import jump
@@ -117,7 +119,7 @@ class StepsFiles:
     def _replay(self, document: Any) -> None:
         session = self._desk.workbench.state.session
         if session is not None:
-            self._run(lambda: replay_steps(document, _origin(session, *place_of(document))), self._show)
+            self._run(lambda: replay_steps(document, _origin(session, document)), self._show)
 
     def _show(self, replay: Replay) -> None:
         workbench, steps = self._desk.workbench, replay.steps
@@ -151,17 +153,17 @@ def _read(path: str) -> Any:
     return document
 
 
-def _origin(session: Session, thread_id: str, request: int | None) -> Buffer:
-    """The buffer where saved steps start. Raises InspectorError."""
+def _origin(session: Session, document: Any) -> Buffer:
+    """The buffer where saved steps start, as their policy has it. Raises InspectorError."""
+    thread_id, request = place_of(document)
     try:
         thread = session.thread(thread_id)
     except KeyError:
         raise InspectorError(f"These steps start in thread {thread_id!r}, which this session does not have.") from None
-    if request is None:
-        return Buffer(thread.end.messages(), thread.prompt)
-    if not 0 <= request < len(thread.requests):
+    if request is not None and not 0 <= request < len(thread.requests):
         raise InspectorError(f"These steps start at request {request}, which this session does not have.")
-    return thread.requests[request].buffer()
+    at = len(thread.requests) if request is None else request
+    return buffer_at(policy(str(document.get("policy"))), thread, at)
 
 
 def _source(state: State) -> Source:
