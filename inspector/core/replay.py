@@ -152,7 +152,7 @@ class _Driver:
         self._world.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
         edited = arrival.swapped or arrival.gone
-        if self._recorded and edited:
+        if self._recorded and not arrival.grown:
             return Buffer(request.view.messages(), self._prompt.of(request))
         standing = self._messages
         if edited:

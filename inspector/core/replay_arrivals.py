@@ -31,6 +31,8 @@ class Arrival:
     """Ids of messages that are not sent any more, though nothing was compacted."""
     compacted: bool = False
     """The recorded harness compacted here: its buffer and a policy's go different ways."""
+    grown: bool = True
+    """The recorded buffer is the one before with more at its end."""
 
 
 def arrivals(thread: Thread) -> tuple[Arrival, ...]:
@@ -66,7 +68,7 @@ class _Reader:
         self._upto = max([self._upto, *(self._place.get(message.id, -1) for message in fresh)])
         swapped, gone = ({}, frozenset[str]()) if grown or compacted or last is None else _edits(last, seen)
         at = _answer_ends(came) if index else 0
-        return Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted)
+        return Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
 
     def _swallowed(self, fresh: Sequence[Message]) -> list[Message]:
         """Messages of the recording that came before the summary and were never sent."""
