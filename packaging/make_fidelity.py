@@ -15,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from shown_numbers import ShownNumbers, shown_numbers, table  # noqa: E402
+
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.session import Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
@@ -25,8 +27,8 @@ from inspector.live.files import open_transcript  # noqa: E402
 FOLDER = ROOT.parent / "shared" / "transcripts"
 PAGE = ROOT / "docs" / "fidelity.md"
 FORMATS = {
-    "claude-code": ("Claude Code", 0.99, 0.95),
-    "codex": ("Codex", 0.995, None),
+    "claude-code": ("Claude Code", 0.999, 0.965),
+    "codex": ("Codex", 0.995, 0.999),
     "pi": ("pi", 0.995, None),
     "gemini-cli": ("Gemini CLI", 0.99, None),
     "opencode": ("opencode", 0.99, None),
@@ -45,6 +47,8 @@ class Measured:
     session: Session
     calls: int
     fit: Fit
+    """By the estimator with the straightest line."""
+    shown: ShownNumbers
     complete: bool
     """It has its beginning."""
 
@@ -72,7 +76,8 @@ def measure(folder: Path) -> Iterator[Measured]:
         fit = best_fit(calibration_report(session.main, estimators))
         if fit is not None:
             complete = not any("begins in the middle" in note for note in session.notes)
-            yield Measured(str(path.relative_to(folder)), session, calls, fit, complete)
+            shown = shown_numbers(session, fit)
+            yield Measured(str(path.relative_to(folder)), session, calls, fit, shown, complete)
 
 
 def page(measured: list[Measured]) -> list[str]:
@@ -87,6 +92,14 @@ def page(measured: list[Measured]) -> list[str]:
         "## In short",
         "",
         *summary(measured),
+        "",
+        "## The numbers that nobody reported",
+        "",
+        *PREDICTED,
+        "",
+        *table(
+            {name: title for name, (title, _, _) in FORMATS.items()}, [one.shown for one in measured if one.complete]
+        ),
         *(line for name in FORMATS for line in _section(name, [one for one in measured if one.session.format == name])),
         "",
         *REPEAT,
@@ -101,12 +114,17 @@ difference between two tokenizers, and R2 says how much of the reported number's
 rebuild (a lost tool result, a compaction overlooked) shows at once as a low R2.
 
 For each session: the main thread, every call with reported usage, each of our estimators, the best line by R2.
-*Overhead* is the intercept in tokens. *Error* is the median of |predicted / reported - 1|, where predicted is what the
-calibrated estimator said before it saw the call; with an overhead of tens of thousands of tokens that the file does not
-hold it is large at the beginning of a session by nature.
+*Overhead* is the intercept in tokens. *Next call* is the median of |predicted / reported - 1| of the number that the
+gauge shows, by Roku's estimator: what the program said before it saw the call, from what stood in the file up to then.
 
 Counted as complete: at least 7 calls with usage, and the file has its beginning (windows that publishers cut out of a
 session are listed, in brackets, and not part of the quantiles: nobody can know what stood before).""".splitlines()
+
+PREDICTED = """\
+Right after a step, after a compaction, at the end of a live buffer nothing is reported yet: there the gauge shows what
+the provider would say. Each row compares such a prediction with the report that came, over all calls of the complete
+sessions; none has seen the number that it predicts. *After a compaction* the client puts back what the file does not
+hold (files read again, reminders): the band says how much that may be.""".splitlines()
 
 REPEAT = """\
 ## On your own sessions
@@ -136,7 +154,7 @@ def summary(measured: list[Measured]) -> list[str]:
 
 
 def _section(name: str, measured: list[Measured]) -> list[str]:
-    heads = "| session | client | calls | compactions | best estimator | R2 | overhead | slope | error |"
+    heads = "| session | client | calls | compactions | best estimator | R2 | overhead | slope | next call |"
     return [
         "",
         f"## {FORMATS[name][0]}",
@@ -148,7 +166,7 @@ def _section(name: str, measured: list[Measured]) -> list[str]:
 
 
 def _row(one: Measured) -> str:
-    line, error = one.fit.line, one.fit.median_abs_error
+    line, error = one.fit.line, one.shown.predicted["roku"].median
     name = one.name if len(one.name) <= LONGEST else f"…{one.name[1 - LONGEST :]}"
     cells = [
         f"`{name}`" if one.complete else f"(`{name}`)",
@@ -159,7 +177,7 @@ def _row(one: Measured) -> str:
         _figure(one.fit.r2),
         f"{line.overhead:,.0f}" if line else "",
         f"{line.slope:.3f}" if line else "",
-        "" if error is None else f"{error:.1%}",
+        "" if error is None else f"{error:.2%}",
     ]
     return f"| {' | '.join(cells)} |"
 

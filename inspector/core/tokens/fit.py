@@ -50,14 +50,27 @@ class Line:
 class PredictionErrors:
     """Of the number on the gauge, each said before the report was known: |predicted / reported - 1|."""
 
-    requests: int
-    """Predicted next calls, those right after a recorded compaction left out."""
-    median: float | None
-    p90: float | None
+    errors: tuple[float, ...]
+    """Of the next calls, in order; those right after a recorded compaction left out."""
     after: tuple[float, ...] = ()
     """Right after a recorded compaction of the history."""
     inside: int = 0
     """Of these, where the reported number lay within the band."""
+
+    @property
+    def requests(self) -> int:
+        """Predicted next calls."""
+        return len(self.errors)
+
+    @property
+    def median(self) -> float | None:
+        """None where nothing was predicted."""
+        return quantile(self.errors, 0.5)
+
+    @property
+    def p90(self) -> float | None:
+        """The 90th percentile."""
+        return quantile(self.errors, 0.9)
 
     @property
     def after_median(self) -> float | None:
@@ -138,7 +151,7 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
             else:
                 plain.append(error)
         last = n
-    return PredictionErrors(len(plain), quantile(plain, 0.5), quantile(plain, 0.9), tuple(after), inside)
+    return PredictionErrors(tuple(plain), tuple(after), inside)
 
 
 def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:

@@ -1,0 +1,118 @@
+"""How true the numbers are that nobody reported: the next call, the one after a compaction, what Roku believes.
+
+Figures for docs/fidelity.md, one session at a time; `make_fidelity.py` puts them on the page.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
+from inspector.core.tokens.growth import quantile
+from inspector.core.tokens.pressure import known_pressures
+
+SHOWN = ("roku", "tiktoken")
+WATERMARKS = (0.6, 0.75)
+WINDOW = 200_000
+NEAR = 3
+"""Requests by which a belief may cross a line earlier or later."""
+LEAST = 7
+"""Calls with usage that a stretch needs: a line through fewer points says little."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNumbers:
+    """Of one session's main thread."""
+
+    format: str
+    predicted: Mapping[str, PredictionErrors]
+    """By estimator."""
+    believed: tuple[float, ...]
+    """|what Roku believes / reported - 1|, call by call."""
+    crossings: tuple[int | None, ...]
+    """For each watermark of a 200,000 window that was reached: requests by which the belief was late; None = missed."""
+    stretches: tuple[float, ...]
+    """R2 of each stretch between compactions, by the best estimator."""
+
+
+def shown_numbers(session: Session, fit: Fit) -> ShownNumbers:
+    """`fit`: of the estimator with the straightest line."""
+    thread = session.main
+    roku = known_pressures(thread, estimator("roku"))
+    predicted = {name: prediction_errors(thread, known_pressures(thread, estimator(name))) for name in SHOWN}
+    believed = tuple(abs(one.calibrated / one.reported - 1) for one in roku[1:] if one.reported)
+    return ShownNumbers(session.format, predicted, believed, tuple(_crossings(thread)), tuple(_stretches(thread, fit)))
+
+
+def _crossings(thread: Thread) -> Iterator[int | None]:
+    found = known_pressures(thread, estimator("roku"))
+    for share in WATERMARKS:
+        limit = share * WINDOW
+        true = next((n for n, one in enumerate(found) if one.reported is not None and one.reported > limit), None)
+        own = next((n for n, one in enumerate(found) if n and one.calibrated > limit), None)
+        if true:  # a session that begins above the line tells nothing
+            yield None if own is None else own - true
+
+
+def _stretches(thread: Thread, fit: Fit) -> Iterator[float]:
+    borders = sorted({one.before_request for one in thread.compactions if one.kind == "summary"})
+    stretches: dict[int, list[tuple[float, float]]] = {}
+    for sample in fit.samples:
+        stretches.setdefault(bisect_right(borders, sample.request), []).append((sample.estimated, sample.reported))
+    for points in stretches.values():
+        found = line(points) if len(points) >= LEAST else None
+        if found is not None and found.r2 is not None:
+            yield found.r2
+
+
+def table(titles: Mapping[str, str], measured: Sequence[ShownNumbers]) -> list[str]:
+    """One row a format and estimator over all calls, then what is asked of all sessions together."""
+    lines = [
+        "| format | estimator | next calls | median error | 90 % below | sessions within 1 % / 3 % | "
+        "after a compaction | median error | inside the band |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, title in titles.items():
+        some = [one for one in measured if one.format == name]
+        lines += [_row(title, by, [one.predicted[by] for one in some]) for by in SHOWN if some]
+    return [*lines, "", *_beliefs(measured)]
+
+
+def _row(title: str, by: str, found: Sequence[PredictionErrors]) -> str:
+    errors = [error for one in found for error in one.errors]
+    after = [error for one in found for error in one.after]
+    good = sum((one.median or 0) <= 0.01 and (one.p90 or 0) <= 0.03 for one in found)
+    inside = f"{sum(one.inside for one in found)} of {len(after)}" if after else ""
+    cells = [
+        title,
+        by,
+        f"{len(errors):,}",
+        _percent(quantile(errors, 0.5)),
+        _percent(quantile(errors, 0.9)),
+        f"{good} of {len(found)}",
+        f"{len(after)}",
+        _percent(quantile(after, 0.5)),
+        inside,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _beliefs(measured: Sequence[ShownNumbers]) -> list[str]:
+    errors = [error for one in measured for error in one.believed]
+    crossed = [late for one in measured for late in one.crossings]
+    near = sum(late is not None and abs(late) <= NEAR for late in crossed)
+    stretches = [r2 for one in measured for r2 in one.stretches]
+    return [
+        f"What Roku believes, against the reported count: median error {_percent(quantile(errors, 0.5))}, 90 % below "
+        f"{_percent(quantile(errors, 0.9))}; it crosses 60 % and 75 % of a {WINDOW:,} window within {NEAR} requests of "
+        f"the reported count {near} times of {len(crossed)}, and misses a line {crossed.count(None)} times.",
+        "",
+        f"R2 per stretch between compactions ({len(stretches)} stretches with {LEAST} calls or more): median "
+        f"{quantile(stretches, 0.5) or 0:.4f}, 10th percentile {quantile(stretches, 0.1) or 0:.4f}.",
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.2%}".replace("%", " %")
