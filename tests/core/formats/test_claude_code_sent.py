@@ -295,6 +295,43 @@ def test_what_was_recorded_is_not_inferred_again() -> None:
     assert cleared(lines) == [("micro", "auto", 5, ("r0", "r1", "r2"))]
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_was_cleared_stays_cleared_when_the_user_goes_back(recorded: bool) -> None:
+    lines = long_session()
+    lines.say("u8", "Well?")
+    if recorded:
+        meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}
+        lines.add("b1", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+    lines.answer("m9", said("Done"), fresh=60_000)
+    lines.answer("m10", said("Or so"), fresh=60_000)
+    lines.values[-1]["parentUuid"] = "u8"  # asked again
+    lines.answer("m11", said("Or so"), fresh=60_000)
+    lines.values[-1]["parentUuid"] = "r1"  # gone back
+    main = lines.read().main
+    marked = [[m.id for m in request.view if m.mark == "placeholder"] for request in main.requests[5:]]
+    assert marked == [["r0", "r1", "r2"], ["r0", "r1", "r2"], ["r0", "r1"]]
+    assert len(main.requests[6].view) == len(main.requests[5].view)
+
+
+def test_thousands_of_clearings_copy_nothing() -> None:
+    """3,000 over 9,000 messages, the oldest result first: what stands behind it is held once."""
+    lines = Lines()
+    for n in range(3_000):
+        lines.say(f"u{n}", "Go")
+        lines.answer(f"m{n}", called(f"t{n}"))
+        lines.result(f"r{n}", f"t{n}", "x" * 40)
+    for n in range(3_000):
+        meta = {"trigger": "auto", "compactedToolIds": [f"t{n}"]}
+        lines.add(f"b{n}", "system", subtype="microcompact_boundary", microcompactMetadata=meta)
+        if n % 2:
+            lines.answer(f"c{n}", said("Yes"))
+    main = lines.read().main
+    stretches = {id(request.view.stretch): request.view.stretch for request in main.requests}
+    assert sum(len(stretch._more) for stretch in stretches.values()) <= len(main.messages) == 10_500
+    assert sum(message.mark == "placeholder" for message in main.end) == 3_000
+    assert len(thread_drops(main).found) == 1_500
+
+
 def test_a_clearing_that_a_summary_follows_at_once_is_one_compaction_with_it() -> None:
     lines = long_session()
     meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}

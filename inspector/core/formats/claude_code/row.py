@@ -143,7 +143,10 @@ class Row:
 
     def _go_back(self, on: Unit) -> None:
         self._lay()
-        self._stretch, self._places, self._turn = Stretch(on.view()), None, on.turn
+        view = on.view()
+        if self._replaced and self._stretch.view().rewritten_since(view):
+            view = View(self._stretch, view.length)  # what was cleared stays cleared
+        self._stretch, self._places, self._turn = Stretch(view), None, on.turn
         self.tail = on
 
     def _settle(self) -> None:
