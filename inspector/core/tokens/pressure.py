@@ -5,6 +5,7 @@ compaction - predicted (`prediction`). Where nothing was ever reported, counted 
 cost O(messages) once, and only what is new when the thread has grown.
 """
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -230,11 +231,12 @@ class _Course:
     def _compaction(self, thread: Thread, request: Request) -> Compaction | None:
         """The newest summary of the history that was recorded since the last report."""
         after = self._anchor.index if self._anchor is not None else -1
-        for compaction in reversed(thread.compactions):
-            if compaction.before_request <= after:
+        listed = thread.compactions
+        for n in range(bisect_right(listed, request.index, key=lambda one: one.before_request) - 1, -1, -1):
+            if listed[n].before_request <= after:
                 return None
-            if compaction.kind == "summary" and compaction.before_request <= request.index:
-                return compaction
+            if listed[n].kind == "summary":
+                return listed[n]
         return None
 
     def _report(self, thread: Thread, request: Request, pressure: Pressure) -> None:

@@ -235,3 +235,26 @@ def test_what_is_no_prefix_is_known_without_going_to_the_root() -> None:
     Rung.asked = 0
     assert not is_prefix(rewound.view(), top.view())
     assert Rung.asked < 100
+
+
+class Listed(list[Compaction]):
+    """A list that tells how often one of its items was looked at."""
+
+    seen = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.seen += 1
+        return super().__getitem__(index)
+
+    def __reversed__(self) -> Iterator[Compaction]:
+        for compaction in super().__reversed__():
+            self.seen += 1
+            yield compaction
+
+
+def test_the_compaction_before_a_request_is_found_without_looking_at_the_later_ones() -> None:
+    one = stretch(*[10] * 1000)
+    compactions = Listed(Compaction(n, "auto", "micro") for n in range(1, 1000))
+    many = replace(thread(*[(one.view(n), 20) for n in range(1, 1001)]), compactions=compactions)
+    thread_pressures(many, ROKU)
+    assert compactions.seen < 1000 * 60
