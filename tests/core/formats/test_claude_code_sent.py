@@ -287,6 +287,13 @@ def test_nothing_is_inferred_unless_all_tells_so(lines: Lines, now: dict[str, in
     assert cleared(lines) == []
 
 
+def test_another_model_counts_otherwise() -> None:
+    lines = long_session()
+    lines.model = "claude-sonnet-4-5"
+    lines.answer("m9", said("Done"), fresh=60_000)
+    assert cleared(lines) == []
+
+
 def test_what_was_recorded_is_not_inferred_again() -> None:
     lines = long_session()
     meta = {"trigger": "auto", "compactedToolIds": ["t0", "t1", "t2"]}

@@ -111,7 +111,11 @@ class Row:
         if not self._lay_as_sent():
             pending = self._pending
             self._lay()
-            if former is not None and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]:
+            if (
+                former is not None
+                and former[0].model == call.model
+                and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]
+            ):
                 self._infer(former, call)
             self._begin_turn(pending, call.model)
         self._open = (call, self._stretch.view())
