@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.message import Message, Text, ToolResult
+from inspector.core.message import Message
 from inspector.core.session import Compaction, Request
 
 from .joined import Joined
+from .laid import Laid
 from .micro import CLEARED, VERSIONS, inferred
 from .sent import Sent
 from .thinking import keeps_thinking, without_thinking
@@ -55,20 +56,14 @@ class Row:
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
-        self._stretch = Stretch()
+        self._laid = Laid()
         self._pending: list[Unit] = []
         self._open: tuple[Call, View] | None = None
         """The last call and what it was sent: more lines may come."""
         self._compaction: Compaction | None = None
         """The last compaction: its summary and what it kept may still come."""
-        self._replaced: dict[str, str] = {}
-        """New text of tool results, by call id, and of other messages, by id."""
-        self._places: dict[str, tuple[int, Message]] | None = None
-        """Where a result (by call id) or another message stands in the stretch; kept from the first rewriting on."""
         self._typed: tuple[Unit, Unit] | None = None
         """The last typed prompt, and the unit it hung on."""
-        self._turn = 0
-        """Where in the stretch the turn begins before which thinking was taken out."""
 
     def place(self, unit: Unit, on: Unit) -> None:
         """Put a unit on the row: behind the last one, or, where `on` lies before the last call, behind `on`."""
@@ -118,13 +113,13 @@ class Row:
             ):
                 self._infer(former, call)
             self._begin_turn(pending, call.model)
-        self._open = (call, self._stretch.view())
+        self._open = (call, self._laid.stretch.view())
         call.prompt = self.prompt
 
     def _infer(self, former: tuple[Call, View], call: Call) -> None:
         """Were old results cleared since the former call, although nothing was recorded?"""
         earlier = former[0].report.usage(), former[1]
-        if (told := inferred(earlier, (call.report.usage(), self._stretch.view()))) is not None:
+        if (told := inferred(earlier, (call.report.usage(), self._laid.stretch.view()))) is not None:
             self.clear(replace(told[0], line=call.line, time=call.time), told[1])
 
     def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
@@ -132,25 +127,13 @@ class Row:
         first = last_prompt(laid)
         if first is None or keeps_thinking(model):
             return
-        whole, turn = self._stretch, laid[first].end - len(laid[first].messages)
-        self._stretch, gone = without_thinking(whole, self._turn, turn)
-        self._turn = turn - gone
-        if self._stretch is whole:
-            return
+        gone = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
         for unit in laid[first:]:
-            unit.stretch, unit.end, unit.turn = self._stretch, unit.end - gone, self._turn
-        if self._places is not None and self._stretch.base is not None:
-            at = self._stretch.base.length
-            for message in whole.view().tail(at):
-                self._places.pop(_key(message), None)
-            self._places.update((_key(m), (n, m)) for n, m in enumerate(self._stretch.own, at))
+            unit.stretch, unit.end, unit.turn = self._laid.stretch, unit.end - gone, self._laid.turn
 
     def _go_back(self, on: Unit) -> None:
         self._lay()
-        view = on.view()
-        if self._replaced and self._stretch.view().rewritten_since(view):
-            view = View(self._stretch, view.length)  # what was cleared stays cleared
-        self._stretch, self._places, self._turn = Stretch(view), None, on.turn
+        self._laid.go_back(on.view(), on.turn)
         self.tail = on
 
     def _settle(self) -> None:
@@ -173,20 +156,17 @@ class Row:
         """Lay the pending units into the stretch: they are complete."""
         drafts = [unit.drafts() for unit in self._pending]
         laid = travelling_together([message for messages in drafts for message in messages])
-        stretch, start, length = self._stretch, 0, len(self._stretch)
+        stretch, start, length = self._laid.stretch, 0, len(self._laid.stretch)
         for unit, messages in zip(self._pending, drafts, strict=True):
             end = start + len(messages)
             unit.messages = tuple(laid[start:end])
-            unit.stretch, unit.end, unit.turn = stretch, length + end, self._turn
+            unit.stretch, unit.end, unit.turn = stretch, length + end, self._laid.turn
             if not unit.again:
                 self._messages += unit.messages
                 if self._counted:
                     self._counted.update(message.id for message in unit.messages)
             start = end
-        sent = list(map(self._as_sent, laid)) if self._replaced else laid
-        stretch.append(*sent)
-        if self._places is not None:
-            self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))
+        self._laid.lay(laid)
         self._pending = []
 
     def _lay_as_sent(self) -> bool:
@@ -194,7 +174,7 @@ class Row:
         if self.sent is None or not self.request:
             return False
         came = travelling_together([message for unit in self._pending for message in unit.drafts()])
-        known = self.sent.view(self.request, self._stretch, map(self._as_sent, came))
+        known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
         if known is None:
             return False
         view, end = known
@@ -207,12 +187,11 @@ class Row:
             if message.id not in self._counted and message.id not in again:
                 self._counted.add(message.id)
                 self._messages.append(message)
-        self._stretch = view.stretch if len(view.stretch) == view.length else Stretch(view)
-        self._places = None
+        self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
         for unit in self._pending:
             unit.messages = tuple(unit.drafts())
             end = max((end, *(places[message.id] for message in unit.messages if message.id in places)))
-            unit.stretch, unit.end = self._stretch, end
+            unit.stretch, unit.end = self._laid.stretch, end
         self._pending = []
         return True
 
@@ -229,10 +208,10 @@ class Row:
         self._lay()
         cleared = micro.cleared if micro is not None else ()  # nobody was sent what it left: the two are one
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
-        self._stretch, self._places, self._turn = Stretch(), None, 0
+        self._laid.begin(Stretch())
         self.epoch += 1
         self.start = self.tail = Unit()
-        self.start.epoch, self.start.stretch = self.epoch, self._stretch
+        self.start.epoch, self.start.stretch = self.epoch, self._laid.stretch
         self._typed = None
         return waiting
 
@@ -268,28 +247,8 @@ class Row:
 
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
         """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
-        self._replaced.update(texts)
-        if self._places is None:
-            self._places = {_key(message): (at, message) for at, message in enumerate(self._stretch.view().messages())}
-        rewritten: dict[int, tuple[Message, Message]] = {}
-        for key in texts:
-            at, message = self._places.get(key, (0, None))
-            if message is not None and (sent := self._as_sent(message)) is not message:
-                self._places[key], rewritten[at] = (at, sent), (message, sent)
-        if rewritten:
-            self._stretch = Stretch(self._stretch.view(), rewritten=rewritten)
-        soon = [message for unit in self._pending for message in unit.drafts()]
-        changed = *(rewritten[at][1] for at in sorted(rewritten)), *(m for m in soon if self._as_sent(m) is not m)
-        return tuple(message.id for message in changed)
-
-    def _as_sent(self, message: Message) -> Message:
-        if not self._replaced:
-            return message
-        said, result = self._replaced.get(_key(message)), message.result
-        if said is None or said in (message.text, result and result.content):
-            return message
-        part = Text(said) if result is None else ToolResult(result.call_id, said, result.is_error)
-        return replace(message, parts=(part,), mark="placeholder")
+        changed, soon = self._laid.rewrite(texts), (message for unit in self._pending for message in unit.drafts())
+        return tuple(message.id for message in (*changed, *(m for m in soon if self._laid.as_sent(m) is not m)))
 
     # ---- what there is so far --------------------------------------------------------------------------------------
 
@@ -311,20 +270,14 @@ class Row:
 
     def end(self) -> View:
         """What the next call would send."""
-        soon = [self._as_sent(message) for message in self._drafts(counted=False)]
-        stretch = Stretch(self._stretch.view(), soon) if soon else self._stretch
+        soon = [self._laid.as_sent(message) for message in self._drafts(counted=False)]
+        stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
         first = last_prompt(self._pending)
         if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
             turn = len(stretch) - sum(len(unit.drafts()) for unit in self._pending[first:])
-            stretch, _ = without_thinking(stretch, self._turn, turn)
+            stretch, _ = without_thinking(stretch, self._laid.turn, turn)
         return stretch.view()
 
     def is_empty(self) -> bool:
         """Has nothing come?"""
         return self.tail is self.start and self.epoch == 0
-
-
-def _key(message: Message) -> str:
-    """What a rewriting names a message by: a result by its call."""
-    result = message.result
-    return message.id if result is None else result.call_id
