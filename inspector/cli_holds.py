@@ -13,7 +13,7 @@ from time import time
 from inspector.cli_output import note, number, plain
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
-from inspector.live.proxy.compacting import Compactor
+from inspector.live.proxy.compacting import Compactor, Proposal, told
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
 
@@ -83,32 +83,36 @@ class Attendant:
 
     def _attend(self, hold: Hold) -> None:
         note(described(hold))
-        if self._by_itself:
-            self._compacted(hold)
+        if not self._by_itself and self._ask is None:
             return
-        if self._ask is None:
+        proposal = None if hold.cannot else self._proposed(hold)
+        if self._by_itself or self._ask is None:
+            self._compacted(hold, None if proposal is None or proposal.is_small else proposal, proposal)
             return
+        note(f"{self._name}: {hold.cannot if proposal is None else told(proposal, hold.window)}.")
         match self._ask(KEYS.format(policy=self._name))[:1].lower():
             case "c":
-                self._compacted(hold)
+                self._compacted(hold, proposal, proposal)
             case "d":
                 self._holds.drop(hold.id)
                 note(f"exchange {hold.exchange}: dropped.")
             case _:
                 self._holds.release(hold.id)
 
-    def _compacted(self, hold: Hold) -> None:
-        if hold.cannot:
-            note(f"exchange {hold.exchange}: {hold.cannot} It goes as it was.")
+    def _proposed(self, hold: Hold) -> Proposal:
+        return self._compact.propose(
+            hold, self._holds.buffer(hold.id), lambda buffer: self._holds.predicted(hold.id, buffer)
+        )
+
+    def _compacted(self, hold: Hold, proposal: Proposal | None, looked: Proposal | None) -> None:
+        """With what was proposed, or as it was; either way it is told."""
+        if proposal is None or proposal.after is None:
             self._holds.release(hold.id)
+            note(f"exchange {hold.exchange}: {hold.cannot if looked is None else looked.why}; it goes as it was.")
             return
-        before = self._holds.buffer(hold.id)
-        after = self._compact(hold, before)
-        self._holds.release(hold.id, after, before)
-        if after is None:
-            note(f"exchange {hold.exchange}: nothing is due by {self._name}; it goes as it was.")
-        else:
-            note(f"exchange {hold.exchange}: {len(before.messages)} messages, {len(after.messages)} go on.")
+        self._holds.release(hold.id, proposal.after, proposal.before)
+        self._compact.keep(hold, proposal)
+        note(f"exchange {hold.exchange}, by {self._name}: {told(proposal, hold.window)}.")
 
     def _let_go(self, hold: Hold) -> None:
         try:

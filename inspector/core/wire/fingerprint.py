@@ -25,12 +25,17 @@ def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
     return blake2b(dumps(said).encode("utf-8", errors="replace"), digest_size=16).hexdigest()
 
 
+def is_reminder(part: Part) -> bool:
+    """Nothing but what a client adds in passing?"""
+    return isinstance(part, Text) and (not part.text.strip() or _REMINDER.fullmatch(part.text) is not None)
+
+
 def _is_passing(part: Part) -> bool:
     match part:
         case Thinking():
             return True
-        case Text(text):
-            return not text.strip() or _REMINDER.fullmatch(text) is not None
+        case Text():
+            return is_reminder(part)
         case Opaque(kind):
             return kind == "redacted_thinking"
     return False

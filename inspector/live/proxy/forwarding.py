@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import cut_of
 from inspector.core.jsontext import dumps
+from inspector.core.usage import Usage
 from inspector.core.wire.recipe import Ref, carry_out
 from inspector.core.wire.rewrite import CannotRewrite, items_of, plan, with_items, with_whole
 from inspector.live.proxy.clients import patience
@@ -15,6 +16,8 @@ from inspector.live.proxy.hold import Go, Held, Hold
 from inspector.live.proxy.reading import Reading
 from inspector.live.proxy.refusals import error_body, late_error
 
+Sizes: TypeAlias = tuple[int, int | None, int]
+"""Tokens, window, messages."""
 DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
 
 
@@ -65,9 +68,9 @@ def changed(held: Held, original: Buffer, buffer: Buffer) -> Go:
 
 
 def new_hold(
-    asked: Asked, reading: Reading, why: Why, arrived: str, sizes: tuple[int, int | None, int], can_change: bool
+    asked: Asked, reading: Reading, why: Why, arrived: str, sizes: Sizes, usage: Usage | None, can_change: bool
 ) -> Hold:
-    """A request that begins to wait. `sizes`: tokens, window, messages."""
+    """A request that begins to wait. `usage`: what the answer before it cost."""
     asking, (tokens, window, messages) = asked.asking, sizes
     client = reading.key.client if reading.key.strong else asked.client or reading.key.client
     bears = patience(
@@ -78,4 +81,5 @@ def new_hold(
     return Hold(
         asked.exchange, asked.exchange, arrived, why, client, reading.key.session, asked.tag, reading.model,
         tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
+        thread=reading.thread, usage=usage,
     )  # fmt: skip

@@ -7,9 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import Cut
+from inspector.core.usage import Usage
 from inspector.live.proxy.clients import Patience
 from inspector.live.proxy.gate import Asked, Why
-from inspector.live.proxy.reading import Reading
+from inspector.live.proxy.reading import Reading, ThreadKey
+from inspector.live.proxy.threads import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,9 @@ class Rule:
 
     kind: Literal["off", "watermark", "each"] = "off"
     ratio: float = 0.6
-    """Of the window, for a watermark: once each time a conversation gets there."""
+    """Of the window, for a watermark: once each time a conversation gets there, and again half-way from there to the
+    full window; from there on each request.
+    """
     window: int | None = None
     """Tokens of the window; None = as it is known by the model's name, or by what the conversation gives away."""
     always: bool = False
@@ -29,6 +33,16 @@ class Rule:
         told = asdict(self)
         window = told.pop("window")
         return ({} if window is None else {"window": window}) | ({} if self.kind == "off" else {"hold": told})
+
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """Shares of the window at which a conversation is held, each once."""
+        return (self.ratio, (self.ratio + 1) / 2) if self.ratio < 1 else (self.ratio,)
+
+    @property
+    def full(self) -> float:
+        """The share of the window from which every request is held."""
+        return max(1.0, self.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,10 @@ class Hold:
     """The client was given a status and headers already."""
     cannot: str = ""
     """Why it can only be let go as it is, or dropped; empty where it can be changed."""
+    thread: ThreadKey = ()
+    """Whose conversation it is, as the gate tells them apart."""
+    usage: Usage | None = None
+    """What the answer before it cost, where it goes on from that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +104,7 @@ class Held:
     """What would be forwarded as it stands: the client's items with earlier cuts made."""
     buffer: Buffer
     asked: Asked
+    standing: Standing
     decided: "asyncio.Future[Choice]"
     left: "asyncio.Event" = field(default_factory=asyncio.Event)
     """Set when another connection has taken over."""

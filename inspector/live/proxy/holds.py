@@ -7,19 +7,20 @@ The gate lives on the proxy's loop; the intents (`release`, `drop`, `hold_next`,
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import recut
 from inspector.core.wire.rewrite import CannotRewrite
 from inspector.live.proxy.board import Board, Told
 from inspector.live.proxy.forwarding import body_with, changed, dropped, new_hold, own_items
-from inspector.live.proxy.gate import Asked, Asking, Decision, Forward, Why
+from inspector.live.proxy.gate import Asked, Asking, Decision, Forward
 from inspector.live.proxy.hold import Choice, Go, Held, Hold, Out, Rule
+from inspector.live.proxy.judging import Judge
 from inspector.live.proxy.memory import Memory
-from inspector.live.proxy.reading import Reading, buffer_of, is_call, read, weigh
+from inspector.live.proxy.predicting import Counted, Counts
+from inspector.live.proxy.reading import Reading, buffer_of, is_call, read
 from inspector.live.proxy.retries import Retries
-from inspector.live.proxy.threads import Standing
 from inspector.live.proxy.waiting import wait_for
 
 GRACE_S = 120.0
@@ -32,15 +33,13 @@ class Holds:
     hears = True
 
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
-        self._unknown: set[str] = set()
         self.note: Callable[[str], None] = lambda what: None
         """Where sentences for the recording go: the recorder's `note`."""
-        self._rule = rule or Rule()
-        self._models = models or {}
+        self._judge = Judge(rule or Rule(), models or {}, lambda what: self.note(what))
         self._memory = Memory()
+        self._counts = Counts()
         self._retries = Retries()
-        self._next = False
-        self._in_use = self._rule.kind != "off"
+        self._in_use = self._judge.rule.kind != "off"
         self._board = Board()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -49,12 +48,12 @@ class Holds:
     @property
     def rule(self) -> Rule:
         """When requests are held."""
-        return self._rule
+        return self._judge.rule
 
     @property
     def is_next(self) -> bool:
         """Will the next request be held, whatever the rule says?"""
-        return self._next
+        return self._judge.is_next
 
     def list(self) -> tuple[Hold, ...]:
         """All that wait, oldest first."""
@@ -64,19 +63,26 @@ class Holds:
         """What the model would read of a held request. Raises InspectorError where it is held no longer."""
         return self._board.find(id).buffer
 
+    def predicted(self, id: int, buffer: Buffer) -> int:  # noqa: A002
+        """Tokens that its provider would report for the held request with `buffer` in it. Raises InspectorError where
+        it is held no longer."""
+        held = self._board.find(id)
+        counted = self._counts(replace(buffer, prompt=held.buffer.prompt))
+        return self._memory.predicted(held.reading, held.standing, counted)
+
     def subscribe(self, told: Told) -> Callable[[], None]:
         """Be told of every change, mostly on the proxy's thread. Returns what ends it."""
         return self._board.subscribe(told)
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on. What waits goes on waiting."""
-        self._rule = rule
+        self._judge.rule = rule
         self._in_use = self._in_use or rule.kind != "off"
         self._board.tell()
 
     def hold_next(self, wanted: bool = True) -> None:
         """Hold the next request, whatever the rule says."""
-        self._next = wanted
+        self._judge.is_next = wanted
         self._in_use = self._in_use or wanted
         self._board.tell()
 
@@ -144,71 +150,26 @@ class Holds:
         if reading is None:
             return Forward()
         standing = self._memory.standing(reading.thread)
-        items, again = self._recut(reading, standing)
+        items, again = self._judge.recut(reading, standing)
         buffer = await asyncio.to_thread(buffer_of, reading, items if items is not None else own_items(reading))
-        raw = await asyncio.to_thread(weigh, buffer)
+        counted = await asyncio.to_thread(self._counts, buffer)
         known = self._board.same_turn(reading)
         if known is not None:
-            return await self._hold(self._taken_over(known, asked, reading), arrived, raw, again)
+            return await self._hold(self._taken_over(known, asked, reading), arrived, counted, again)
         decided = self._retries.find(reading, time.monotonic())
         if decided == "dropped":
             return dropped(asked)
-        why = self._why(reading, standing, standing.tokens(raw), is_known=decided is not None)
+        tokens = self._memory.predicted(reading, standing, counted)
+        why = self._judge.why(reading, standing, tokens, is_known=decided is not None)
         if why is None:
-            return self._forward(asked, reading, items, raw, "cut again" if again else "")
-        return await self._hold(
-            self._new(asked, reading, items, buffer, why, standing.tokens(raw)), arrived, raw, again
-        )
-
-    def _recut(self, reading: Reading, standing: Standing) -> tuple[Sequence[Any] | None, bool]:
-        """What would be forwarded as it stands, and whether a cut was made for it."""
-        if reading.items is None or not standing.cuts:
-            return reading.items, False
-        done = recut(standing.cuts, reading.items)
-        if done.left > standing.lost and not reading.side:
-            standing.lost = done.left
-            which = "the cut" if len(standing.cuts) == 1 else f"{done.left} of {len(standing.cuts)} cuts"
-            self.note(
-                f"{reading.key.client or 'The client'} sends another conversation than the one that was cut (it "
-                f"compacted by itself, or went back): {which} cannot be made again."
-            )
-        elif not reading.side:
-            standing.lost = done.left
-        return (done.items, True) if done.made else (reading.items, False)
-
-    def _why(self, reading: Reading, standing: Standing, tokens: int, *, is_known: bool) -> Why | None:
-        """Is it to be held, and why? `is_known`: the same words were let go before, so this is a retry."""
-        if reading.side:
-            return None
-        rule = self._rule
-        over, got_there = standing.passes(tokens, self._line(reading, standing))
-        if self._next:
-            self.hold_next(False)
-            return "by hand"
-        if is_known:
-            return None
-        if rule.kind == "each":
-            return "each"
-        return "watermark" if rule.kind == "watermark" and (got_there or (over and rule.always)) else None
-
-    def _line(self, reading: Reading, standing: Standing) -> float | None:
-        """The watermark in tokens. Where it cannot be known that is told, once a model."""
-        window = self._window(reading, standing)
-        if window is None and self._rule.kind == "watermark" and reading.model not in self._unknown:
-            self._unknown.add(reading.model)
-            self.note(f"Nobody knows the window of {reading.model}: at a watermark it is not held. Say the window.")
-        return None if window is None else self._rule.ratio * window
-
-    def _window(self, reading: Reading, standing: Standing) -> int | None:
-        return standing.window(reading.model, reading.headers, self._rule.window, self._models).tokens
-
-    def _new(
-        self, asked: Asked, reading: Reading, items: Sequence[Any] | None, buffer: Buffer, why: Why, tokens: int
-    ) -> Held:
-        window = self._window(reading, self._memory.standing(reading.thread))
-        arrived = self._memory.times.get(asked.exchange, "")
-        shown = new_hold(asked, reading, why, arrived, (tokens, window, len(buffer.messages)), items is not None)
-        return Held(shown, reading, items, buffer, asked, asyncio.get_running_loop().create_future())
+            return self._forward(asked, reading, items, counted, "cut again" if again else "")
+        sizes = tokens, self._judge.window(reading, standing), len(buffer.messages)
+        when = self._memory.times.get(asked.exchange, "")
+        before = standing.usage if standing.learned.goes_on_in(counted) else None
+        shown = new_hold(asked, reading, why, when, sizes, before, items is not None)
+        decision = asyncio.get_running_loop().create_future()
+        held = Held(shown, reading, items, buffer, asked, standing, decision)
+        return await self._hold(held, arrived, counted, again)
 
     def _taken_over(self, held: Held, asked: Asked, reading: Reading) -> Held:
         """The client asks again: its new connection waits instead of the old one, what was done is kept."""
@@ -221,7 +182,7 @@ class Holds:
         )  # fmt: skip
         return held
 
-    async def _hold(self, held: Held, arrived: float, raw: int, again: bool) -> Decision:
+    async def _hold(self, held: Held, arrived: float, counted: Counted, again: bool) -> Decision:
         asked, left = held.asked, held.left
         if again and (body := body_with(held.reading, held.items)) is not None:
             asked.sends(body)
@@ -236,7 +197,7 @@ class Holds:
         if choice is None:
             return dropped(asked)
         self._board.take(held)
-        return self._done(held, asked, choice, raw, again)
+        return await self._done(held, asked, choice, counted, again)
 
     async def _choice(self, held: Held, asked: Asked, left: asyncio.Event, arrived: float) -> Choice | None:
         """What was decided; as it stands where the client's patience ends. None: another connection has taken over."""
@@ -264,7 +225,7 @@ class Holds:
 
         asyncio.get_running_loop().call_later(GRACE_S, forget)
 
-    def _done(self, held: Held, asked: Asked, choice: Choice, raw: int, again: bool) -> Decision:
+    async def _done(self, held: Held, asked: Asked, choice: Choice, counted: Counted, again: bool) -> Decision:
         reading, now = held.reading, time.monotonic()
         if isinstance(choice, Out):
             self._retries.remember(reading, "dropped", now)
@@ -272,19 +233,21 @@ class Holds:
             return dropped(asked)
         if choice.items is None:
             self._retries.remember(reading, "as it was", now)
-            return self._forward(asked, reading, held.items, raw, "cut again" if again else "as it was")
+            return self._forward(asked, reading, held.items, counted, "cut again" if again else "as it was")
         self._retries.remember(reading, "changed", now)
-        standing = self._memory.standing(reading.thread)
+        standing = held.standing
         if choice.cut is not None:
             del standing.cuts[len(standing.cuts) - standing.lost :]  # what did not fit any more is behind us
             standing.cuts.append(choice.cut)
             standing.lost = 0
-        raw = weigh(buffer_of(reading, choice.items))
-        standing.passes(standing.tokens(raw), self._line(reading, standing))
-        return self._forward(asked, reading, choice.items, raw, "changed")
+        counted = await asyncio.to_thread(lambda: self._counts(buffer_of(reading, choice.items or ())))
+        self._judge.at_mark(reading, standing, self._memory.predicted(reading, standing, counted))
+        return self._forward(asked, reading, choice.items, counted, "changed")
 
-    def _forward(self, asked: Asked, reading: Reading, items: Sequence[Any] | None, raw: int, how: Any) -> Decision:
-        self._memory.forwarded(asked.exchange, reading, items, raw)
+    def _forward(
+        self, asked: Asked, reading: Reading, items: Sequence[Any] | None, counted: Counted, how: Any
+    ) -> Decision:
+        self._memory.forwarded(asked.exchange, reading, items, counted)
         try:
             body = body_with(reading, items)
         except CannotRewrite as why:

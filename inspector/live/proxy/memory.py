@@ -12,6 +12,8 @@ from typing import Any
 
 from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.replies import Reply, read_reply
+from inspector.core.usage import Usage
+from inspector.live.proxy.predicting import Counted, predicted_tokens
 from inspector.live.proxy.reading import Chain, Reading, ThreadKey
 from inspector.live.proxy.threads import Standing
 
@@ -26,7 +28,7 @@ class _Under:
 
     reading: Reading
     items: Sequence[Any] | None
-    raw: int
+    counted: Counted
 
 
 class Memory:
@@ -37,6 +39,8 @@ class Memory:
         self.times: OrderedDict[int, str] = OrderedDict()
         """When requests came, as the recording has it, by exchange."""
         self._standings: OrderedDict[ThreadKey, Standing] = OrderedDict()
+        self._slopes: OrderedDict[str, float] = OrderedDict()
+        """Tokens of a model's provider for one of ours, as its last answer had it."""
         self._under_way: dict[int, _Under] = {}
         self._expected: set[int] = set()
 
@@ -48,9 +52,17 @@ class Memory:
             self._standings.popitem(last=False)
         return found
 
-    def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, raw: int) -> None:
+    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> int:
+        """What its provider will report for a buffer of that conversation. Where it goes on from what nobody saw, what
+        was counted comes on top of what was reported.
+        """
+        if reading.items is None and standing.usage is not None:
+            return standing.usage.prompt + standing.usage.output + counted.tokens
+        return predicted_tokens(standing.learned, counted, reading.model, self._slopes.get(reading.model, 1.0))
+
+    def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, counted: Counted) -> None:
         """That one goes to the provider, who will read `items`."""
-        self._under_way[exchange] = _Under(reading, items, raw)
+        self._under_way[exchange] = _Under(reading, items, counted)
 
     def came(self, exchange: int, time: str) -> None:
         """A request is written down."""
@@ -83,9 +95,9 @@ class Memory:
         under = self._under_way.pop(exchange, None)
         if under is None or reply is None or reply.failure:
             return
-        if reply.usage is not None and not under.reading.side:
-            self.standing(under.reading.thread).learn(under.raw, reply.usage.prompt)
         reading = under.reading
+        if reply.usage is not None and reply.usage.prompt and not reading.side:
+            self._learn(under, reply.usage)
         is_stored = (
             reading.goes_on or reading.body.get("type") == "response.create" or reading.body.get("store") is not False
         )
@@ -94,3 +106,12 @@ class Memory:
             self.chains[reply.id] = Chain([*reading.items, *reply.wire], [*wanted, *reply.wire])
             while len(self.chains) > _CHAINS:
                 self.chains.popitem(last=False)
+
+    def _learn(self, under: _Under, usage: Usage) -> None:
+        reading, standing = under.reading, self.standing(under.reading.thread)
+        standing.usage, standing.largest = usage, max(standing.largest, usage.prompt)
+        if reading.items is not None and under.counted.tokens:
+            standing.learned.take(under.counted, usage.prompt, reading.model)
+            self._slopes[reading.model] = standing.learned.slope()
+            while len(self._slopes) > _THREADS:
+                self._slopes.popitem(last=False)

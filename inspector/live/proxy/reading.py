@@ -13,14 +13,12 @@ from inspector.core.formats.proxy.side import Asked as Side
 from inspector.core.formats.proxy.side import side_kind
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque
-from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.wire.dialects import WIRES
 from inspector.core.wire.fingerprint import fingerprint
 from inspector.core.wire.rewrite import PREVIOUS, items_of, read_items
 from inspector.live.proxy.gate import Asked
 
 ThreadKey = tuple[str, ...]
-_ESTIMATOR = estimator("roku")
 _HEAD = 6
 
 
@@ -134,8 +132,3 @@ def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, s
 def buffer_of(reading: Reading, items: Sequence[Any]) -> Buffer:
     """What the model would read."""
     return Buffer(read_items(reading.dialect, items), reading.prompt)
-
-
-def weigh(buffer: Buffer) -> int:
-    """Tokens, by a raw estimate."""
-    return buffer_tokens(_ESTIMATOR, buffer.messages, buffer.prompt)

@@ -1,15 +1,18 @@
 """What the gate remembers of each conversation: its cuts, how large it was, what its provider said about that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.cuts import Cut
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
+from inspector.live.proxy.predicting import Learned
+
+REARMED = 0.95
+"""A mark is told of again once the conversation was below this share of it: not for wavering about it."""
 
 
 @dataclass(slots=True)
@@ -19,33 +22,20 @@ class Standing:
     cuts: list[Cut] = field(default_factory=list)
     lost: int = 0
     """Cuts that do not fit any more, as was told."""
-    calibration: Calibration = field(default_factory=Calibration)
-    raw: int = 0
-    """The raw estimate of the last request that was answered ..."""
-    reported: int = 0
-    """... and what the provider said about it."""
+    learned: Learned = field(default_factory=Learned)
+    usage: Usage | None = None
+    """What the last answer cost."""
     largest: int = 0
-    is_over: bool = False
-    """The last request was over the line: it is told of once each time it gets there."""
+    told: float = 0
+    """The highest mark, in tokens, that was told of and still stands."""
 
-    def tokens(self, raw: int) -> int:
-        """The size of a buffer: what was reported last and the calibrated estimate of what came since."""
-        if self.reported and raw >= self.raw:
-            return self.reported + self.calibration.apply(raw - self.raw)
-        return self.calibration.apply(raw)
-
-    def learn(self, raw: int, reported: int) -> None:
-        """The provider has said how large a request was."""
-        if raw > 0 and reported > 0:
-            self.calibration = self.calibration.update(raw, reported)
-            self.raw, self.reported = raw, reported
-            self.largest = max(self.largest, reported)
-
-    def passes(self, tokens: int, line: float | None) -> tuple[bool, bool]:
-        """(is a buffer of that size over the line, has the conversation just got there?). No line, no."""
-        over = line is not None and tokens >= line
-        got_there, self.is_over = over and not self.is_over, over
-        return over, got_there
+    def reached(self, tokens: int, marks: Sequence[float]) -> bool:
+        """Has the conversation got to a mark that it was not told of? Each is told once, until it was well below."""
+        highest = max((mark for mark in marks if tokens >= mark), default=0.0)
+        is_new = highest > self.told
+        still = max((mark for mark in marks if tokens >= REARMED * mark), default=0.0)
+        self.told = max(highest, min(self.told, still))
+        return is_new
 
     def window(self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]) -> Window:
         """The model's window: the user's word, the client's, what the conversation gives away, the tables'."""

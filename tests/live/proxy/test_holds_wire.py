@@ -15,7 +15,7 @@ from inspector.live.proxy.hold import Rule
 from inspector.live.proxy.holds import Holds
 from inspector.live.proxy.server import ProxyServer
 from inspector.live.simulated.server import SimulatedServer
-from tests.live.proxy.holding import SUMMARY, Later, held_by, kinds, recorded, records, the_hold
+from tests.live.proxy.holding import SUMMARY, Later, held_by, recorded, records, settled, the_hold
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_what_nobody_saw_can_only_be_let_go_or_dropped(talk: Talk, gate: Holds, 
     told = call.result()
     assert told["type"] == "error"
     assert "Dropped" in told["error"]["message"]
-    assert kinds(proxy, hold.exchange)[-2:] == ["released dropped", "response"]
+    assert settled(proxy, hold.exchange)[-2:] == ["released dropped", "response"]
 
 
 CONTENTS = [
