@@ -62,6 +62,11 @@ class Later:
         except Exception as error:  # noqa: BLE001 - handed to the test
             self._error = error
 
+    @property
+    def is_under_way(self) -> bool:
+        """Has it not ended yet?"""
+        return self._thread.is_alive()
+
     def result(self) -> Any:
         """What came of it."""
         self._thread.join(30)

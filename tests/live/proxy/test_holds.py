@@ -168,24 +168,65 @@ def test_drop(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, simulate
     assert not simulated.world.seen
 
 
-def test_the_watermark_is_told_once_each_time(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
-    """By what the provider reported and an estimate of what came since."""
+def grown(tokens: int) -> list[dict[str, str]]:
+    """A conversation of about so many tokens, always with the same beginning."""
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
+    return [*said, {"role": "user", "content": "word " * tokens}]
+
+
+def test_the_watermark_is_told_once_and_again_later_and_always_where_the_window_is_full(
+    gate: Holds, proxy: ProxyServer
+) -> None:
+    """At half of the window, half-way from there to all of it, and at each request from there on."""
     gate.set_rule(WATERMARK)
-    short = [{"role": "user", "content": "hi"}]
-    ask("anthropic", proxy, short)
-    long = [*short, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "words and more " * 300}]
-    call = Later(lambda: ask("anthropic", proxy, long))
+    told: list[tuple[int, bool]] = []
+    for tokens in (100, 550, 650, 700, 800, 900, 1_100, 1_270, 1_300):
+        call = Later(lambda tokens=tokens: ask("anthropic", proxy, grown(tokens)))  # type: ignore[misc]
+        until(lambda call=call: gate.list() or not call.is_under_way)  # type: ignore[misc]
+        waits = gate.list()
+        told.append((tokens, bool(waits)))
+        for hold in waits:
+            assert (hold.why, hold.window) == ("watermark", 1_000)
+            assert hold.tokens == pytest.approx(tokens, abs=30)
+            gate.release(hold.id)
+        call.result()
+    assert [tokens for tokens, waited in told if waited] == [550, 800, 1_100, 1_270, 1_300]
+
+
+def test_a_cut_makes_the_watermark_new(gate: Holds, proxy: ProxyServer) -> None:
+    """It is told of again as soon as the conversation gets there again."""
+    gate.set_rule(WATERMARK)
+    call = Later(lambda: ask("anthropic", proxy, grown(700)))
     hold = the_hold(gate)
-    assert hold.why == "watermark"
-    assert hold.window == 1_000
-    gate.release(hold.id)
+    seen = gate.buffer(hold.id)
+    after = seen.with_messages([SUMMARY])
+    assert gate.predicted(hold.id, after) < 50
+    gate.release(hold.id, after)
     call.result()
     settled(proxy, hold.exchange)
-    usage = next(one for one in reversed(records(proxy)) if one["type"] == "response")["body"]["usage"]
-    told = usage["input_tokens"] + usage["cache_read_input_tokens"] + usage["cache_creation_input_tokens"]
-    assert hold.tokens is not None
-    assert abs(hold.tokens - told) < 0.3 * told
-    ask("anthropic", proxy, [*long, {"role": "assistant", "content": "so"}, {"role": "user", "content": "and"}])
+    more = [*grown(700), {"role": "assistant", "content": "so"}, {"role": "user", "content": "word " * 300}]
+    ask("anthropic", proxy, more)
+    more[-1] = {"role": "user", "content": "word " * 600}
+    call = Later(lambda: ask("anthropic", proxy, more))
+    gate.release(the_hold(gate).id)
+    call.result()
+
+
+def test_a_size_is_what_the_provider_then_reports(gate: Holds, proxy: ProxyServer) -> None:
+    """System prompt and tools are counted, on the very first request too."""
+    told = {"name": "look", "description": "Looks at what there is. " * 40, "input_schema": {"type": "object"}}
+
+    def first() -> Any:
+        with claude(proxy) as one:
+            return one.messages.create(**ASKED, system="You are brief. " * 100, tools=[told])
+
+    call = Later(first)
+    hold = the_hold(gate)
+    gate.release(hold.id)
+    usage = call.result().usage
+    spent = usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
+    assert spent > 500
+    assert hold.tokens == pytest.approx(spent, rel=0.01)
 
 
 def test_a_window_that_nobody_knows_is_told_once(gate: Holds, proxy: ProxyServer) -> None:
