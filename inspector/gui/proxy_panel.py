@@ -162,10 +162,10 @@ class ProxyPanel(Panel):
             self.boxes.pop(gone).deleteLater()
         for n, hold in enumerate(holds):
             if hold.id not in self.boxes:
-                box = HoldBox(hold, self._proxying.look, self._forward, self._proxying.drop)
+                box = HoldBox(hold, self._proxying.look, self._forward, self._proxying.compact, self._proxying.drop)
                 self.boxes[hold.id] = box
                 self._held_column.insertWidget(n, box)
-            self.boxes[hold.id].show_hold(hold, self._proxying.steps(hold))
+            self.boxes[hold.id].show_hold(hold, self._proxying.prospect(hold))
         self.nothing.setVisible(not holds)
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()

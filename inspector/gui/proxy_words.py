@@ -4,6 +4,7 @@ from time import time
 
 from inspector.core.validity import check
 from inspector.gui.numbers import grouped, percent, plural
+from inspector.live.proxy.compacting import Proposal
 from inspector.live.proxy.hold import Hold
 from inspector.live.proxy.ledger import Passed
 from inspector.workbench.steps import Steps
@@ -78,14 +79,35 @@ def patience(hold: Hold) -> str:
     )
 
 
-def instead(hold: Hold, steps: Steps | None) -> str:
-    """What the steps make of it; empty where there are none."""
+def proposed(hold: Hold, proposal: Proposal | None, policy: str) -> str:
+    """What the policy would make of it: what goes, and the sizes before and after."""
+    if hold.cannot or proposal is None:
+        return ""
+    if proposal.after is None:
+        return f"By {policy}: {proposal.why}."
+    sizes = f"{tokens(proposal.tokens_before, hold)} to {tokens(proposal.tokens_after, hold)}"
+    count = plural(len(proposal.after.messages), "message")
+    return f"By {policy}: {count} instead of {len(proposal.before.messages):,}, {sizes}: {', '.join(proposal.gone)}."
+
+
+def tokens(count: int, hold: Hold) -> str:
+    """`5,410 tokens (18 %)`."""
+    share = f" ({percent(count / hold.window)})" if hold.window else ""
+    return f"{grouped(count)} tokens{share}"
+
+
+def instead(hold: Hold, steps: Steps | None, left: int | None = None) -> str:
+    """What the steps make of it, and the tokens before and after; empty where there are none."""
     if steps is None:
         return ""
     after, before = len(steps.buffer.messages), len(steps.origin.messages)
     known = {(one.rule, one.message) for one in check(steps.origin)}
     worse = [one for one in check(steps.buffer) if (one.rule, one.message) not in known]
-    words = f"{plural(len(steps.path()), 'step')} taken: {plural(after, 'message')} instead of {before:,}."
+    sizes = ""
+    if left is not None and hold.tokens is not None:
+        sizes = f", {tokens(hold.tokens, hold)} to {tokens(left, hold)}"
+    taken = f"{plural(len(steps.path()), 'step')} taken"
+    words = f"{taken}: {plural(after, 'message')} instead of {before:,}{sizes}."
     return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
 
 

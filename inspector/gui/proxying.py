@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.core.errors import InspectorError
 from inspector.gui.bridge import Bridge
+from inspector.gui.hold_prospects import Prospect, Prospects
 from inspector.gui.jump import jump
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.ledger import Passed
@@ -55,6 +56,7 @@ class Proxying(QObject):
         self._starting = self._on_its_way = self._closed = False
         self._known: set[int] = set()
         self._look_at: int | None = None
+        self._prospects = Prospects(bridge, self.changed.emit)
         self._frame = QTimer(self, singleShot=True, interval=FRAME)
         self._frame.timeout.connect(self._show)
         self._arrived.connect(self._frame.start)
@@ -100,6 +102,7 @@ class Proxying(QObject):
         if self._closed or watching is None:
             return
         self.holds, self.rows = watching.holds.list(), watching.ledger.rows
+        self._prospects.keep(self.holds)
         for hold in self.holds:
             if hold.id not in self._known and hold.time:
                 self._known.add(hold.id)
@@ -135,6 +138,13 @@ class Proxying(QObject):
             if steps is not None and steps.step is not None:
                 return steps
         return None
+
+    def prospect(self, hold: Hold) -> Prospect:
+        """What may become of it, as far as it is known."""
+        if self.watching is None:
+            return Prospect()
+        choices = self._workbench.state.choices
+        return self._prospects.prospect(self.watching.holds, hold, choices, self.steps(hold))
 
     def _seen(self, state: State) -> None:
         """The recording has caught up with the request that is to be looked at."""
@@ -222,6 +232,18 @@ class Proxying(QObject):
                 self._workbench.failed(str(failure))
             else:
                 self._forget(steps)
+
+    def compact(self, hold: Hold) -> None:
+        """Let it go with what the policy proposes."""
+        proposal = self.prospect(hold).proposal
+        if proposal is None or proposal.after is None or self.watching is None:
+            return
+        try:
+            self.watching.holds.release(hold.id, proposal.after, proposal.before)
+        except InspectorError as failure:
+            self._workbench.failed(str(failure))
+        else:
+            self._prospects.took(hold, self._workbench.state.choices, proposal)
 
     def _forget(self, steps: Steps) -> None:
         """What the steps made is what the recording now holds: they would start from what was never sent."""

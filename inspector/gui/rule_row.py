@@ -14,7 +14,11 @@ OFF, WATERMARK, EACH = "never", "at a watermark", "each request"
 _KINDS: dict[str, Literal["off", "watermark", "each"]] = {OFF: "off", WATERMARK: "watermark", EACH: "each"}
 CHOICES = (
     (OFF, "Everything passes byte for byte; what is cut already is cut again."),
-    (WATERMARK, "A conversation whose buffer has come to this share of the window is held, once each time it does."),
+    (
+        WATERMARK,
+        "A conversation whose buffer has come to this share of the window is held, once each time it does; again "
+        "half-way from there to the full window; and each request from there on.",
+    ),
     (EACH, "Every request of a conversation is held. Titles, probes and token counts pass."),
 )
 

@@ -177,6 +177,9 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     stage.until(lambda: "2 steps" in box.made.text())
     assert box.stepped.isEnabled()
     assert "2 messages instead of 5" in box.made.text()
+    stage.until(lambda: "tokens to " in box.made.text())
+    assert "By Roku: nothing is due" in box.would.text()
+    assert not box.compact.isEnabled()
     assert "would refuse" in box.made.text()  # it begins with the assistant
     stage.edit(lambda: stage.bench.editing.drop([first[3].id]))
     stage.until(lambda: "would refuse" not in box.made.text())
@@ -189,6 +192,35 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert stage.ask(more).result()
     assert stage.arrived() == ["three, and briefly", "so", "four"]
     stage.until(lambda: stage.panel.passed.rows[0].done == "cut again")
+
+
+def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> None:
+    """What goes, and the tokens before and after; a click sends just that."""
+    stage.begin(Rule("each", window=10_000))
+    told: list[Any] = [{"role": "user", "content": "Read what there is."}]
+    for n in range(12):
+        asked = {"type": "tool_use", "id": f"t{n}", "name": "look", "input": {}}
+        given = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} of code\n" * 150}
+        told += [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [given]}]
+    call = stage.ask(told)
+    box = stage.box()
+    stage.until(lambda: box.would.text())
+    assert "By Roku: " in box.would.text()
+    assert "messages instead of 25, " in box.would.text()
+    assert " tokens (" in box.would.text()
+    assert "results" in box.would.text()
+    after = int(box.would.text().partition(" to ")[2].partition(" tokens")[0].replace(",", ""))
+    click(box.compact)
+    assert call.result()
+    stage.until(lambda: not stage.panel.boxes)
+    body = stage.provider.world.seen[-1].body
+    assert len(body) < 0.7 * len(str(told))
+    stage.until(lambda: stage.bench.state.session and stage.bench.state.session.main.requests[-1].usage)
+    session = stage.bench.state.session
+    assert session is not None
+    usage = session.main.requests[-1].usage
+    assert usage is not None
+    assert after == pytest.approx(usage.prompt, rel=0.03)
 
 
 def test_as_it_was_and_drop(stage: Stage) -> None:

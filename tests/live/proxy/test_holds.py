@@ -214,7 +214,7 @@ def test_a_cut_makes_the_watermark_new(gate: Holds, proxy: ProxyServer) -> None:
 
 def test_a_size_is_what_the_provider_then_reports(gate: Holds, proxy: ProxyServer) -> None:
     """System prompt and tools are counted, on the very first request too."""
-    told = {"name": "look", "description": "Looks at what there is. " * 40, "input_schema": {"type": "object"}}
+    told: Any = {"name": "look", "description": "Looks at what there is. " * 40, "input_schema": {"type": "object"}}
 
     def first() -> Any:
         with claude(proxy) as one:
