@@ -149,6 +149,7 @@ class Holds:
         reading = read(asked, self._memory.chains)
         if reading is None:
             return Forward()
+        reading = self._memory.told_apart(reading, asked.asking.connection)
         standing = self._memory.standing(reading.thread)
         items, again = self._judge.recut(reading, standing)
         buffer = await asyncio.to_thread(buffer_of, reading, items if items is not None else own_items(reading))

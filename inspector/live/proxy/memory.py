@@ -7,7 +7,7 @@ before it were heard of.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.proxy.endpoints import DIALECTS
@@ -31,6 +31,14 @@ class _Under:
     counted: Counted
 
 
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """What came with its last request."""
+
+    system: str
+    connection: int
+
+
 class Memory:
     """Used on the proxy's loop, but for `read`."""
 
@@ -41,8 +49,30 @@ class Memory:
         self._standings: OrderedDict[ThreadKey, Standing] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
         """Tokens of a model's provider for one of ours, as its last answer had it."""
+        self._agents: OrderedDict[ThreadKey, list[_Agent]] = OrderedDict()
+        """Those that share a weak key."""
         self._under_way: dict[int, _Under] = {}
         self._expected: set[int] = set()
+
+    def told_apart(self, reading: Reading, connection: int) -> Reading:
+        """Where the client names no session, agents that begin with the same words are told apart by what goes with
+        them: another system prompt on another connection is another agent's.
+        """
+        if reading.key.strong:
+            return reading
+        agents = self._agents.pop(reading.thread, None) or []
+        self._agents[reading.thread] = agents
+        while len(self._agents) > _THREADS:
+            self._agents.popitem(last=False)
+        system = reading.prompt.system or ""
+        number = next((n for n, one in enumerate(agents) if one.system == system), None)
+        if number is None:
+            number = next((n for n, one in enumerate(agents) if one.connection == connection), None)
+        if number is None:
+            number = 0 if reading.side else len(agents)
+        if not reading.side:  # a title has a prompt of its own
+            agents[number : number + 1] = [_Agent(system, connection)]
+        return replace(reading, thread=(*reading.thread, str(number))) if number else reading
 
     def standing(self, thread: ThreadKey) -> Standing:
         """The conversation's. The oldest of very many is forgotten."""

@@ -132,7 +132,8 @@ def test_the_command(simulated: SimulatedServer, tmp_path: Path) -> None:
         told = run.stderr.read().decode()
         run.wait(20)
     assert "held (watermark): exchange 0" in told
-    assert "go on." in told
+    assert "messages, " in told
+    assert "tokens (" in told.partition(" -> ")[2]
     assert b'"how":"changed"' in record.read_bytes()
 
 

@@ -212,6 +212,34 @@ def test_a_cut_makes_the_watermark_new(gate: Holds, proxy: ProxyServer) -> None:
     call.result()
 
 
+def test_two_agents_that_begin_with_the_same_words_are_two(
+    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
+) -> None:
+    """In two folders, so with two system prompts: the cut of one is not made on the other's conversation. A prompt that
+    changes on the way (the date) is still the same agent's, by its connection.
+    """
+    more = [*TOLD, {"role": "assistant", "content": "so"}, {"role": "user", "content": "four"}]
+
+    def say(one: anthropic.Anthropic, folder: str, messages: Any) -> Any:
+        return one.messages.create(**{**ASKED, "messages": messages}, system=f"You work in {folder}.")
+
+    with claude(proxy) as here, claude(proxy) as there:
+        call = Later(lambda: say(here, "/here", TOLD))
+        hold = the_hold(gate)
+        seen = gate.buffer(hold.id)
+        gate.release(hold.id, seen.with_messages([SUMMARY, seen.messages[-1]]))
+        call.result()
+        gate.set_rule(Rule())
+        say(there, "/there", more)
+        assert arrived(simulated, "anthropic") == [one["content"] for one in more]
+        say(here, "/here", more)
+        assert arrived(simulated, "anthropic") == ["In short: we said much.", "three", "so", "four"]
+        say(here, "/here, and it is Monday", more)
+        assert arrived(simulated, "anthropic") == ["In short: we said much.", "three", "so", "four"]
+        say(there, "/there", more)
+        assert arrived(simulated, "anthropic") == [one["content"] for one in more]
+
+
 def test_a_size_is_what_the_provider_then_reports(gate: Holds, proxy: ProxyServer) -> None:
     """System prompt and tools are counted, on the very first request too."""
     told: Any = {"name": "look", "description": "Looks at what there is. " * 40, "input_schema": {"type": "object"}}
