@@ -92,6 +92,8 @@ class Compactor:
         if freed < max(1, WORTH * could):
             return f"it would free {freed:,} tokens only"
         left = self._left.get(hold.thread)
+        if left is not None:  # less than was left: the client has compacted since
+            left = self._left[hold.thread] = min(left, made.tokens_before)
         if left is not None and made.tokens_before - left < GROWN * (hold.window or left):
             return f"the last cut left {left:,} tokens: it waits until more has come since"
         return ""

@@ -16,7 +16,7 @@ from inspector.live.proxy.hold import Go, Held, Hold
 from inspector.live.proxy.reading import Reading
 from inspector.live.proxy.refusals import error_body, late_error
 
-Sizes: TypeAlias = tuple[int, int | None, int]
+Sizes: TypeAlias = tuple[int | None, int | None, int]
 """Tokens, window, messages."""
 DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
 

@@ -68,7 +68,8 @@ class Holds:
         it is held no longer."""
         held = self._board.find(id)
         counted = self._counts(replace(buffer, prompt=held.buffer.prompt))
-        return self._memory.predicted(held.reading, held.standing, counted)
+        found = self._memory.predicted(held.reading, held.standing, counted)
+        return counted.tokens if found is None else found
 
     def subscribe(self, told: Told) -> Callable[[], None]:
         """Be told of every change, mostly on the proxy's thread. Returns what ends it."""

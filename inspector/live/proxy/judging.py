@@ -21,7 +21,7 @@ class Judge:
     is_next: bool = False
     _unknown: set[str] = field(default_factory=set)
 
-    def why(self, reading: Reading, standing: Standing, tokens: int, *, is_known: bool) -> Why | None:
+    def why(self, reading: Reading, standing: Standing, tokens: int | None, *, is_known: bool) -> Why | None:
         """Is it to be held, and why? `is_known`: the same words were let go before, so this is a retry."""
         if reading.side:
             return None
@@ -35,7 +35,7 @@ class Judge:
             return "each"
         return "watermark" if self.rule.kind == "watermark" and at_mark else None
 
-    def at_mark(self, reading: Reading, standing: Standing, tokens: int) -> bool:
+    def at_mark(self, reading: Reading, standing: Standing, tokens: int | None) -> bool:
         """Is a request of that size to be held for it? Takes down how far the conversation got.
 
         Where the window cannot be known that is told, once a model.
@@ -45,6 +45,8 @@ class Judge:
             if rule.kind == "watermark" and reading.model not in self._unknown:
                 self._unknown.add(reading.model)
                 self.note(f"Nobody knows the window of {reading.model}: at a watermark it is not held. Say the window.")
+            return False
+        if tokens is None:
             return False
         reached = standing.reached(tokens, [mark * window for mark in rule.marks])
         return reached or tokens >= (rule.ratio if rule.always else rule.full) * window

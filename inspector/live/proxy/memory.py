@@ -82,12 +82,13 @@ class Memory:
             self._standings.popitem(last=False)
         return found
 
-    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> int:
+    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> int | None:
         """What its provider will report for a buffer of that conversation. Where it goes on from what nobody saw, what
-        was counted comes on top of what was reported.
+        was counted comes on top of what was reported last; None where nothing was.
         """
-        if reading.items is None and standing.usage is not None:
-            return standing.usage.prompt + standing.usage.output + counted.tokens
+        if reading.items is None:
+            last = standing.usage
+            return None if last is None else last.prompt + last.output + counted.tokens
         return predicted_tokens(standing.learned, counted, reading.model, self._slopes.get(reading.model, 1.0))
 
     def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, counted: Counted) -> None:

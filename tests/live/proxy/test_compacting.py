@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
 from inspector.live.proxy import compacting
 from inspector.live.proxy.clients import patience
-from inspector.live.proxy.compacting import Compactor, told
+from inspector.live.proxy.compacting import Compactor, Proposal, told
 from inspector.live.proxy.hold import Hold
 from inspector.live.proxy.holds import Holds
 from inspector.live.simulated.server import SimulatedServer
@@ -181,3 +182,32 @@ def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.Monkey
     found = Compactor("codex").propose(HOLD, told_of, lambda buffer: 5)
     assert found.after is None
     assert "would leave a buffer that a provider refuses" in told(found, 10_000)
+
+
+def _weighed(left: int) -> Callable[[Buffer], int]:
+    """The buffer that was proposed weighs `left`; the instructions alone, 1,000."""
+    return lambda buffer: left if buffer.messages else 1_000
+
+
+def test_when_a_cut_is_made_by_itself() -> None:
+    """It is worth a tenth of the conversation, and a tenth of the window has come since the last one."""
+    said = tuple(Message(f"{n}", "user" if n % 2 == 0 else "assistant", (Text("y " * 4_000),)) for n in range(5))
+    buffer, compactor = Buffer(said), Compactor("codex", (("model_auto_compact_token_limit", "15000"),))
+
+    def proposed(tokens: int, left: int) -> Proposal:
+        hold = replace(HOLD, tokens=tokens, window=30_000)
+        return compactor.propose(hold, buffer, _weighed(left))
+
+    assert proposed(21_000, 20_000).is_small, "of 20,000 that could go 1,000 go"
+    first = proposed(21_000, 19_000)
+    assert not first.is_small
+    assert first.gone
+    compactor.keep(HOLD, first)
+    again = proposed(21_900, 15_000)
+    assert again.is_small
+    assert "the last cut left 19,000 tokens" in again.why
+    assert not proposed(22_000, 15_000).is_small
+    assert not proposed(30_500, 30_400).is_small, "a full window cannot wait"
+    assert proposed(30_500, 30_600).is_small, "but a cut that frees nothing is none"
+    assert proposed(16_000, 9_000).is_small, "the client has compacted meanwhile: it begins from there"
+    assert not proposed(19_000, 9_000).is_small

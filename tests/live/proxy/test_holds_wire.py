@@ -124,6 +124,7 @@ def test_what_nobody_saw_can_only_be_let_go_or_dropped(talk: Talk, gate: Holds, 
     call = Later(lambda: talk.turn([user("two")], "resp_of_long_ago"))
     hold = the_hold(gate)
     assert hold.cannot
+    assert hold.tokens is None, "who knows what the provider holds"
     gate.drop(hold.id)
     told = call.result()
     assert told["type"] == "error"
