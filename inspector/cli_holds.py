@@ -125,6 +125,8 @@ def described(hold: Hold) -> str:
     """A held request in one sentence, with the time that is left."""
     size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
     size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""
+    if hold.band is not None and not hold.is_sure:
+        size += f" ({number(hold.band[0])} to {number(hold.band[1])})"
     who = plain(f"{hold.client} {hold.model}".strip(), 60)
     left = max(0, round(hold.until - time()))
     return f"held ({hold.why}): exchange {hold.exchange}, {who}{size}; it goes as it was in {left} s."

@@ -12,6 +12,7 @@ from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment
+from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
 from inspector.live.proxy.hold import Hold
 from inspector.live.proxy.pinned import has_turn, with_pinned, without_pinned
@@ -61,11 +62,9 @@ class Compactor:
         tokens = hold.tokens if hold.tokens is not None else weigh(buffer)
         if not has_turn(buffer):
             return Proposal(buffer, tokens, why="the model has not answered yet: there is no turn to cut")
-        by, given = self._policy, without_pinned(buffer)
+        by = self._policy
         settings = by.settings(self._pairs, hold.window)
-        running = self._running.get(hold.thread) or by.fresh(settings)
-        running = by.learn(running, settings, by.measure(given, settings, running)[0], tokens)
-        self._running[hold.thread] = running
+        given, running = self._learned(hold, without_pinned(buffer), settings, tokens)
         moment = Moment(step=hold.exchange, model=hold.model, usage=hold.usage)
         outcomes = drive(by.run_due(given, settings, running, moment), self._answer)
         last = outcomes[-1]
@@ -82,6 +81,22 @@ class Compactor:
         made = Proposal(buffer, tokens, after, left, gone, running=last.running)
         why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(_rest(buffer, given))))
         return replace(made, why=why, is_small=bool(why))
+
+    def _learned(self, hold: Hold, given: Buffer, settings: Any, tokens: int) -> tuple[Buffer, Any]:
+        """The buffer as the harness has it, and what it would believe: that the whole weighs `tokens`. One that counts
+        its prompt counts the tools of the body with it.
+        """
+        by = self._policy
+        running = self._running.get(hold.thread) or by.fresh(settings)
+        if by.prompt_estimator is None:
+            running = by.learn(running, settings, by.measure(given, settings, running)[0], tokens)
+        else:
+            tools = prompt_tokens(by.prompt_estimator, given.prompt)[1]
+            given = Buffer(given.messages, replace(given.prompt, unseen=tools))
+            raw = by.measure(given, settings, running)[0]
+            running = by.calibrated(running, settings, ((raw, tokens),))
+        self._running[hold.thread] = running
+        return given, running
 
     def _too_small(self, hold: Hold, made: Proposal, could: int) -> str:
         """Why the cut is not made by itself: it frees little of what `could` go, or comes too soon after the last one.

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import cut_of
 from inspector.core.jsontext import dumps
+from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
 from inspector.core.wire.recipe import Ref, carry_out
 from inspector.core.wire.rewrite import CannotRewrite, items_of, plan, with_items, with_whole
@@ -16,8 +17,8 @@ from inspector.live.proxy.hold import Go, Held, Hold
 from inspector.live.proxy.reading import Reading
 from inspector.live.proxy.refusals import error_body, late_error
 
-Sizes: TypeAlias = tuple[int | None, int | None, int]
-"""Tokens, window, messages."""
+Sizes: TypeAlias = tuple[Prediction | None, int | None, int]
+"""Of the request, of its window, its messages."""
 DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
 
 
@@ -71,7 +72,7 @@ def new_hold(
     asked: Asked, reading: Reading, why: Why, arrived: str, sizes: Sizes, usage: Usage | None, can_change: bool
 ) -> Hold:
     """A request that begins to wait. `usage`: what the answer before it cost."""
-    asking, (tokens, window, messages) = asked.asking, sizes
+    asking, (size, window, messages) = asked.asking, sizes
     client = reading.key.client if reading.key.strong else asked.client or reading.key.client
     bears = patience(
         client, reading.dialect, reading.headers,
@@ -80,6 +81,6 @@ def new_hold(
     cannot = "" if can_change else "It goes on from a response that did not pass through here."
     return Hold(
         asked.exchange, asked.exchange, arrived, why, client, reading.key.session, asked.tag, reading.model,
-        tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
-        thread=reading.thread, usage=usage,
+        None if size is None else size.tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
+        thread=reading.thread, usage=usage, band=None if size is None else size.band,
     )  # fmt: skip

@@ -74,8 +74,15 @@ class Hold:
     """Why it can only be let go as it is, or dropped; empty where it can be changed."""
     thread: ThreadKey = ()
     """Whose conversation it is, as the gate tells them apart."""
+    band: tuple[int, int] | None = None
+    """Between these `tokens` most likely will be, once its provider says."""
     usage: Usage | None = None
     """What the answer before it cost, where it goes on from that one."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Is its size known to a hundredth?"""
+        return self.tokens is None or self.band is None or self.band[1] - self.band[0] <= self.tokens / 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from inspector.live.proxy.gate import Asked, Asking, Decision, Forward
 from inspector.live.proxy.hold import Choice, Go, Held, Hold, Out, Rule
 from inspector.live.proxy.judging import Judge
 from inspector.live.proxy.memory import Memory
-from inspector.live.proxy.predicting import Counted, Counts
+from inspector.live.proxy.predicting import Counted
 from inspector.live.proxy.reading import Reading, buffer_of, is_call, read
 from inspector.live.proxy.retries import Retries
 from inspector.live.proxy.waiting import wait_for
@@ -37,7 +37,6 @@ class Holds:
         """Where sentences for the recording go: the recorder's `note`."""
         self._judge = Judge(rule or Rule(), models or {}, lambda what: self.note(what))
         self._memory = Memory()
-        self._counts = Counts()
         self._retries = Retries()
         self._in_use = self._judge.rule.kind != "off"
         self._board = Board()
@@ -67,9 +66,9 @@ class Holds:
         """Tokens that its provider would report for the held request with `buffer` in it. Raises InspectorError where
         it is held no longer."""
         held = self._board.find(id)
-        counted = self._counts(replace(buffer, prompt=held.buffer.prompt))
+        counted = self._memory.counts(replace(buffer, prompt=held.buffer.prompt))
         found = self._memory.predicted(held.reading, held.standing, counted)
-        return counted.tokens if found is None else found
+        return counted.tokens if found is None else found.tokens
 
     def subscribe(self, told: Told) -> Callable[[], None]:
         """Be told of every change, mostly on the proxy's thread. Returns what ends it."""
@@ -154,18 +153,18 @@ class Holds:
         standing = self._memory.standing(reading.thread)
         items, again = self._judge.recut(reading, standing)
         buffer = await asyncio.to_thread(buffer_of, reading, items if items is not None else own_items(reading))
-        counted = await asyncio.to_thread(self._counts, buffer)
+        counted = await asyncio.to_thread(self._memory.counts, buffer)
         known = self._board.same_turn(reading)
         if known is not None:
             return await self._hold(self._taken_over(known, asked, reading), arrived, counted, again)
         decided = self._retries.find(reading, time.monotonic())
         if decided == "dropped":
             return dropped(asked)
-        tokens = self._memory.predicted(reading, standing, counted)
-        why = self._judge.why(reading, standing, tokens, is_known=decided is not None)
+        size = self._memory.predicted(reading, standing, counted)
+        why = self._judge.why(reading, standing, size, is_known=decided is not None)
         if why is None:
             return self._forward(asked, reading, items, counted, "cut again" if again else "")
-        sizes = tokens, self._judge.window(reading, standing), len(buffer.messages)
+        sizes = size, self._judge.window(reading, standing), len(buffer.messages)
         when = self._memory.times.get(asked.exchange, "")
         before = standing.usage if standing.learned.goes_on_in(counted) else None
         shown = new_hold(asked, reading, why, when, sizes, before, items is not None)
@@ -242,7 +241,7 @@ class Holds:
             del standing.cuts[len(standing.cuts) - standing.lost :]  # what did not fit any more is behind us
             standing.cuts.append(choice.cut)
             standing.lost = 0
-        counted = await asyncio.to_thread(lambda: self._counts(buffer_of(reading, choice.items or ())))
+        counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(reading, choice.items or ())))
         self._judge.at_mark(reading, standing, self._memory.predicted(reading, standing, counted))
         return self._forward(asked, reading, choice.items, counted, "changed")
 

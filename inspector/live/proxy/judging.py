@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.cuts import recut
+from inspector.core.tokens.prediction import Prediction
 from inspector.live.proxy.gate import Why
 from inspector.live.proxy.hold import Rule
 from inspector.live.proxy.reading import Reading
@@ -21,11 +22,11 @@ class Judge:
     is_next: bool = False
     _unknown: set[str] = field(default_factory=set)
 
-    def why(self, reading: Reading, standing: Standing, tokens: int | None, *, is_known: bool) -> Why | None:
+    def why(self, reading: Reading, standing: Standing, size: Prediction | None, *, is_known: bool) -> Why | None:
         """Is it to be held, and why? `is_known`: the same words were let go before, so this is a retry."""
         if reading.side:
             return None
-        at_mark = self.at_mark(reading, standing, tokens)
+        at_mark = self.at_mark(reading, standing, size)
         if self.is_next:
             self.is_next = False
             return "by hand"
@@ -35,7 +36,7 @@ class Judge:
             return "each"
         return "watermark" if self.rule.kind == "watermark" and at_mark else None
 
-    def at_mark(self, reading: Reading, standing: Standing, tokens: int | None) -> bool:
+    def at_mark(self, reading: Reading, standing: Standing, size: Prediction | None) -> bool:
         """Is a request of that size to be held for it? Takes down how far the conversation got.
 
         Where the window cannot be known that is told, once a model.
@@ -46,10 +47,10 @@ class Judge:
                 self._unknown.add(reading.model)
                 self.note(f"Nobody knows the window of {reading.model}: at a watermark it is not held. Say the window.")
             return False
-        if tokens is None:
+        if size is None:
             return False
-        reached = standing.reached(tokens, [mark * window for mark in rule.marks])
-        return reached or tokens >= (rule.ratio if rule.always else rule.full) * window
+        reached = standing.reached(size.tokens, [mark * window for mark in rule.marks])
+        return reached or size.tokens >= (rule.ratio if rule.always else rule.full) * window
 
     def window(self, reading: Reading, standing: Standing) -> int | None:
         """Tokens of the model's window."""

@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.replies import Reply, read_reply
+from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
-from inspector.live.proxy.predicting import Counted, predicted_tokens
+from inspector.core.wire.rewrite import read_items
+from inspector.live.proxy.predicting import Counted, Counts
 from inspector.live.proxy.reading import Chain, Reading, ThreadKey
 from inspector.live.proxy.threads import Standing
 
@@ -32,6 +35,14 @@ class _Under:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer, and its size."""
+
+    reply: Reply
+    answer: Counted
+
+
+@dataclass(frozen=True, slots=True)
 class _Agent:
     """What came with its last request."""
 
@@ -43,6 +54,7 @@ class Memory:
     """Used on the proxy's loop, but for `read`."""
 
     def __init__(self) -> None:
+        self.counts = Counts()
         self.chains: OrderedDict[str, Chain] = OrderedDict()
         self.times: OrderedDict[int, str] = OrderedDict()
         """When requests came, as the recording has it, by exchange."""
@@ -82,14 +94,16 @@ class Memory:
             self._standings.popitem(last=False)
         return found
 
-    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> int | None:
+    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> Prediction | None:
         """What its provider will report for a buffer of that conversation. Where it goes on from what nobody saw, what
         was counted comes on top of what was reported last; None where nothing was.
         """
         if reading.items is None:
-            last = standing.usage
-            return None if last is None else last.prompt + last.output + counted.tokens
-        return predicted_tokens(standing.learned, counted, reading.model, self._slopes.get(reading.model, 1.0))
+            if (last := standing.usage) is None:
+                return None
+            tokens = last.prompt + last.output + counted.tokens
+            return Prediction(tokens, last.prompt, tokens)
+        return standing.learned.predict(counted, reading.model, self._slopes.get(reading.model))
 
     def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, counted: Counted) -> None:
         """That one goes to the provider, who will read `items`."""
@@ -114,21 +128,26 @@ class Memory:
             await asyncio.sleep(0.002)
         self._expected.clear()
 
-    def read(self, line: Mapping[str, Any]) -> Reply | None:
+    def read(self, line: Mapping[str, Any]) -> Heard | None:
         """The answer in a line of the recording. In any thread."""
         number = line.get("exchange")
         under = self._under_way.get(number) if isinstance(number, int) else None
-        return read_reply(DIALECTS[under.reading.dialect], line) if under is not None else None
+        if under is None:
+            return None
+        reply = read_reply(DIALECTS[under.reading.dialect], line)
+        return Heard(reply, self.counts(Buffer(read_items(under.reading.dialect, reply.wire))))
 
-    def settle(self, exchange: Any, reply: Reply | None) -> None:
+    def settle(self, exchange: Any, heard: Heard | None) -> None:
         """An answer was heard of."""
         self._expected.discard(exchange)
         under = self._under_way.pop(exchange, None)
-        if under is None or reply is None or reply.failure:
+        if under is None or heard is None or heard.reply.failure:
             return
-        reading = under.reading
-        if reply.usage is not None and reply.usage.prompt and not reading.side:
-            self._learn(under, reply.usage)
+        reading, reply = under.reading, heard.reply
+        if reply.usage is not None and reply.usage.prompt and under.counted.tokens and reading.items is not None:
+            self._learn(under, reply.usage, heard.answer)
+        elif reply.usage is not None and not reading.side:
+            self.standing(reading.thread).usage = reply.usage
         is_stored = (
             reading.goes_on or reading.body.get("type") == "response.create" or reading.body.get("store") is not False
         )
@@ -138,11 +157,15 @@ class Memory:
             while len(self.chains) > _CHAINS:
                 self.chains.popitem(last=False)
 
-    def _learn(self, under: _Under, usage: Usage) -> None:
-        reading, standing = under.reading, self.standing(under.reading.thread)
+    def _learn(self, under: _Under, usage: Usage, answer: Counted) -> None:
+        """Also a side call tells how its model's provider counts."""
+        reading = under.reading
+        if reading.side:
+            self._slopes.setdefault(reading.model, usage.prompt / under.counted.tokens)
+            return
+        standing = self.standing(reading.thread)
         standing.usage, standing.largest = usage, max(standing.largest, usage.prompt)
-        if reading.items is not None and under.counted.tokens:
-            standing.learned.take(under.counted, usage.prompt, reading.model)
-            self._slopes[reading.model] = standing.learned.slope()
-            while len(self._slopes) > _THREADS:
-                self._slopes.popitem(last=False)
+        standing.learned.take(under.counted, usage, reading.model, answer)
+        self._slopes[reading.model] = standing.learned.slope()
+        while len(self._slopes) > _THREADS:
+            self._slopes.popitem(last=False)

@@ -1,27 +1,29 @@
 """How large a held request is, before its provider says so: by what was reported and what has changed since.
 
-A body holds all that the model reads, system prompt and tools too: all of it is counted, by a tokenizer. What another
-tokenizer makes of the same text is a factor, learned from what requests have grown by; so the number reported last and
-the factor times the change of the count give the next one, be it larger or (after a cut) much smaller.
+A body holds all that the model reads, system prompt and tools too: all of it is counted, by a tokenizer, and nothing is
+unseen. What another tokenizer makes of the same text is a factor (`core.tokens.prediction`), learned from what requests
+have grown by; so the number reported last and the factor times the change of the count give the next one, be it larger
+or, after a cut, much smaller. What a row that goes had weighed is known from the report that it came with.
 """
 
-from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from dataclasses import dataclass
 from hashlib import blake2b
-from statistics import median
 from threading import Lock
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.tokens.estimators import estimator, weight
+from inspector.core.tokens.growth import prior
+from inspector.core.tokens.prediction import Addition, Learner, Prediction
 from inspector.core.tokens.tokenizer import TokenizerRefused
+from inspector.core.usage import Usage
 
 _COUNTER = estimator("tiktoken")
 _KEPT = 50_000
 """Messages whose count is remembered."""
-_RATIOS = 16
 _LEAST = 16
-"""Tokens of growth below which a ratio says nothing."""
+"""Tokens of growth below which a report says nothing of what has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,19 @@ class Counted:
 
     tokens: int
     marks: tuple[bytes, ...]
+    sizes: tuple[int, ...]
 
     def extends(self, other: "Counted") -> bool:
         """Does it begin with all of the other?"""
         return self.marks[: len(other.marks)] == other.marks
+
+    def goes_on_with(self, other: "Counted", answer: "Counted") -> bool:
+        """Does the answer follow where the other ends, which it extends?"""
+        said, at = answer.marks[1:], len(other.marks)
+        return bool(said) and self.marks[at : at + len(said)] == said
+
+
+NOTHING = Counted(0, (), ())
 
 
 class Counts:
@@ -58,7 +69,8 @@ class Counts:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         known |= new
-        return Counted(_COUNTER.tokens(sum(known[mark] for mark in marks)), tuple(marks))
+        sizes = tuple(_COUNTER.tokens(known[mark]) for mark in marks)
+        return Counted(sum(sizes), tuple(marks), sizes)
 
 
 def _prompt(prompt: Prompt) -> int:
@@ -72,43 +84,79 @@ def _mark(said: Any) -> bytes:
     return blake2b(repr(said).encode("utf-8", "replace"), digest_size=16).digest()
 
 
-@dataclass(slots=True)
 class Learned:
-    """What one conversation's provider has said so far."""
+    """What one conversation's provider has said so far. Changed on the proxy's loop only."""
 
-    counted: Counted | None = None
-    """The last request that was answered ..."""
-    reported: int = 0
-    """... and its size by the provider; 0 where it never said."""
-    model: str = ""
-    ratios: deque[float] = field(default_factory=lambda: deque(maxlen=_RATIOS))
-    """Reported growth over counted growth, newest last."""
+    def __init__(self) -> None:
+        self._last: Counted | None = None
+        """The last request that was answered ..."""
+        self._answer = NOTHING
+        """... and what was said to it."""
+        self._reported = 0
+        self._model = ""
+        self._learner = Learner(_COUNTER.name)
+        self._has_grown = False
+        self._factors: dict[bytes, float] = {}
+        """Of rows of the last request, by the report that each came with."""
 
-    def take(self, counted: Counted, reported: int, model: str) -> None:
+    def take(self, counted: Counted, usage: Usage, model: str, answer: Counted) -> None:
         """A request was answered, and its size told."""
-        last = self.counted
-        if model != self.model:
-            self.ratios.clear()
-        elif last is not None and counted.extends(last) and counted.tokens - last.tokens >= _LEAST:
-            self.ratios.append((reported - self.reported) / (counted.tokens - last.tokens))
-        self.counted, self.reported, self.model = counted, reported, model
+        if model != self._model:  # another tokenizer
+            self._learner, self._last, self._has_grown = Learner(_COUNTER.name), None, False
+            self._factors = {}
+        added = self._added(counted)
+        self._has_grown |= added.extends and self._last is not None and counted.tokens > self._last.tokens
+        self._weigh(counted, usage.prompt)
+        output = usage.output if usage.output_is_final else 0
+        self._learner.report(added, usage.prompt, output, model, fresh=not added.extends)
+        self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
+
+    def _weigh(self, counted: Counted, reported: int) -> None:
+        """What has come since the last report weighs what that has grown by. The first report says nothing of single
+        rows: what no body holds (a provider's own words around tools) is in it.
+        """
+        last = self._last
+        grown = 0 if last is None or not counted.extends(last) else counted.tokens - last.tokens
+        factor = (reported - self._reported) / grown if grown >= _LEAST else 0.0
+        if last is not None and 0.3 < factor / self.slope() < 3:  # else something came or went that is not in the body
+            self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
+        self._factors = {mark: self._factors[mark] for mark in counted.marks if mark in self._factors}
+
+    def _weighed(self, counted: Counted) -> float:
+        """Tokens of the provider, as the rows that are known have weighed."""
+        slope, known = self.slope(), self._factors
+        return sum(size * known.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
 
     def goes_on_in(self, counted: Counted) -> bool:
         """Does that one begin with the last one that was answered?"""
-        return self.counted is not None and counted.extends(self.counted)
+        return self._last is not None and counted.extends(self._last)
 
-    def slope(self, prior: float = 1.0) -> float:
+    def slope(self) -> float:
         """Tokens of the provider for one of ours: by growth, else by the whole of the last request."""
-        if self.ratios:
-            return median(self.ratios)
-        if self.counted is not None and self.counted.tokens:
-            return self.reported / self.counted.tokens
-        return prior
+        if self._last is None or not self._last.tokens or self._has_grown:
+            return self._learner.slope()
+        return self._reported / self._last.tokens
 
+    def predict(self, counted: Counted, model: str, known: float | None = None) -> Prediction:
+        """What the provider will report. `known`: its factor, as other conversations with the model have it.
 
-def predicted_tokens(learned: Learned, counted: Counted, model: str, prior: float = 1.0) -> int:
-    """What the provider will report. `prior`: its factor as other conversations with the model have it."""
-    if learned.counted is None or learned.model != model:
-        return round(prior * counted.tokens)
-    changed = counted.tokens - learned.counted.tokens
-    return max(0, round(learned.reported + learned.slope(prior) * changed))
+        Before it has said anything what is counted is all there is; how far it may be from that, the family tells.
+        """
+        last = self._last if self._model == model else None
+        if last is None:
+            tokens = round((known or 1.0) * counted.tokens)
+            family = tokens if known else round(prior(_COUNTER.name, model) * counted.tokens)
+            return Prediction(tokens, min(tokens, family), max(tokens, family))
+        added = self._added(counted)
+        found = self._learner.predict(added) if added.extends and self._has_grown else None
+        if found is not None:
+            return found
+        change = self._weighed(counted) - self._weighed(last)
+        tokens, room = max(0, round(self._reported + change)), round(abs(change) * self._learner.spread())
+        return Prediction(tokens, max(0, tokens - room), tokens + room)
+
+    def _added(self, counted: Counted) -> Addition:
+        if self._last is None or not counted.extends(self._last):
+            return Addition(counted.tokens, False)
+        is_told = counted.goes_on_with(self._last, self._answer)
+        return Addition(counted.tokens, True, self._answer.tokens if is_told else 0)

@@ -9,10 +9,12 @@ import pytest
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.message import Message, Text
 from inspector.core.tokens.counted import Tiktoken
+from inspector.core.tokens.prediction import Prediction
+from inspector.core.usage import Usage
 from inspector.live.proxy.compacting import Compactor
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
-from inspector.live.proxy.predicting import Counted, Counts, Learned, predicted_tokens
+from inspector.live.proxy.predicting import NOTHING, Counted, Counts, Learned
 from inspector.live.simulated.cache import Counts as ProvidersCounts
 from inspector.live.simulated.server import SimulatedServer
 from inspector.live.simulated.world import World
@@ -111,21 +113,56 @@ def test_what_is_counted_is_known_by_what_it_says() -> None:
     assert _counted(Counts(), "a b c") == one
 
 
+def _told(learned: Learned, one: Counted, reported: int, output: int = 0, answer: Counted | None = None) -> None:
+    learned.take(one, Usage(input=reported, output=output), "m", answer or NOTHING)
+
+
+TEXTS = [f"words of the {n}th message, " * 30 for n in range(6)]
+
+
+def test_before_anything_was_reported_all_that_is_counted_is_all_there_is() -> None:
+    """Unless another conversation has told how its provider counts."""
+    one = _counted(Counts(), *TEXTS)
+    assert Learned().predict(one, "claude-sonnet-4").tokens == one.tokens
+    assert Learned().predict(one, "claude-sonnet-4").high > one.tokens, "as far as that family may be from it"
+    assert Learned().predict(one, "m", 1.5).tokens == round(1.5 * one.tokens)
+
+
 def test_the_factor_is_learned_from_growth_and_a_cut_goes_by_it() -> None:
     """The provider counts half as much again, and 500 tokens that no body holds."""
     counts, learned = Counts(), Learned()
-    texts = [f"words of the {n}th message, " * 30 for n in range(6)]
-    assert predicted_tokens(learned, _counted(counts, *texts), "m", 2.0) == 2 * _counted(counts, *texts).tokens
     for n in range(1, 6):
-        one = _counted(counts, *texts[:n])
-        learned.take(one, 500 + round(1.5 * one.tokens), "m")
-    cut = _counted(counts, texts[5])
-    assert predicted_tokens(learned, cut, "m") == pytest.approx(500 + 1.5 * cut.tokens, abs=2)
-    assert predicted_tokens(learned, cut, "another model", 1.2) == round(1.2 * cut.tokens)
+        one = _counted(counts, *TEXTS[:n])
+        _told(learned, one, 500 + round(1.5 * one.tokens))
+    cut = _counted(counts, TEXTS[5])
+    found = learned.predict(cut, "m")
+    assert found.tokens == pytest.approx(500 + 1.5 * cut.tokens, abs=2)
+    assert found.low < found.tokens < found.high
+    assert learned.predict(cut, "another model", 1.2).tokens == round(1.2 * cut.tokens)
+
+
+def test_after_one_report_a_cut_goes_by_the_whole_of_it() -> None:
+    """A body holds all that the model reads: what it weighs is its factor."""
+    counts, learned = Counts(), Learned()
+    one = _counted(counts, *TEXTS)
+    _told(learned, one, 2 * one.tokens)
+    cut = _counted(counts, TEXTS[0])
+    assert learned.predict(cut, "m").tokens == 2 * cut.tokens
 
 
 def test_an_unchanged_request_keeps_what_was_reported() -> None:
     counts, learned = Counts(), Learned()
-    one = _counted(counts, "a b c")
-    learned.take(one, 777, "m")
-    assert predicted_tokens(learned, one, "m") == 777
+    for _ in range(2):
+        _told(learned, _counted(counts, "a b c"), 777)
+        assert learned.predict(_counted(counts, "a b c"), "m") == Prediction(777, 777, 777)
+
+
+def test_an_answer_is_as_large_as_its_provider_said() -> None:
+    """Where it stands in the next request as it was said; thinking, say, cannot be counted."""
+    counts, learned = Counts(), Learned()
+    _told(learned, _counted(counts, "a b c"), 100)
+    _told(learned, _counted(counts, "a b c", "d e f"), 107)
+    answer = counts(Buffer((Message("x", "user", (Text("said"),)),)))
+    _told(learned, _counted(counts, "a b c", "d e f", "g"), 112, 900, answer)
+    assert learned.predict(_counted(counts, "a b c", "d e f", "g", "said"), "m").tokens == 1_012
+    assert learned.predict(_counted(counts, "a b c", "d e f", "g", "other"), "m").tokens < 130
