@@ -22,6 +22,8 @@ from inspector.core.usage import Usage
 _COUNTER = estimator("tiktoken")
 _KEPT = 50_000
 """Messages whose count is remembered."""
+_KNOWN = 3
+"""Growths from which on they tell more than the whole of a body."""
 _LEAST = 16
 """Tokens of growth below which a report says nothing of what has come."""
 
@@ -95,17 +97,18 @@ class Learned:
         self._reported = 0
         self._model = ""
         self._learner = Learner(_COUNTER.name)
-        self._has_grown = False
+        self._grown = 0
+        """So many reports outgrew the one before them."""
         self._factors: dict[bytes, float] = {}
         """Of rows of the last request, by the report that each came with."""
 
     def take(self, counted: Counted, usage: Usage, model: str, answer: Counted) -> None:
         """A request was answered, and its size told."""
         if model != self._model:  # another tokenizer
-            self._learner, self._last, self._has_grown = Learner(_COUNTER.name), None, False
+            self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
             self._factors = {}
         added = self._added(counted)
-        self._has_grown |= added.extends and self._last is not None and counted.tokens > self._last.tokens
+        self._grown += added.extends and self._last is not None and counted.tokens > self._last.tokens
         self._weigh(counted, usage.prompt)
         output = usage.output if usage.output_is_final else 0
         self._learner.report(added, usage.prompt, output, model, fresh=not added.extends)
@@ -133,7 +136,7 @@ class Learned:
 
     def slope(self) -> float:
         """Tokens of the provider for one of ours: by growth, else by the whole of the last request."""
-        if self._last is None or not self._last.tokens or self._has_grown:
+        if self._last is None or not self._last.tokens or self._grown:
             return self._learner.slope()
         return self._reported / self._last.tokens
 
@@ -148,7 +151,7 @@ class Learned:
             family = tokens if known else round(prior(_COUNTER.name, model) * counted.tokens)
             return Prediction(tokens, min(tokens, family), max(tokens, family))
         added = self._added(counted)
-        found = self._learner.predict(added) if added.extends and self._has_grown else None
+        found = self._learner.predict(added) if added.extends and self._grown >= _KNOWN else None
         if found is not None:
             return found
         change = self._weighed(counted) - self._weighed(last)
