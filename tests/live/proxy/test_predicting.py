@@ -160,9 +160,10 @@ def test_an_unchanged_request_keeps_what_was_reported() -> None:
 def test_an_answer_is_as_large_as_its_provider_said() -> None:
     """Where it stands in the next request as it was said; thinking, say, cannot be counted."""
     counts, learned = Counts(), Learned()
-    _told(learned, _counted(counts, "a b c"), 100)
-    _told(learned, _counted(counts, "a b c", "d e f"), 107)
+    said = ["a b c", "d e f", "g h i", "j k l"]
     answer = counts(Buffer((Message("x", "user", (Text("said"),)),)))
-    _told(learned, _counted(counts, "a b c", "d e f", "g"), 112, 900, answer)
-    assert learned.predict(_counted(counts, "a b c", "d e f", "g", "said"), "m").tokens == 1_012
-    assert learned.predict(_counted(counts, "a b c", "d e f", "g", "other"), "m").tokens < 130
+    for n in range(1, 5):
+        output, told = (900, answer) if n == 4 else (0, None)
+        _told(learned, _counted(counts, *said[:n]), 93 + 7 * n, output, told)
+    assert learned.predict(_counted(counts, *said, "said"), "m").tokens == 121 + 900
+    assert learned.predict(_counted(counts, *said, "other"), "m").tokens < 140
