@@ -356,3 +356,42 @@ def test_faults_are_written_so(text: str, kinds: list[str]) -> None:
 def test_no_fault_is_told(text: str) -> None:
     with pytest.raises(InspectorError, match="no fault"):
         FaultQueue().push(text)
+
+
+AGENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("description", "prompt", "subagent_type", "model")},
+    "required": ["description", "prompt"],
+}
+SPAWN = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("task_name", "message", "agent_type")},
+    "required": ["task_name", "message"],
+}
+HAND_ON = 'Please let a sub-agent "general" read notes.txt and say how many lines it has.'
+
+
+def test_a_sub_agent_is_started_where_the_user_wants_one(http: httpx2.Client) -> None:
+    """With whichever tool there is for it; without one the agent does it itself."""
+    task = "read notes.txt and say how many lines it has."
+    tools = [READ.definition, {"name": "Agent", "description": "starts one", "input_schema": AGENT}]
+    told = http.post("/v1/messages", json=_messages(_user(HAND_ON), tools=tools)).json()
+    (call,) = [block for block in told["content"] if block["type"] == "tool_use"]
+    assert (call["name"], call["input"]) == (
+        "Agent",
+        {"description": task, "prompt": task, "subagent_type": "general"},
+    )
+    told = http.post("/v1/messages", json=_messages(_user(HAND_ON), tools=tools[:1])).json()
+    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [READ.name]
+    told = http.post("/v1/messages", json=_messages(_user(task), tools=tools)).json()
+    assert [block["name"] for block in told["content"] if block["type"] == "tool_use"] == [READ.name]
+
+
+def test_a_tool_in_a_namespace_is_called_there(http: httpx2.Client) -> None:
+    spawn = {"type": "function", "name": "spawn_agent", "parameters": SPAWN}
+    tools = [{"type": "namespace", "name": "collaboration", "tools": [spawn]}]
+    told = http.post("/v1/responses", json=_responses({"role": "user", "content": HAND_ON}, tools=tools)).json()
+    (call,) = [item for item in told["output"] if item["type"] == "function_call"]
+    assert (call["name"], call["namespace"]) == ("spawn_agent", "collaboration")
+    given = loads(call["arguments"].encode())
+    assert (given["task_name"], given["agent_type"]) == ("read_notes_txt_and_say_h", "general")

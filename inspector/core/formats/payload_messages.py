@@ -88,8 +88,8 @@ def _hashes(unit: Iterable[Message]) -> tuple[str, str]:
                 case Text(text):
                     readable.append(["text", text])
                 case Thinking(text, signature):
-                    readable.append(["thinking", text])
-                    sealed.append(signature)
+                    readable += [["thinking", text]] if text else []  # a bare signature comes and goes
+                    sealed.append(signature if text else signature or "thinking")
                 case ToolCall(id_, name, arguments):
                     readable.append(["call", id_, name, arguments])
                 case ToolResult(call_id, content, is_error):

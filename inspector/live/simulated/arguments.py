@@ -3,6 +3,7 @@
 Harmless by design: commands only look, edits append a remark to a line that was read.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
@@ -24,6 +25,9 @@ class Known:
     turn: int
     command: str = ""
     """What the shell is to do; empty: have a look."""
+    agent: str = ""
+    task: str = ""
+    """A sub-agent that is started, and what it is told."""
 
     def path(self) -> str:
         """Another one at each turn."""
@@ -119,11 +123,26 @@ def _object(schema: Mapping[str, Any], known: Known, depth: int) -> dict[str, An
     required = schema.get("required")
     names = [one for one in required if one in properties] if isinstance(required, Sequence) else []
     names = names or list(properties)[:1]
+    if known.agent:
+        names += [one for one in properties if _bare(one) in _AGENT and one not in names]
     return {name: _value(name, properties[name], known, depth + 1) for name in names}
 
 
+_TASK, _AGENT = ("prompt", "message", "description"), ("subagenttype", "agenttype", "agentname")
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
 def _text(name: str, known: Known) -> str:
-    plain = name.lower().replace("_", "").replace("-", "")
+    plain = _bare(name)
+    if known.task and plain in _TASK:
+        return known.task
+    if known.agent and plain in _AGENT:
+        return known.agent
+    if known.task and plain == "taskname":
+        return re.sub(r"\W+", "_", known.task.lower())[:24].strip("_")
     match plain:
         case "command" | "cmd" | "script":
             return known.in_shell()

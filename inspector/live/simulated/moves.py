@@ -7,6 +7,7 @@ that ask somebody, or that serve the agent's own ends are left alone.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from inspector.core.buffer import Tool
 
@@ -22,6 +23,10 @@ class Move:
     command: str = ""
     changes: bool = False
     """Does it change what was read?"""
+    agent: str = ""
+    """The kind of sub-agent that is started, and ..."""
+    task: str = ""
+    """... what it is told."""
 
 
 _SHELL = re.compile(r"(?i)bash|shell|run|exec|command|terminal|test")
@@ -54,6 +59,9 @@ _LEFT_ALONE = re.compile(
     r"(?i)image|web|stdin|goal|plan|todo|agent|task|skill|question|user|memory|mcp|resource|worktree|cron|monitor"
     r"|notif|team|notebook|background|output|kill|thread|title|schedule|workflow|artifact|topic|mode"
 )
+_STARTS = re.compile(r"(?i)agent|task|spawn_agent|invoke_agent")
+_HAND_ON = re.compile(r"""(?i)\blet an? sub-agent(?: \\?["']([\w-]+)\\?["'])? ([^"]{4,400})""", re.DOTALL)
+"""Clients may quote the user, quotes and all."""
 _OURS = (None, "function", "custom")
 """Kinds of tools that the client runs; any other is the provider's own."""
 
@@ -72,6 +80,22 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
             found.append((move, tool))
             found += [(AGAIN, tool)] * (more if move.names is _READ else 0)
     return found or [(ANY, tool) for tool in usable[:1]]
+
+
+def handed_on(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+    """The call that starts a sub-agent, where the user wants one and there is a tool for it."""
+    inner = (Tool(one.get("name", ""), one) for tool in tools for one in in_namespace(tool.definition))
+    usable = [tool for tool in (*tools, *inner) if _may_be_called(tool) and _STARTS.fullmatch(tool.name)]
+    if not usable or (told := _HAND_ON.search(asked)) is None:
+        return []
+    return [(Move("Somebody else can do that.", _STARTS, agent=told[1] or "", task=told[2]), usable[0])]
+
+
+def in_namespace(definition: Any) -> Sequence[Mapping[str, Any]]:
+    """The tools of a namespace (Responses); none of any other tool."""
+    is_one = isinstance(definition, Mapping) and definition.get("type") == "namespace"
+    tools = definition.get("tools") if is_one else None
+    return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
 
 
 def farewell(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:

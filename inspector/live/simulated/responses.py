@@ -6,11 +6,12 @@ from typing import Any
 
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps
-from inspector.core.message import Message
+from inspector.core.message import Message, ToolCall
 from inspector.core.validity import RESPONSES
 from inspector.core.wire.openai_responses import read_items, read_prompt
 from inspector.live.simulated.call import Call, Said, Spent
 from inspector.live.simulated.dialect import Event, Refused, limit, needed, pieces
+from inspector.live.simulated.moves import in_namespace
 from inspector.live.simulated.refusals import Refusal, openai_body
 from inspector.live.simulated.talk import seal, unseal
 
@@ -81,7 +82,9 @@ class ResponsesDialect:
             if isinstance(one.arguments, str):
                 output.append({"type": "custom_tool_call", **named, "input": one.arguments})
             else:
-                output.append({"type": "function_call", **named, "arguments": dumps(one.arguments)})
+                output.append(
+                    {"type": "function_call", **named, "arguments": dumps(one.arguments), **_space(call, one)}
+                )
         return self._response(call, output, spent, said.finish == "length")
 
     def begun(self, call: Call, spent: Spent) -> dict[str, Any]:
@@ -152,6 +155,14 @@ class ResponsesDialect:
     def refused(self, refusal: Refusal) -> dict[str, Any]:
         """The body of an error."""
         return openai_body(refusal)
+
+
+def _space(call: Call, made: ToolCall) -> dict[str, str]:
+    """The namespace of a call, where its tool stands in one."""
+    tools = [tool.definition for tool in call.buffer.prompt.tools or ()]
+    spaces = (one["name"] for one in tools if any(made.name == tool.get("name") for tool in in_namespace(one)))
+    space = next(spaces, "")
+    return {"namespace": space} if space else {}
 
 
 def compacted(call: Call, spent: Spent) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from inspector.core.facts import facts
 from inspector.core.message import Message, Text, ToolCall
 from inspector.live.simulated.arguments import Known, fill, in_shell, is_freeform, schema_of, words_for
 from inspector.live.simulated.call import Call, Said
-from inspector.live.simulated.moves import Move, farewell, plan
+from inspector.live.simulated.moves import Move, farewell, handed_on, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def next_move(call: Call) -> Said:
     past = _past(call.buffer.messages)
     tools = call.buffer.prompt.tools or ()
     steps = plan(tools, 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
-    steps += farewell(past.asked, tools)
+    steps = handed_on(past.asked, tools) + steps + farewell(past.asked, tools)
     if past.moves >= len(steps):
         return Said(_report(past))
     move, tool = steps[past.moves]
@@ -108,7 +108,8 @@ def _known(past: _Past, move: Move) -> Known:
             paths, lines = {read: None}, [found]
     words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
     only = (move.path,) if move.path else ()
-    known = Known(only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",), tuple(lines), len(calls))
+    where, about = only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
+    known = Known(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
     return replace(known, command=in_shell(move.command, known)) if move.command else known
 
 

@@ -202,3 +202,40 @@ def test_a_subagent_that_inherits_a_conversation_is_not_called_by_its_first_word
     asked = recording.ask({"model": "g", "tools": tools, "input": items}, PATHS["responses"], agent)
     recording.reply(asked, {"object": "response", "id": "s", "output": []})
     assert [thread.title for thread in recording.session().threads] == ["", "count_uses"]
+
+
+def test_titles_of_two_sessions_with_the_same_task_stand_each_with_its_own() -> None:
+    """The second comes while there is only one thread that it could be meant for by its words."""
+    recording = Recording()
+    for n in range(2):
+        headers = {**SESSION, "x-session-id": f"ses_{n}"}
+        title = body([user("Generate a title for this conversation:"), user("Fix it.")], tools=[], system="You name.")
+        recording.reply(recording.ask(title, headers=headers), said(text("A title")))
+        recording.reply(recording.ask(body([user("Fix it.")]), headers=headers), said(text("done")))
+    session = recording.session()
+    assert [one.thread for one in session.side_calls] == [thread.id for thread in session.threads]
+
+
+def test_a_resumed_session_whose_client_tells_its_results_anew() -> None:
+    """Gemini CLI leaves out signatures, tells results twice, looks at the folder again: its answers are the same."""
+    recording = Recording()
+    tools = [{"functionDeclarations": [{"name": "ls"}]}]
+    contents: list[Any] = [{"role": "user", "parts": [{"text": "<session_context>as it was</session_context>"}]}]
+    for n in range(3):
+        made = {"id": f"ls_{n}", "name": "ls", "args": {"n": n}}
+        told = [{"text": f"I look, {n}."}, {"functionCall": made, "thoughtSignature": "sealed"}]
+        path = PATHS["gemini"]
+        number = recording.ask({"contents": contents, "tools": tools}, path, GEMINI, connection=1)
+        answer = {"candidates": [{"content": {"role": "model", "parts": told}, "finishReason": "STOP"}]}
+        recording.reply(number, answer)
+        back = {"functionResponse": {"id": f"ls_{n}", "name": "ls", "response": {"output": f"file {n}"}}}
+        contents = [*contents, {"role": "model", "parts": told}, {"role": "user", "parts": [back]}]
+    again: list[Any] = [{"role": "user", "parts": [{"text": "<session_context>as it is now</session_context>"}]}]
+    for content in contents[1:]:
+        parts = [{key: value for key, value in part.items() if key != "thoughtSignature"} for part in content["parts"]]
+        again.append({**content, "parts": parts * (2 if content["role"] == "user" else 1)})
+    again.append({"role": "user", "parts": [{"text": "And now?"}]})
+    number = recording.ask({"contents": again, "tools": tools}, PATHS["gemini"], GEMINI, connection=7)
+    recording.reply(number, _answered("done"))
+    (thread,) = recording.session().threads
+    assert len(thread.requests) == 4

@@ -50,17 +50,20 @@ class Conversations:
             among = [begun] if begun in among[-1:] else []
         elif found := self._continued(one, among):
             return found
-        if one.key.strong and (among or one.kind != "title"):
+        if one.key.strong:
             return among[0] if among else None
-        if not among and one.kind in ("compaction", "title"):  # which a client may ask for without its key
-            known = self.all if begun is None else [begun]
-            among = [each for each in known if each.key.client == one.key.client and each.steps]
-        said = "\n".join(message.text for message in one.body.view.tail(max(0, one.body.view.length - 3)))
-        told = [each for each in among if each.asked and each.asked in said]
-        near = [each for each in told if one.connection in each.connections]
-        if near or told:
-            return (near or told)[-1]
+        if not among and one.kind == "compaction" and begun is None:  # a client may leave its key out of just this call
+            among = self._of_client(one)
+        if told := _spoken_of(one, among):
+            return told
         return among[-1] if among and one.kind == "compaction" and begun is None else None
+
+    def named_by(self, one: Exchange) -> Conversation | None:
+        """The thread that a title names by its words alone: a client may have a session of its own for it."""
+        return _spoken_of(one, self._of_client(one)) if one.kind == "title" else None
+
+    def _of_client(self, one: Exchange) -> list[Conversation]:
+        return [each for each in self.all if each.key.client == one.key.client and each.steps]
 
     def saw(self, found: Conversation, view: View, start: int = 0) -> None:
         """The messages of `view` from `start` on stand in that thread."""
@@ -124,7 +127,7 @@ class Conversations:
         view, scope = one.body.view, self._scope(one)
         begun = head(view, _NEAR)
         summed = any(message.summary for message in begun)
-        said, known = 0, Counter[int]()
+        said, known, answers, own = 0, Counter[int](), 0, Counter[int]()
         for n, message in enumerate(view.backwards()):
             if n >= _BACK:
                 break
@@ -135,8 +138,14 @@ class Conversations:
             if same := [each for each in holders if summed or [m.id for m in head(each.end, 1)] == [begun[0].id]]:
                 return min(same, key=lambda each: _distance(each, one))
             known.update(each.number for each in holders)
-        number, count = known.most_common(1)[0] if known else (0, 0)
-        return self.all[number] if count > 1 and 2 * count > said else None
+            if message.role == "assistant":  # results may be told anew when a session is resumed
+                answers += 1
+                own.update(each.number for each in holders)
+        for counts, all_told in ((known, said), (own, answers)):
+            number, count = counts.most_common(1)[0] if counts else (0, 0)
+            if count > 1 and 2 * count > all_told:
+                return self.all[number]
+        return None
 
     def _compacted(self, one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
         """The thread that a buffer with a summary at its head goes on."""
@@ -175,6 +184,14 @@ class Conversations:
                 return found[0]
         inner = (each for each in self.all if each.key.sub and each.key.thread == one.key.session)
         return next((each for each in inner if each.key.session != one.key.session), None)
+
+
+def _spoken_of(one: Exchange, among: Sequence[Conversation]) -> Conversation | None:
+    """The latest thread whose task the last words of a side call hold: of several one of the same connection."""
+    said = "\n".join(message.text for message in one.body.view.tail(max(0, one.body.view.length - 3)))
+    told = [each for each in among if each.asked and each.asked in said]
+    near = [each for each in told if one.connection in each.connections]
+    return next(reversed(near or told), None)
 
 
 def _distance(each: Conversation, one: Exchange) -> tuple[bool, bool]:

@@ -100,7 +100,7 @@ class Teller:
         }
         found: list[tuple[int, SideCall]] = []
         for one in self._asides:
-            thread = self._threads.get(id(one))
+            thread = self._threads.get(id(one)) or self._conversations.named_by(one)
             found.append((one.line, _aside(one, thread, names, made.get(id(one)))))
         for single in singles:
             (one,) = single.steps
