@@ -85,6 +85,18 @@ def test_several_steps_in_one_message() -> None:
     assert [message.id for message in main.end] == ["m1", "m2", "prt_m2_002", "m2.1"]
 
 
+def test_a_step_that_broke_off_is_tried_again_with_what_it_was_sent() -> None:
+    """What came of it is sent later, but not with the second try."""
+    twice = assistant("m2", 20, 70, "half", tool("a"), {"type": "step-start"}, "whole")
+    main = read(ASKED, twice, user("m3", 30, "go on"), assistant("m4", 40, 90, "done"))
+    assert [ids(request) for request in main.requests] == [
+        ["m1"],
+        ["m1"],
+        ["m1", "m2", "prt_m2_002", "m2.1", "m3"],
+    ]
+    assert [request.usage and request.usage.prompt for request in main.requests] == [None, 70, 90]
+
+
 def test_what_is_no_call_and_what_is_not_sent() -> None:
     info = {"id": "m2", "role": "assistant", "time": {"created": 20, "completed": 21}}
     shell = {"info": info, "parts": [{"id": "p", **tool("ls")}]}

@@ -72,8 +72,11 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
     steps: list[Step] = []
     pruned: list[tuple[int, str]] = []
     runs = _runs(parts)
+    before = 0
     for n, run in enumerate(runs):
-        step = _step(info, run, len(messages), is_last=n == len(runs) - 1)
+        if n == 0 or any(part.get("type") == "step-finish" for part in runs[n - 1]):
+            before = len(messages)  # a step that broke off was tried again, with what it had been sent
+        step = _step(info, run, before, is_last=n == len(runs) - 1)
         if step is not None:
             steps.append(step)
         messages += _laid(info, run, n, step.usage if step else None, last)
