@@ -2,20 +2,24 @@
 
     python packaging/make_fidelity.py [FOLDER ...]      default: ../shared/transcripts beside the checkout
 
-Opens every transcript below the folders and takes the main thread of each Claude Code, Codex and pi session. Only
-figures and the path below the folder go into the page, never contents.
+Opens every transcript below the folders and takes the main thread of each Claude Code, Codex and pi session. The agents
+that `make test-clients` installs are played, and what is rebuilt from their transcripts is compared with the bodies
+that they sent. Only figures and the path below the folder go into the page, never contents.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from shown_numbers import ShownNumbers, shown_numbers, table  # noqa: E402
+import bodies  # noqa: E402
+from bodies import Compared, beside, play_all  # noqa: E402
+from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E402
 
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.session import Session  # noqa: E402
@@ -57,8 +61,12 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, default=[FOLDER])
-    measured = [one for folder in parser.parse_args().folders for one in measure(folder)]
-    PAGE.write_text("\n".join(page(measured)) + "\n", encoding="utf-8")
+    folders = parser.parse_args().folders
+    measured = [one for folder in folders for one in measure(folder)]
+    with tempfile.TemporaryDirectory(prefix="fidelity-") as plays:
+        missing = play_all(Path(plays))
+        compared = [one for folder in (*folders, Path(plays)) for one in beside(folder)]
+    PAGE.write_text("\n".join(page(measured, compared, missing)) + "\n", encoding="utf-8")
     print("\n".join(summary(measured)))
 
 
@@ -80,7 +88,7 @@ def measure(folder: Path) -> Iterator[Measured]:
             yield Measured(str(path.relative_to(folder)), session, calls, fit, shown, complete)
 
 
-def page(measured: list[Measured]) -> list[str]:
+def page(measured: list[Measured], compared: Sequence[Compared] = (), missing: Sequence[str] = ()) -> list[str]:
     """The whole page."""
     return [
         "# Fidelity: do the rebuilt buffers explain what was reported?",
@@ -97,9 +105,16 @@ def page(measured: list[Measured]) -> list[str]:
         "",
         *PREDICTED,
         "",
-        *table(
+        *numbers_table(
             {name: title for name, (title, _, _) in FORMATS.items()}, [one.shown for one in measured if one.complete]
         ),
+        "",
+        "## Rebuilt buffers compared with the bodies sent",
+        "",
+        *BODIES,
+        "",
+        *bodies.table(compared),
+        *(line for why in missing for line in ("", f"Not played: {why}.")),
         *(line for name in FORMATS for line in _section(name, [one for one in measured if one.session.format == name])),
         "",
         *REPEAT,
@@ -125,6 +140,13 @@ Right after a step, after a compaction, at the end of a live buffer nothing is r
 the provider would say. Each row compares such a prediction with the report that came, over all calls of the complete
 sessions; none has seen the number that it predicts. *After a compaction* the client puts back what the file does not
 hold (files read again, reminders): the band says how much that may be.""".splitlines()
+
+BODIES = """\
+Where a recording of the wire lies beside a client's own transcript, every rebuilt buffer is compared with the body that
+was sent, piece by piece and in order. Above all this holds for the agents that `make test-clients` installs: each is
+played here, on every wire that it speaks, through a task and a compaction. *Not told*: calls that the transcript does
+not write down, or without what they were counted at. No difference: names of calls, where a dialect puts the system
+prompt, and what the wire needs and nobody says (empty texts, a stand-in for a signature).""".splitlines()
 
 REPEAT = """\
 ## On your own sessions

@@ -67,7 +67,7 @@ def _stretches(thread: Thread, fit: Fit) -> Iterator[float]:
             yield found.r2
 
 
-def table(titles: Mapping[str, str], measured: Sequence[ShownNumbers]) -> list[str]:
+def numbers_table(titles: Mapping[str, str], measured: Sequence[ShownNumbers]) -> list[str]:
     """One row a format and estimator over all calls, then what is asked of all sessions together."""
     lines = [
         "| format | estimator | next calls | median error | 90 % below | sessions within 1 % / 3 % | "

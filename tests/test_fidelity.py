@@ -1,12 +1,16 @@
-"""Rebuilt buffers explain what the providers reported, as well as is asked, on every real session at hand."""
+"""Rebuilt buffers explain what the providers reported, as well as is asked, on every real session at hand; and they are
+the bodies that were sent, where those lie beside the transcript."""
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from inspector.core.tokens.growth import quantile
+from tests.core.formats.recordings import Recording
+from tests.core.formats.sending import Sender
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,3 +34,56 @@ def test_the_page_is_made_of_figures(fidelity: ModuleType) -> None:
     text = "\n".join(fidelity.page(list(fidelity.measure(ROOT / "resources"))))
     assert "| `sample.jsonl` | Claude Code 2.1.62 | 132 | 1 | tiktoken |" in text
     assert "rounding" not in text, "no contents"
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def _recorded(sender: Sender, folder: Path) -> Path:
+    """The transcript, and beside it the recording of the same requests."""
+    recording = Recording()
+    for n, messages in enumerate(sender.bodies):
+        asked = recording.ask({"model": "claude-opus-5", "max_tokens": 9, "tools": [], "messages": list(messages)})
+        said = {"type": "text", "text": f"answer {n}"}
+        usage = {"input_tokens": 1_000 + n, "output_tokens": 5}
+        recording.reply(asked, {"role": "assistant", "content": [said], "stop_reason": "end_turn", "usage": usage})
+    recording.save(folder / "recording.jsonl")
+    (folder / "session.jsonl").write_text("\n".join(map(json.dumps, sender.lines)), encoding="utf-8")
+    return folder
+
+
+def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(fidelity: ModuleType, tmp_path: Path) -> None:
+    sender = Sender()
+    sender.prompt("Look around.", ["git status: clean"], ["the environment"])
+    sender.answer("I read.", ["Read", "Bash"])
+    sender.results(["a reminder"])
+    sender.answer("Done.", [])
+    (same,) = fidelity.beside(_recorded(sender, tmp_path))
+    assert (same.client, same.dialect) == ("Claude Code 2.1.330", "anthropic")
+    assert (same.requests, same.missing, same.identical, same.why) == (2, 0, 2, {})
+
+    sender.bodies[0] = [*sender.bodies[0], {"role": "user", "content": "and this"}]
+    sender.bodies[1][0]["content"][1]["text"] = "Look elsewhere."
+    (other,) = fidelity.beside(_recorded(sender, tmp_path))
+    assert (other.requests, other.missing, other.identical) == (2, 0, 0)
+    assert other.why == {"user Text is missing": 1, "user Text reads otherwise": 1}
+    assert "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |" in fidelity.table([other])[-1]
+
+
+def test_a_message_that_is_split_in_two_is_a_difference(fidelity: ModuleType, tmp_path: Path) -> None:
+    sender = Sender()
+    sender.prompt("Look around.", ["git status: clean"], [])
+    sender.answer("Done.", [])
+    (message,) = sender.bodies[0]
+    sender.bodies[0] = [{**message, "content": [block]} for block in message["content"]]
+    (found,) = fidelity.beside(_recorded(sender, tmp_path))
+    assert found.identical == 0
+    assert found.why == {"the pieces are shared out among other wire messages": 1}
+
+
+def test_buffers_of_real_sessions_are_the_bodies_that_were_sent(fidelity: ModuleType, shared: Path) -> None:
+    found = list(fidelity.beside(shared))
+    if not found:
+        pytest.skip("no recording lies beside a transcript there")
+    for one in found:
+        assert (one.identical, one.why) == (one.requests - one.missing, {}), one.client

@@ -1,6 +1,7 @@
 """A client that writes down what it sends (Claude Code 2.1.330): records, and the bodies that they are records of."""
 
 import json
+from copy import deepcopy
 from hashlib import sha256
 from typing import Any
 
@@ -38,12 +39,13 @@ class Sender:
     def answer(self, words: str, calls: list[str]) -> None:
         """The request is sent and answered, with a call for each name."""
         self.send()
-        self.bodies.append(list(self._messages))
+        self.bodies.append(deepcopy(self._messages))
         blocks: Lines = [{"type": "text", "text": words}]
         blocks += [{"type": "tool_use", "id": f"t{self._count}-{n}", "name": n, "input": {}} for n in calls]
         id_ = f"m{self._count}"
         for block in blocks:
-            message = {"id": id_, "role": "assistant", "model": "claude-opus-5", "content": [block]}
+            usage = {"input_tokens": 999 + len(self.bodies), "output_tokens": 5}
+            message = {"id": id_, "role": "assistant", "model": "claude-opus-5", "content": [block], "usage": usage}
             self._record("assistant", message=message, requestRef=self._last[0])
         self._say({"role": "assistant", "content": blocks}, in_records=True)
 

@@ -191,7 +191,8 @@ class Row:
         for unit in self._pending:
             unit.messages = tuple(unit.drafts())
             end = max((end, *(places[message.id] for message in unit.messages if message.id in places)))
-            unit.stretch, unit.end = self._laid.stretch, end
+            unit.stretch, unit.end, unit.turn = self._laid.stretch, end, end
+        self._laid.turn = end
         self._pending = []
         return True
 
