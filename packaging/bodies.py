@@ -120,8 +120,8 @@ def _line(request: Request) -> int:
 
 def _pairs(rebuilt: Sequence[Request], sent: Sequence[Request]) -> list[tuple[Request, Request]]:
     """Requests of both sides that were answered with the same counts, in their order."""
-    counts = [[(one.usage.prompt, one.usage.output) for one in side if one.usage] for side in (rebuilt, sent)]
-    blocks = SequenceMatcher(None, *counts, autojunk=False).get_matching_blocks()
+    mine, others = ([(one.usage.prompt, one.usage.output) for one in side if one.usage] for side in (rebuilt, sent))
+    blocks = SequenceMatcher(None, mine, others, autojunk=False).get_matching_blocks()
     return [(rebuilt[one.a + n], sent[one.b + n]) for one in blocks for n in range(one.size)]
 
 
@@ -229,8 +229,8 @@ def play_all(into: Path) -> list[str]:
         for wire, trait in actor.wires.items():
             for scenario in (one for one in SCENARIOS if one.name in _PLAYED and (trait.compacts_at or not one.tiny)):
                 folder = into / f"{actor.name}-{wire}-{scenario.name}"
-                options = {"simulate": scenario.provider(trait), "limits": scenario.limits(trait)}
-                play(spaces, folder, actor, wire, proxy=scenario.proxy(trait), **options)
+                limits, options = scenario.limits(trait), scenario.provider(trait)
+                play(spaces, folder, actor, wire, simulate=options, proxy=scenario.proxy(trait), limits=limits)
     return missing
 
 
