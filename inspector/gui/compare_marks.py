@@ -15,6 +15,7 @@ from inspector.gui.colours import ink
 from inspector.gui.compare_look import look
 from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped
+from inspector.gui.plot_parts import end_place
 from inspector.gui.theme import Theme
 
 MARGIN = 20
@@ -140,7 +141,7 @@ class CompareMarks(QWidget):
 
     def _paint_playhead(self, painter: QPainter, area: QRectF) -> None:
         count = len(self._reports[0].rows)
-        at = count - 0.4 if self._at is None else self._at
+        at = end_place(count) if self._at is None else self._at
         x = self._point(at, 0).x()
         painter.setPen(QPen(ink(self._theme.colours.playhead), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))

@@ -87,7 +87,7 @@ class DiffBar(QWidget):
             chip.setAccessibleName(f"{name}, {count:,}")
             chip.setVisible(bool(count))
         preview = comparison.sides.preview
-        self.headline.show_text(headline(comparison), good=comparison.delta < 0)
+        self.headline.show_text(headline(comparison), in_short(comparison), good=comparison.delta < 0)
         self.accept.setText("Step" if preview else "Undo")
         self.accept.setToolTip("Take this step" if preview else "Undo this step")
         can = comparison.sides.steps is None or comparison.sides.steps.step is not None
@@ -108,13 +108,25 @@ class DiffBar(QWidget):
 
 def headline(comparison: Comparison) -> str:
     """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
-    name = line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
     told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if not told:
-        return f"{name}: nothing changes" if comparison.sides.preview else f"{name}: nothing changed"
+        return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
     stays = f", {grouped(unseen)} not in this file stay" if unseen else ""
-    return f"{name}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
+    return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
+
+
+def in_short(comparison: Comparison) -> str:
+    """`L0 preview: −73,815, 36,015 unseen stay`: where the room is narrow. How many of each fate the chips tell."""
+    if not any(fate != "kept" for fate in comparison.counts):
+        return headline(comparison)
+    unseen = comparison.sides.sizer.scale.unseen
+    stays = f", {grouped(unseen)} unseen stay" if unseen else ""
+    return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
+
+
+def _name(comparison: Comparison) -> str:
+    return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
 
 
 class Headline(QWidget):
@@ -124,12 +136,12 @@ class Headline(QWidget):
         super().__init__()
         self._theme = theme
         self._good = False
-        self.text = ""
+        self.text, self._short = "", ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
-    def show_text(self, text: str, good: bool) -> None:
-        """Say this; `good` in the colour of good news."""
-        self.text, self._good = text, good
+    def show_text(self, text: str, short: str, good: bool) -> None:
+        """Say this, or what is `short` where there is no room for it; `good` in the colour of good news."""
+        self.text, self._short, self._good = text, short, good
         self.setAccessibleName(text)
         self.setToolTip(tip(text))
         self.update()
@@ -143,7 +155,9 @@ class Headline(QWidget):
         painter, c = QPainter(self), self._theme.colours
         room = self.rect().adjusted(8, 0, -8, 0)
         painter.setPen(ink(c.good if self._good else c.quiet))
-        shown = painter.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, room.width())
+        metrics = painter.fontMetrics()
+        text = self.text if metrics.horizontalAdvance(self.text) <= room.width() else self._short
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, shown)
 
 

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from inspector.gui.legend import Legend
 from inspector.gui.line_drag import LineDrag
-from inspector.gui.numbers import error_words, grouped, percent, signed
+from inspector.gui.numbers import grouped, percent, signed
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
-from inspector.gui.tank import Tank
+from inspector.gui.tank import Tank, belief_words
 from inspector.workbench.reading import Reading, reading
 from inspector.workbench.state import State
 
@@ -142,5 +142,5 @@ def _estimate(now: Reading | None, name: str) -> str:
         low, high = now.pressure.band
         lines.append(f"most likely {grouped(low)} to {grouped(high)}")
     if now.believed is not None:
-        lines.append(f"{now.believer} believes {grouped(now.believed)}{error_words(now.belief_error)}")
+        lines.append(belief_words(now))
     return "\n".join((*lines, *now.late))

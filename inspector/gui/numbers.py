@@ -2,6 +2,8 @@
 
 from inspector.core.usage import HOUR, MINUTES, Usage
 
+_TOGETHER = "\N{NO-BREAK SPACE}"
+
 
 def grouped(number: int) -> str:
     """`152,310`."""
@@ -48,7 +50,8 @@ def cache_words(usage: Usage | None) -> str:
 
 
 def error_words(error: float | None) -> str:
-    """`: 12.0 % too low`; empty where it is right to a tenth of a per cent."""
+    """`: 12.0 % too low`, kept together on a line; empty where it is right to a tenth of a per cent."""
     if error is None or abs(error) < 0.0005:
         return ""
-    return f": {abs(error):.1%} too {'low' if error < 0 else 'high'}".replace("%", " %")
+    words = f"{percent(abs(error))} too {'low' if error < 0 else 'high'}"
+    return f": {words.replace(' ', _TOGETHER)}"

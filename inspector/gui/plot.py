@@ -18,7 +18,7 @@ from inspector.gui.fonts import ui_font
 from inspector.gui.line_drag import REACH, LineDrag
 from inspector.gui.numbers import cache_words, grouped
 from inspector.gui.plot_marks import PlotMarks
-from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
+from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis, end_place
 from inspector.gui.plot_tiers import PlotTiers
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
@@ -56,7 +56,7 @@ class Plot(QWidget):
         self.below = self._add_plot(1)
         self.below.setMaximumHeight(LOWER)
         self.below.setXLink(self.above)
-        self._curves = {name: self.above.plot() for name in ("believed", "reported", "other")}
+        self._curves = {name: self.above.plot() for name in ("believed", "reported", "unreported")}
         self._curves |= {name: self.below.plot() for name in ("cache_read", "fresh", "output")}
         for curve in self._curves.values():
             curve.setDownsampling(auto=True, method="peak")
@@ -96,13 +96,23 @@ class Plot(QWidget):
         self._few = thread is None or len(thread.requests) <= FEW
         self._set_pens()
         for name, curve in self._curves.items():
-            values = getattr(series, name) if series else ()
-            curve.setData(np.arange(len(values), dtype=float), _floats(values), connect="finite", antialias=self._few)
-        self.marks.show_marks(series.marks if series else (), self._heights())
+            x, values = self._points(name)
+            curve.setData(x, _floats(values), connect="finite", antialias=self._few)
+        self.marks.show_marks(series.marks if series else (), self._heights(), series.end if series else None)
         count = len(thread.requests) if thread else 0
         self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
         self._keep_range(before, count)
         self._scale()
+
+    def _points(self, name: str) -> "tuple[np.ndarray[tuple[int], np.dtype[np.float64]], Sequence[int | None]]":
+        """(requests, values) of a curve."""
+        if self._series is None:
+            return np.array([], dtype=float), ()
+        values: Sequence[int | None] = getattr(self._series, name)
+        places = np.arange(len(values), dtype=float)
+        if name == "unreported" and len(values):
+            places[-1] = end_place(len(values) - 1)
+        return places, values
 
     def _shown_range(self) -> tuple[float, float, int] | None:
         """What is seen (first, last, number of requests then); None where that is all of it."""
@@ -121,12 +131,7 @@ class Plot(QWidget):
         self.above.setXRange(first + moved, last + moved, padding=0)
 
     def _heights(self) -> tuple[int | None, ...]:
-        if self._series is None:
-            return ()
-        return tuple(
-            reported if reported is not None else other
-            for reported, other in zip(self._series.reported, self._series.other, strict=True)
-        )
+        return self._series.heights if self._series is not None else ()
 
     def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
         """The window and its watermarks."""
@@ -137,7 +142,7 @@ class Plot(QWidget):
     def _scale(self) -> None:
         """Up to the window where the curve comes near it; a curve far below is not flattened to the floor."""
         heights = [height for height in self._heights() if height is not None]
-        heights += self._series.believed if self._series else ()
+        heights += (*self._series.believed, self._series.end or 0) if self._series else ()
         top = max(heights, default=1)
         window = self.marks.window_tokens
         if window and top > 0.3 * window:
@@ -194,14 +199,12 @@ class Plot(QWidget):
         self.hovered.emit(self.told(at) if at is not None else "")
 
     def told(self, at: int) -> str:
-        """What the mouse over a request is told."""
+        """What the mouse over a request is told: the three numbers first."""
         if self._series is None or self._thread is None:
             return ""
-        reported, other = self._series.reported[at], self._series.other[at]
-        kind = f"{grouped(reported)} reported" if reported is not None else f"{grouped(other or 0)} not reported"
-        time = self._thread.requests[at].time[11:16]
-        words = (f"request {at}", kind, cache_words(self._thread.requests[at].usage), time, self.tiers.told_at(at))
-        return " · ".join(word for word in words if word)
+        request = self._thread.requests[at]
+        words = (*_three(self._series, at), cache_words(request.usage), request.time[11:16], self.tiers.told_at(at))
+        return " · ".join(word for word in (f"request {at}", *words) if word)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
@@ -226,7 +229,7 @@ class Plot(QWidget):
         c, main = self._theme.colours, 1.6 if self._few else 1
         pens = {
             "reported": pg.mkPen(c.accent, width=main),
-            "other": pg.mkPen(c.accent, width=main, dash=[4, 3]),
+            "unreported": pg.mkPen(c.accent, width=main, dash=[4, 3]),
             "believed": pg.mkPen(c.missing, width=1),
             "cache_read": pg.mkPen(c.good, width=1),
             "fresh": pg.mkPen(c.low, width=1),
@@ -243,6 +246,17 @@ def _grown(before: Thread | None, now: Thread | None) -> bool:
     first = (thread.requests[0] if thread.requests else None for thread in (before, now))
     one, other = ((request.time, request.line, len(request.view)) if request else None for request in first)
     return one == other
+
+
+def _three(series: Series, at: int) -> tuple[str, ...]:
+    """`84,210 reported`, `84,190 predicted`, `Roku believes 83,100`: as far as they are known."""
+    kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
+    words = [f"{grouped(height)} {kind}" if height is not None else kind]
+    if kind == "reported" and predicted is not None:
+        words.append(f"{grouped(predicted)} predicted")
+    if at < len(series.believed):
+        words.append(f"{series.believer} believes {grouped(series.believed[at])}")
+    return tuple(words)
 
 
 def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

@@ -12,6 +12,7 @@ from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
 from inspector.gui.line_drag import line_colour
 from inspector.gui.numbers import grouped
+from inspector.gui.plot_parts import end_place
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Mark
 
@@ -30,6 +31,7 @@ class PlotMarks(QWidget):
         self._lines: tuple[Watermark, ...] = ()
         self._marks: tuple[Mark, ...] = ()
         self._heights: Sequence[int | None] = ()
+        self._end: int | None = None
         self._at: int | None = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -38,9 +40,9 @@ class PlotMarks(QWidget):
             self.setGeometry(self._view.viewport().rect())
         return False
 
-    def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None]) -> None:
-        """Other compactions; `heights`: the pressure at each request, for the dot of the playhead."""
-        self._marks, self._heights = marks, heights
+    def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None], end: int | None) -> None:
+        """Other compactions; `heights`: the pressure at each request and at the end, for the dot of the playhead."""
+        self._marks, self._heights, self._end = marks, heights, end
         self.update()
 
     def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
@@ -137,8 +139,8 @@ class PlotMarks(QWidget):
         count = len(self._heights)
         if not count:
             return
-        c, at = self._theme.colours, count - 0.4 if self._at is None else self._at
-        height = None if self._at is None else self._heights[self._at] if self._at < count else None
+        c, at = self._theme.colours, end_place(count) if self._at is None else self._at
+        height = self._end if self._at is None else self._heights[self._at] if self._at < count else None
         point = self._point(at, height or 0)
         if not area.left() - 1 <= point.x() <= area.right() + 1:
             return

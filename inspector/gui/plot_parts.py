@@ -11,6 +11,13 @@ from inspector.gui.colours import ink
 from inspector.gui.numbers import short
 from inspector.gui.theme import Theme
 
+_PAST = 0.6
+
+
+def end_place(count: int) -> float:
+    """Where the buffer after the last record stands, of a thread with so many requests."""
+    return count - 1 + _PAST
+
 
 class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
     """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""

@@ -10,6 +10,7 @@ from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
 from inspector.gui.line_drag import line_colour
 from inspector.gui.numbers import grouped, plural, signed
+from inspector.gui.plot_parts import end_place
 from inspector.gui.theme import Theme
 from inspector.workbench.ghosts import Ghost
 from inspector.workbench.watermarks import Firing
@@ -114,7 +115,7 @@ class PlotTiers(QWidget):
         metrics = QFontMetricsF(painter.font())
         for n, ghost in enumerate(self.ghosts):
             place = place + 1 if n and self.ghosts[n - 1].at == ghost.at else 0
-            x = self._count - 0.4 if ghost.at is None else float(ghost.at)
+            x = end_place(self._count) if ghost.at is None else float(ghost.at)
             before, after = self._point(x, ghost.before), self._point(x, ghost.after)
             shift = QPointF(APART * (place + 1), 0)
             if before.x() + shift.x() + 6 > area.right():

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy
 
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.gui.bridge import Bridge
+from inspector.gui.elided import Elided
 from inspector.gui.numbers import grouped, plural
 from inspector.gui.plain import tip
 from inspector.gui.run_desk import RunDesk
@@ -33,7 +32,7 @@ class RunBar(QFrame):
         self.chip.setProperty("role", "run")
         self.chip.setToolTip(tip("Show the run and its journal"))
         self.chip.clicked.connect(show)
-        self.says = _Elided()
+        self.says = Elided()
         self.go = _button(GO, "Run on, to the next place to stop at (F5)", running.go)
         self.as_it_was = _button(
             "Go on as it was", "Drop the steps, and send what would have been", running.go_as_it_was
@@ -117,32 +116,6 @@ def instead(steps: Steps, size: Sizer) -> str:
         f"{grouped(after)} tokens will be sent, instead of {plural(len(steps.origin.messages), 'message')}, "
         f"{grouped(before)} tokens"
     )
-
-
-class _Elided(QLabel):
-    """One line, cut with an ellipsis where the room ends; the whole as its tooltip."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._whole = ""
-
-    def show_text(self, text: str) -> None:
-        """Another one."""
-        if text != self._whole:
-            self._whole = text
-            self.setToolTip(tip(text))
-            self.setAccessibleName(text)
-            self._cut()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """As much of it as fits."""
-        super().resizeEvent(event)
-        self._cut()
-
-    def _cut(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(0, self.width() - 4)))
 
 
 def _button(words: str, what: str, run: Callable[[], None]) -> QPushButton:

@@ -10,6 +10,7 @@ from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.gui.curve_key import CurveKey
+from inspector.gui.elided import Elided
 from inspector.gui.line_drag import LineDrag
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
@@ -36,12 +37,13 @@ class Timeline(Panel):
         self._trees: object = None
         self._whose = ("", "")
         self._caption = label("PRESSURE", role="caption")
-        self._here = label(role="quiet")
+        self._here = Elided("quiet")
+        self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         head = QHBoxLayout()
         head.setContentsMargins(13, 6, 13, 0)
         head.addWidget(self._caption)
-        head.addStretch()
-        head.addWidget(self._here)
+        head.addSpacing(12)
+        head.addWidget(self._here, 1)
         self._key = CurveKey(desk.theme)
         head.addWidget(self._key)
         column = QVBoxLayout(self)
@@ -88,7 +90,7 @@ class Timeline(Panel):
 
     def _tell(self, words: str) -> None:
         """About the request under the mouse; the key comes back when there is none."""
-        self._here.setText(words)
+        self._here.show_text(words)
         self._key.setVisible(not words)
 
     def _draw(self, state: State) -> None:

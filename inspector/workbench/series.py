@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from inspector.core.policies.catalogue import TITLES
 from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.tokens.pressure import PressureKind
 from inspector.workbench.state import State
 
 
@@ -26,13 +28,34 @@ class Series:
     reported: tuple[int | None, ...]
     other: tuple[int | None, ...]
     """Pressure where nothing was reported: predicted, counted or estimated."""
+    kinds: tuple[PressureKind, ...]
+    predicted: tuple[int | None, ...]
+    """What was said of each request before anybody reported it."""
+    end: int | None
+    """Pressure of the buffer after the last record."""
     believed: tuple[int, ...]
     """By the chosen policy; empty until it is worked out."""
+    believer: str
+    """The policy's title."""
     cache_read: tuple[int | None, ...]
     fresh: tuple[int | None, ...]
     """Tokens read anew: cache writes and uncached input."""
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
+
+    @property
+    def heights(self) -> tuple[int | None, ...]:
+        """The number that is shown of each request."""
+        both = zip(self.reported, self.other, strict=True)
+        return tuple(reported if reported is not None else other for reported, other in both)
+
+    @property
+    def unreported(self) -> tuple[int | None, ...]:
+        """As a curve: `other`, on either side of a gap what was reported - a line takes two points - and the end."""
+        gap = [one is None for one in self.reported]
+        near = zip(gap, gap[1:] + [self.end is not None], [False, *gap], strict=False)
+        drawn = [height if any(about) else None for height, about in zip(self.heights, near, strict=True)]
+        return (*drawn, self.end)
 
 
 def series(state: State) -> Series | None:
@@ -44,6 +67,10 @@ def series(state: State) -> Series | None:
     return Series(
         reported=tuple(one.reported for one in pressures),
         other=tuple(one.tokens if one.reported is None else None for one in pressures),
+        kinds=tuple(one.kind for one in pressures),
+        predicted=tuple(one.predicted.tokens if one.predicted is not None else None for one in pressures),
+        end=pressures.end.tokens,
+        believer=TITLES.get(state.choices.policy, state.choices.policy),
         believed=state.believed.tokens if state.believed is not None and state.believed.thread is thread else (),
         cache_read=tuple(usage.cache_read if usage else None for usage in usages),
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
