@@ -129,7 +129,7 @@ def _message_table(document: dict[str, Any]) -> list[str]:
         (str(n), m["role"], number(m["tokens"]), _badges(m), plain(_first_words(m["parts"]), 90))
         for n, m in enumerate(document["messages"])
     ]
-    return table((">#", "role", ">tokens", "", "begins with"), rows)
+    return table((">#", "role", ">counted", "", "begins with"), rows)
 
 
 def _badges(message: Mapping[str, Any]) -> str:

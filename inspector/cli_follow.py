@@ -123,7 +123,8 @@ class Printer:
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
-                self._write(_document(thread, n, pressures[n], window) | ({"revised": True} if revised else {}))
+                told_now = _document(thread, n, pressures[n], pressures.scale(n).unseen, window)
+                self._write(told_now | ({"revised": True} if revised else {}))
             del told[len(thread.requests) :]
         self._waiting = (session, time.monotonic() + min(patience)) if patience else None
         sys.stdout.flush()
@@ -161,7 +162,7 @@ def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
     yield from range(same, len(thread.requests))
 
 
-def _document(thread: Thread, at: int, pressure: Pressure, window: Window) -> dict[str, Any]:
+def _document(thread: Thread, at: int, pressure: Pressure, unseen: int, window: Window) -> dict[str, Any]:
     request = thread.requests[at]
     ratio = pressure.tokens / window.tokens if pressure.tokens is not None and window.tokens else None
     return {
@@ -170,8 +171,12 @@ def _document(thread: Thread, at: int, pressure: Pressure, window: Window) -> di
         "reported": pressure.reported,
         "estimated": pressure.estimated,
         "calibrated": pressure.calibrated,
+        "predicted": pressure.predicted.tokens if pressure.predicted else None,
+        "believed": pressure.calibrated,
         "tokens": pressure.tokens,
         "kind": pressure.kind,
+        "band": pressure.band,
+        "unseen": unseen,
         "window": window.tokens,
         "window_source": window.source,
         "ratio": round(ratio, 6) if ratio is not None else None,

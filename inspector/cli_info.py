@@ -1,7 +1,8 @@
 """`context-inspector info FILE`: what the transcript holds."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,7 @@ from inspector.cli_select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Policy
-from inspector.core.policies.settings import said
+from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.compacted import compaction_sizes
@@ -53,7 +54,7 @@ def describe(
     found = find_window(session, thread, at, window, user_windows())
     pressures = known_pressures(thread, estimator("roku"))
     by = by or policy("roku")
-    settings = by.settings((*said(window), *values), found.tokens)
+    settings = by.settings((*said(window), *_known(by, values, found.tokens)), found.tokens)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
         "format": session.format,
@@ -77,6 +78,14 @@ def describe(
             for problem in session.problems
         ],
     }
+
+
+def _known(by: Policy[Any, Any], values: Iterable[tuple[str, str]], window: int | None) -> Iterator[tuple[str, str]]:
+    """The settings that the policy has: the others are meant for somebody else."""
+    for pair in values:
+        with suppress(UnknownSetting):
+            by.settings([pair], window)
+            yield pair
 
 
 def _model(thread: Thread) -> str:
@@ -246,7 +255,7 @@ def _thread_table(document: dict[str, Any]) -> list[str]:
 
 
 def _request_table(document: dict[str, Any]) -> list[str]:
-    names = ("reported", "estimated", "calibrated", "output", "cache_read", "cache_write", "messages")
+    names = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
     rows = [
         (str(r["index"]), *(number(r[name]) for name in names), r["finish"], r["time"][:19])
         for r in document["requests"]

@@ -11,7 +11,7 @@ from inspector.cli_output import number, pairs, plain, table, write_json, write_
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.answering import Answerer, Listening, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
-from inspector.core.diff import DiffRow, rows
+from inspector.core.diff import DiffRow
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
@@ -28,6 +28,7 @@ from inspector.live.models import user_windows
 from inspector.live.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.live.user_policies import find_policy
 from inspector.live.workspace import in_workspace
+from inspector.workbench.comparison import sized_rows
 from inspector.workbench.steps import ORIGIN, Step, Steps, named
 from inspector.workbench.steps_file import Source, write_steps
 from inspector.workbench.steps_pytest import pytest_text
@@ -253,10 +254,13 @@ def _predicted(stepped: Stepped, buffer: Buffer) -> dict[str, Any]:
 
 
 def _diff(stepped: Stepped) -> tuple[DiffRow, ...]:
-    """From the very beginning to the very end: a message cleared first and summarised later is summarised."""
+    """From the very beginning to the very end: a message cleared first and summarised later is summarised.
+
+    In the tokens that are shown: what the rows lose is what the next prompt would be smaller by.
+    """
     changed = {id: fate for one in stepped.outcomes for id, fate in one.changed.items()}  # noqa: A001
     whole = Outcome(stepped.last.tier, stepped.last.buffer, stepped.last.running, changed=changed)
-    return rows(fates(stepped.before, whole), estimator("roku"))
+    return sized_rows(fates(stepped.before, whole), stepped.before, stepped.last.buffer, stepped.sizer)
 
 
 def _fate_document(row: DiffRow) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.gui.bridge import Bridge

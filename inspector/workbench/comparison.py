@@ -99,7 +99,7 @@ class Comparison:
 
 def compared(sides: Sides) -> Comparison:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
-    told = _sized(sides)
+    told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer)
     before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
     order = _order(told)
     found = tuple(told[n] for n in order)
@@ -116,12 +116,11 @@ def compared(sides: Sides) -> Comparison:
     )
 
 
-def _sized(sides: Sides) -> tuple[DiffRow, ...]:
+def sized_rows(fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer) -> tuple[DiffRow, ...]:
     """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers."""
-    size = sides.sizer
-    counted = rows(sides.fates(), size.estimator)
+    counted = rows(fates, size.estimator)
     changed = [n for n, row in enumerate(counted) if row.fate.before is not row.fate.after]
-    delta = size.tokens(sides.after) - size.tokens(sides.before)
+    delta = size.tokens(after) - size.tokens(before)
     gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
     found = [DiffRow(row.fate, size.scale.rows(row.tokens_before), 0) for row in counted]
     found = [replace(row, tokens_after=row.tokens_before) for row in found]

@@ -53,7 +53,7 @@ class Series:
     def unreported(self) -> tuple[int | None, ...]:
         """As a curve: `other`, on either side of a gap what was reported - a line takes two points - and the end."""
         gap = [one is None for one in self.reported]
-        near = zip(gap, gap[1:] + [self.end is not None], [False, *gap], strict=False)
+        near = zip(gap, [*gap[1:], self.end is not None], [False, *gap], strict=False)
         drawn = [height if any(about) else None for height, about in zip(self.heights, near, strict=True)]
         return (*drawn, self.end)
 
