@@ -113,10 +113,8 @@ def _head(document: dict[str, Any]) -> list[str]:
             ("request", str(document["request"])),
             ("pressure", f"{number(pressure['tokens'])} tokens, {pressure['kind']}{share}"),
             *([("most likely", " to ".join(map(number, pressure["band"])))] if pressure["band"] else []),
-            (
-                "counted",
-                f"{number(pressure['estimated'])} by Roku's estimator, which believes {number(pressure['calibrated'])}",
-            ),
+            ("counted", f"{number(pressure['estimated'])} by Roku's estimator"),
+            ("believed", f"{number(pressure['calibrated'])} by Roku"),
             ("not in file", number(pressure["not_in_file"])),
             ("system", "not in this file" if system is None else plain(system, 90) or "empty"),
             ("tools", "not in this file" if tools is None else f"{len(tools)}"),

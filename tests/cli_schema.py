@@ -10,6 +10,7 @@ INFO = {
     "path": str,
     "model": str,
     "window": {"tokens": (int, NONE), "source": str, "warnings": [str]},
+    "end": {"tokens": (int, NONE), "kind": str, "band": ([int], NONE), "believed": int, "unseen": int},
     "threads": [{"id": str, "requests": int, "messages": int, "model": str, "title": str, "parent": str}],
     "thread": str,
     "requests": [
@@ -18,6 +19,10 @@ INFO = {
             "reported": (int, NONE),
             "estimated": int,
             "calibrated": int,
+            "predicted": (int, NONE),
+            "band": ([int], NONE),
+            "believed": int,
+            "unseen": int,
             "output": (int, NONE),
             "cache_read": (int, NONE),
             "cache_write": (int, NONE),
@@ -98,6 +103,9 @@ BUFFER = {
         "reported": (int, NONE),
         "window": (int, NONE),
         "ratio": (*NUMBER, NONE),
+        "band": ([int], NONE),
+        "unseen": int,
+        "categories": dict,
         "not_in_file": (int, NONE),
     },
     "messages": [{"id": str, "role": str, "tokens": int, "summary": bool, "parts": [{"type": str}]}],
@@ -111,10 +119,18 @@ PARTS = {
     "image": {"media_type": str},
     "opaque": {"kind": str},
 }
+PREDICTION = {
+    "requests": int,
+    "median": (*NUMBER, NONE),
+    "p90": (*NUMBER, NONE),
+    "after_compaction": {"count": int, "median": (*NUMBER, NONE), "inside_band": (*NUMBER, NONE)},
+}
 CALIBRATE = {
+    "prediction": PREDICTION,
     "estimators": [
         {
             "name": str,
+            "prediction": PREDICTION,
             "samples": [
                 {
                     "request": int,
@@ -131,7 +147,7 @@ CALIBRATE = {
             "overhead": (*NUMBER, NONE),
             "slope": (*NUMBER, NONE),
         }
-    ]
+    ],
 }
 ESTIMATE = {"estimator": str, "class": str, "bytes": int, "tokens": int}
 SESSIONS = {"sessions": [{"path": str, "format": str, "bytes": int, "modified": str, "project": str, "title": str}]}
@@ -144,6 +160,8 @@ def check(value: Any, shape: Any, where: str = "$") -> None:
         for name, inner in shape.items():
             assert name in value, f"{where}.{name} is missing"
             check(value[name], inner, f"{where}.{name}")
+    elif isinstance(shape, tuple) and isinstance(shape[0], list):
+        check(value, shape[0] if value is not None else NONE, where)
     elif isinstance(shape, list):
         assert isinstance(value, list), where
         for n, one in enumerate(value):

@@ -58,7 +58,7 @@ def test_info_has_the_shape_of_the_contract(capsys: Capture) -> None:
 def test_info_tells_what_the_sample_holds(capsys: Capture) -> None:
     info = document(capsys, "info", SAMPLE)
     assert (info["format"], info["model"], info["thread"]) == ("claude-code", "claude-opus-4-5-20251101", "main")
-    assert info["window"] == {"tokens": 200_000, "source": "catalogue", "warnings": []}
+    assert info["window"] == {"tokens": 200_000, "source": "catalogue", "basis": "", "warnings": []}
     assert [request["index"] for request in info["requests"]] == list(range(len(info["requests"])))
     assert info["compactions"][0]["trigger"] == "auto"
     assert info["requests"][0]["cache_read"] == 14_982
@@ -85,7 +85,7 @@ def test_info_of_a_sub_agent(capsys: Capture) -> None:
 def test_an_unknown_model_has_no_cost_and_no_window(capsys: Capture, tmp_path: Path) -> None:
     body = payload(tmp_path, model="nobody-knows-1", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
     info = document(capsys, "info", body)
-    assert info["window"] == {"tokens": None, "source": "unknown", "warnings": []}
+    assert info["window"] == {"tokens": None, "source": "unknown", "basis": "", "warnings": []}
     assert info["totals"]["cost_usd"] is None
     assert info["requests"][0]["reported"] is None
 
@@ -127,7 +127,9 @@ def test_end_holds_what_came_after_the_last_request(capsys: Capture) -> None:
     assert end["request"] == "end"
     assert end["messages"][: len(last["messages"])] == last["messages"]
     assert len(end["messages"]) > len(last["messages"])
-    assert end["pressure"]["kind"] == "calibrated"
+    pressure = end["pressure"]
+    assert pressure["kind"] == "predicted"
+    assert pressure["band"][0] < pressure["tokens"] < pressure["band"][1]
 
 
 def test_buffers_grow_until_the_compaction(capsys: Capture) -> None:
@@ -235,6 +237,7 @@ def test_wrong_usage_is_2(capsys: Capture, words: list[str]) -> None:
 
 
 def test_settings_of_a_policy_are_taken_everywhere(capsys: Capture) -> None:
+    """Those of another policy are not for this one, and no fault: one line of options serves all commands."""
     words = ("--policy", "roku", "--set", "context_window_tokens=1000", "--set", "COMPACT_TRIGGER=0")
     assert document(capsys, "info", SAMPLE, *words)["requests"]
 
