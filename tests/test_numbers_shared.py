@@ -44,8 +44,8 @@ def opened(path: Path) -> Session | None:
 
 def places(session: Session) -> list[int | None]:
     """The fullest request, and the end."""
-    requests = session.main.requests
-    return [max(range(len(requests)), key=lambda n: requests[n].usage.prompt if requests[n].usage else 0), None]
+    reported = [request.usage.prompt if request.usage else 0 for request in session.main.requests]
+    return [reported.index(max(reported)), None]
 
 
 def shown(bench: Workbench) -> Reading:

@@ -1,5 +1,6 @@
 """A real proxy that cuts, as its recording tells it: sizes compared with those that the provider itself counts."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ class _Agent:
             messages += [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": more}]
 
 
+def _is_gone(gate: Holds, hold: str) -> bool:
+    return hold not in {one.id for one in gate.list()}
+
+
 def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: SimulatedServer, tmp_path: Path) -> None:
     gate = Holds(Rule("each"))
     with held_by(gate, simulated.url, tmp_path) as server:
@@ -57,7 +62,7 @@ def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: Sim
                 turns = [at for at, one in enumerate(buffer.messages) if one.role == "assistant"]
                 after = Buffer((SUMMARY, *buffer.messages[turns[-2] :]), buffer.prompt)
             gate.release(hold.id, after, buffer)
-            until(lambda gone=hold: gone.id not in {one.id for one in gate.list()})
+            until(partial(_is_gone, gate, hold.id))
         work.result()
         lines = records(server)
     counted = [
