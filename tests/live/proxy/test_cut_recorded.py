@@ -45,7 +45,7 @@ class _Agent:
             messages += [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": more}]
 
 
-def _is_gone(gate: Holds, hold: str) -> bool:
+def _is_gone(gate: Holds, hold: int) -> bool:
     return hold not in {one.id for one in gate.list()}
 
 
