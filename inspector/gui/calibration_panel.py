@@ -4,7 +4,6 @@ The quick ones are worked out at once, the tokenizers only when asked for; all o
 pyqtgraph with them, are loaded when the panel is first seen.
 """
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
@@ -12,12 +11,11 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedLayou
 
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
-from inspector.core.tokens.fit import Fit
 from inspector.gui.bridge import Task
-from inspector.gui.calibration_rows import COLUMNS, Row, Share, has_usage, worked_out
+from inspector.gui.calibration_rows import ABOUT, COLUMNS, Row, Worked, has_usage, worked_out
 from inspector.gui.numbers import plural
 from inspector.gui.panel import Desk, Panel
-from inspector.gui.plain import label
+from inspector.gui.plain import label, tip
 from inspector.gui.rows import Rows
 from inspector.workbench.state import State
 
@@ -34,15 +32,14 @@ class CalibrationPanel(Panel):
         self._thread: Thread | None = None
         self._requests = -1
         self._plotted = ""
-        self._fits: dict[str, Fit] = {}
-        self._shares: dict[str, tuple[Share, ...]] = {}
+        self._found: dict[str, Worked] = {}
         self._tasks: dict[str, Task] = {}
         self._loading = False
         self.table: Rows[Row] = Rows("Estimators", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda row, _: self._plot(self.table.rows[row].name))
         self.table.opened.connect(lambda row: desk.workbench.set_estimator(self.table.rows[row].name))
-        self.table.setToolTip("Enter or a double click: the window uses this estimator")
+        self.table.setToolTip(tip(ABOUT))
         self.says = label(role="quiet")
         self.says.setWordWrap(True)
         self.says.setToolTip("new …: what the provider reported for each estimated token of that class")
@@ -96,7 +93,7 @@ class CalibrationPanel(Panel):
     def _begin(self) -> None:
         for task in self._tasks.values():
             task.cancel()
-        self._fits, self._shares, self._tasks = {}, {}, {}
+        self._found, self._tasks = {}, {}
         for name in ESTIMATORS:
             if estimator(name).kind == "estimated" or name == self._state.estimator:
                 self._work_out(name)
@@ -112,8 +109,8 @@ class CalibrationPanel(Panel):
         thread = self._thread
         assert thread is not None
 
-        def done(found: tuple[Fit, tuple[Share, ...]]) -> None:
-            self._fits[name], self._shares[name] = found
+        def done(found: Worked) -> None:
+            self._found[name] = found
             self._show()
             if name == self._plotted:
                 self._plot(name)
@@ -126,11 +123,12 @@ class CalibrationPanel(Panel):
             self._work_out(name)
         self._show()
         if self.plots is not None:
-            self.plots.show_fit(self._fits.get(name))
+            self.plots.show_found(self._found.get(name))
 
     def _show(self) -> None:
         rows = [
-            Row(name, self._fits.get(name), name == self._state.estimator, name in self._tasks) for name in ESTIMATORS
+            Row(name, found.fit if found else None, name == self._state.estimator, name in self._tasks)
+            for name, found in ((name, self._found.get(name)) for name in ESTIMATORS)
         ]
         self.table.show_rows(rows)
         self.table.selectRow(next(n for n, row in enumerate(rows) if row.name == self._plotted))
@@ -152,12 +150,12 @@ class CalibrationPanel(Panel):
         self._split.setStretchFactor(1, 1)
         side = min(self.table.horizontalHeader().length() + 4, self.width() // 2)
         self._split.setSizes([side, self.width() - side])
-        self.plots.show_fit(self._fits.get(self._plotted))
+        self.plots.show_found(self._found.get(self._plotted))
         self.plots.show_playhead(self._state.at)
 
     def _say(self, text: str) -> None:
-        found = self._fits.get(self._plotted)
-        said = _says(found, self._shares[self._plotted]) if found else f"{self._plotted} is being worked out …"
+        found = self._found.get(self._plotted)
+        said = _says(found) if found else f"{self._plotted} is being worked out …"
         self.says.setText(text or said)
 
     def restyle(self) -> None:
@@ -174,11 +172,12 @@ def _load() -> Any:
 
 def _why_empty(thread: Thread | None) -> str:
     if thread is None:
-        return "Open a transcript to hold the estimators against what the provider reported."
-    return "This thread reports no usage: there is nothing to hold the estimators against."
+        return "Open a transcript to compare the estimators with what the provider reported."
+    return "This thread reports no usage: there is nothing to compare the estimators with."
 
 
-def _says(found: Fit, shares: Sequence[Share]) -> str:
-    refused = f", {plural(len(found.refused), 'request')} refused by the tokenizer" if found.refused else ""
-    ratios = "".join(f" · new {share.category} ×{share.ratio:.2f}" for share in shares[:3])
-    return f"{plural(len(found.samples), 'sample')}{refused}{ratios}"
+def _says(found: Worked) -> str:
+    fit = found.fit
+    refused = f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
+    ratios = "".join(f" · new {share.category} ×{share.ratio:.2f}" for share in found.shares[:3])
+    return f"{plural(len(fit.samples), 'sample')}{refused}{ratios}"

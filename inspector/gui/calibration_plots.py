@@ -1,9 +1,9 @@
-"""The plots of the calibration panel, by pyqtgraph: estimated against reported, the learned scale, the errors.
+"""The plots of the calibration panel, by pyqtgraph: estimated and reported, the learned scale, the prediction's errors.
 
 A click on any of them points at a request. Bands and clamp lines are fixed; only the samples change.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Fit, Sample
+from inspector.gui.calibration_rows import Worked
 from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped, percent, short
 from inspector.gui.plot_parts import PlayheadBox
@@ -22,6 +23,8 @@ from inspector.gui.theme import Theme
 MOST_POINTS = 4_000
 """Points of the scatter; of more, every n-th is drawn: a large scatter costs Qt 200 ms a picture."""
 BANDS = (0.2, 0.3)
+CLOSE = (0.01, 0.03)
+"""Lines of the error: a prediction of the next call is rarely farther off."""
 Spell: TypeAlias = Callable[[float], str]
 
 
@@ -42,6 +45,7 @@ class CalibrationPlots(QWidget):
         super().__init__()
         self._theme = theme
         self._fit: Fit | None = None
+        self._predicted: Mapping[int, int] = {}
         self._at: int | None = None
         self._lines: list[_Lines] = []
         self._axes: list[Any] = []
@@ -50,23 +54,24 @@ class CalibrationPlots(QWidget):
         self._graphics.ci.layout.setHorizontalSpacing(6)
         self._words: list[pg.LabelItem] = []
         self.scatter = self._add("reported / estimated", (0, 0, 2), short, short)
-        self.scale = self._add("learned scale", (0, 1, 1), "{:g}".format, short)
-        self.errors = self._add("error of the prediction", (1, 1, 1), _signed, short)
+        self.scale = self._add("learned factor", (0, 1, 1), "{:g}".format, short)
+        self.errors = self._add("error of the next call", (1, 1, 1), _signed, short)
         self.scale.hideAxis("bottom")
         self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = pg.ScatterPlotItem(size=5, pxMode=True)
-        self._points.sigClicked.connect(self._point_clicked)
         self.scatter.addItem(self._points)
         self._curve = self.scale.plot(stepMode=None)
         self._error_points = pg.ScatterPlotItem(size=4, pxMode=True)
         self.errors.addItem(self._error_points)
+        for points in (self._points, self._error_points):
+            points.sigClicked.connect(self._point_clicked)
         self._here = pg.ScatterPlotItem(size=11, pxMode=True)
         self.scatter.addItem(self._here)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._graphics)
-        about = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the prediction"
+        about = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the predicted next call"
         self.setAccessibleName(about)
         self.setToolTip(about)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
@@ -98,6 +103,7 @@ class CalibrationPlots(QWidget):
     def _add_lines(self) -> None:
         for share in (*BANDS, *(-band for band in BANDS)):
             self._line(self.scatter, "band", angle=float(np.degrees(np.arctan(1 + share))))
+        for share in (*CLOSE, *(-band for band in CLOSE)):
             self._line(self.errors, "band", pos=share, angle=0)
         self._line(self.scatter, "exact", angle=45)
         self._fitted = pg.InfiniteLine(angle=45)
@@ -117,32 +123,39 @@ class CalibrationPlots(QWidget):
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
-    def show_fit(self, fit: Fit | None) -> None:
+    def show_found(self, found: Worked | None) -> None:
         """Other samples."""
-        self._fit = fit
+        self._fit = fit = found.fit if found else None
+        self._predicted = found.predicted if found else {}
         samples = fit.samples if fit else ()
         drawn = samples[:: len(samples) // MOST_POINTS + 1]
         x, y = _floats([s.estimated for s in drawn]), _floats([s.reported for s in drawn])
         self._points.setData(x=x, y=y, data=[s.request for s in drawn])
         requests = _floats([s.request for s in samples])
         self._curve.setData(requests, _floats([s.scale for s in samples]))
-        self._error_points.setData(x=_floats([s.request for s in drawn]), y=_floats([s.error for s in drawn]))
+        errors = {s.request: error for s in drawn if (error := self._error(s)) is not None}
+        self._error_points.setData(x=_floats(list(errors)), y=_floats(list(errors.values())), data=list(errors))
         line = fit.line if fit else None
         self._fitted.setVisible(line is not None)
         if line is not None:
             self._fitted.setPos(QPointF(0, line.overhead))
             self._fitted.setAngle(float(np.degrees(np.arctan(line.slope))))
-        self._range(samples)
+        self._range(samples, max(map(abs, errors.values()), default=0.0))
         self._mark()
 
-    def _range(self, samples: tuple[Sample, ...]) -> None:
+    def _error(self, sample: Sample) -> float | None:
+        """Of what was shown before the sample was reported; None where there was nothing to go by."""
+        predicted = self._predicted.get(sample.request)
+        return None if predicted is None else predicted / sample.reported - 1
+
+    def _range(self, samples: tuple[Sample, ...], worst: float) -> None:
         last = max((s.request for s in samples), default=1)
         top = max((max(s.estimated, s.reported) for s in samples), default=1)
         self.scatter.setXRange(0, max((s.estimated for s in samples), default=1) * 1.06, padding=0)
         self.scatter.setYRange(0, top * 1.06, padding=0)
         self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.1, padding=0)
-        worst = max(0.35, min(1.5, max((abs(s.error) for s in samples), default=0.0) * 1.1))
-        self.errors.setYRange(-worst, worst, padding=0)
+        reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
+        self.errors.setYRange(-reach, reach, padding=0)
         self.scale.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
         self.scale.setXRange(-0.5, last + 0.7, padding=0.01)
 
@@ -177,12 +190,23 @@ class CalibrationPlots(QWidget):
         for plot in (self.scale, self.errors):
             if plot.sceneBoundingRect().contains(where):
                 sample = self._nearest(plot.getViewBox().mapSceneToView(where).x())
-                self.hovered.emit(told(sample) if sample else "")
+                self.hovered.emit(self.told(sample) if sample else "")
                 return
         points = self._points.pointsAt(self.scatter.getViewBox().mapSceneToView(where))
         request = int(points[0].data()) if len(points) else None
         samples = self._fit.samples if self._fit else ()
-        self.hovered.emit(next((told(s) for s in samples if s.request == request), ""))
+        self.hovered.emit(next((self.told(s) for s in samples if s.request == request), ""))
+
+    def told(self, sample: Sample) -> str:
+        """A sample in words."""
+        words = [f"request {sample.request}", f"estimated {grouped(sample.estimated)}"]
+        error = self._error(sample)
+        if error is not None:
+            words.append(f"predicted {grouped(self._predicted[sample.request])}")
+        words.append(f"reported {grouped(sample.reported)}")
+        if error is not None:
+            words.append(f"error {percent(error, 2)}")
+        return " · ".join(words)
 
     # -- looks ---------------------------------------------------------------------------------------------------------
 
@@ -229,15 +253,7 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
 
 
 def _signed(share: float) -> str:
-    return f"{share * 100:+.0f} %" if share else "0"
-
-
-def told(sample: Sample) -> str:
-    """A sample in words."""
-    return (
-        f"request {sample.request} · estimated {grouped(sample.estimated)} · predicted {grouped(sample.predicted)}"
-        f" · reported {grouped(sample.reported)} · error {percent(sample.error)}"
-    )
+    return f"{share * 100:+.3g} %" if share else "0"
 
 
 def _floats(values: list[Any]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

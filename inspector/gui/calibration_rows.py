@@ -1,6 +1,6 @@
 """The rows of the calibration table: an estimator and how well it fits the thread; and how that is worked out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ from inspector.core.errors import Cancelled
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator, weight
 from inspector.core.tokens.fit import Fit, fit
-from inspector.core.tokens.pressure import is_prefix
+from inspector.core.tokens.pressure import is_prefix, thread_pressures
 from inspector.gui.bridge import Task
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.rows import Column
@@ -30,11 +30,19 @@ class Row:
 
 COLUMNS: Sequence[Column[Row]] = (
     Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
+    Column("next call", lambda row: _share(row.fit.prediction.median if row.fit else None, 2), 7, figures=True),
+    Column("p90", lambda row: _share(row.fit.prediction.p90 if row.fit else None, 2), 7, figures=True),
+    Column("compacted", lambda row: _share(row.fit.prediction.after_median if row.fit else None), 9, figures=True),
     Column("R²", lambda row: _r2(row), 6, figures=True),
-    Column("median", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
-    Column("p90", lambda row: _share(row.fit.p90_abs_error if row.fit else None), 7, figures=True),
     Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
     Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
+    Column("factor", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
+)
+ABOUT = (
+    "next call, p90: error of the number that is shown before the provider reports it, median and 90th "
+    "percentile.\ncompacted: its median right after a recorded compaction.\nR², overhead, slope: of the straight line "
+    "reported = overhead + slope x estimated.\nfactor: median error of a factor alone, without the part that the file "
+    "does not hold.\nEnter or a double click: the window uses this estimator."
 )
 
 
@@ -74,15 +82,27 @@ def by_class(thread: Thread, found: Fit) -> tuple[Share, ...]:
     return tuple(sorted(shares, key=lambda share: -share.requests))
 
 
-def worked_out(thread: Thread, name: str, task: Task) -> tuple[Fit, tuple[Share, ...]]:
-    """The fit of one estimator, and its ratios by class of content. Raises Cancelled soon after a cancel."""
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """One estimator on a thread."""
+
+    fit: Fit
+    shares: tuple[Share, ...]
+    predicted: Mapping[int, int]
+    """Tokens that were shown of a request before it was reported, by its index."""
+
+
+def worked_out(thread: Thread, name: str, task: Task) -> Worked:
+    """The fit of one estimator, its ratios by class, its predictions. Raises Cancelled soon after a cancel."""
     measure = estimator(name)
     for n, message in enumerate(thread.messages):
         if n % 64 == 0 and task.cancelled():
             raise Cancelled("The count was stopped.")
         weight(measure, message)
-    found = fit(thread, measure)
-    return found, by_class(thread, found)
+    pressures = thread_pressures(thread, measure)
+    found = fit(thread, measure, pressures)
+    predicted = {n: one.predicted.tokens for n, one in enumerate(pressures) if one.predicted is not None}
+    return Worked(found, by_class(thread, found), predicted)
 
 
 def _r2(row: Row) -> str:
@@ -91,5 +111,5 @@ def _r2(row: Row) -> str:
     return "" if row.fit.r2 is None else f"{row.fit.r2:.4f}"
 
 
-def _share(value: float | None) -> str:
-    return "" if value is None else percent(value)
+def _share(value: float | None, places: int = 1) -> str:
+    return "" if value is None else percent(value, places)

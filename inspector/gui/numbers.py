@@ -10,9 +10,9 @@ def grouped(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(ratio: float) -> str:
+def percent(ratio: float, places: int = 1) -> str:
     """`76.2 %`."""
-    return f"{ratio * 100:.1f} %"
+    return f"{ratio * 100:.{places}f} %"
 
 
 def short(number: float) -> str:

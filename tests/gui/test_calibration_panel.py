@@ -42,18 +42,20 @@ def row(panel: CalibrationPanel, name: str) -> list[str]:
     return [str(model.index(number, column).data()) for column in range(model.columnCount())]
 
 
-def test_every_estimator_is_held_against_the_reported_numbers(
+def test_every_estimator_is_compared_with_the_reported_numbers(
     panel: CalibrationPanel, desk: Desk, qtbot: QtBot
 ) -> None:
     desk.workbench.open(session(12))
-    qtbot.waitUntil(lambda: row(panel, "pi")[1] == "1.0000", timeout=20_000)
+    qtbot.waitUntil(lambda: row(panel, "pi")[4] == "1.0000", timeout=20_000)
     assert row(panel, "roku")[0] == "● roku"
-    assert row(panel, "tiktoken")[1:] == [""] * 5
+    assert row(panel, "tiktoken")[1:] == [""] * 7
+    assert row(panel, "pi")[1:3] == ["0.00 %", "0.00 %"], "the number that is shown, not the factor's"
+    assert float(row(panel, "pi")[7].split()[0]) > 1, "the overhead is none of the factor's business"
     assert panel.says.text().startswith("12 samples · new user ×1.4")
-    slope = float(row(panel, "chars4")[5])
+    slope = float(row(panel, "chars4")[6])
     assert abs(slope - 1.5) < 0.02
     click(panel.tokenizers)
-    qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[1] == "1.0000", timeout=30_000)
+    qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[4] == "1.0000", timeout=30_000)
     assert not panel.tokenizers.isVisible()
 
 
@@ -65,10 +67,15 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
     assert panel.plots._fit.name == "roku"
     assert len(panel.plots._points.getData()[0]) == 12
     assert panel.plots._curve.getData()[1].max() <= 2.0
+    requests, errors = panel.plots._error_points.getData()
+    assert list(requests) == list(range(1, 12)), "before the first report there is nothing to go by"
+    assert abs(errors[1:]).max() < 0.001
+    assert "predicted" not in panel.plots.told(panel.plots._fit.samples[0])
+    assert "reported 7,800 · error 0.00 %" in panel.plots.told(panel.plots._fit.samples[4])
     qtbot.wait(50)
     view = panel.plots._graphics
-    errors = panel.plots.errors.getViewBox()
-    click(view.viewport(), view.mapFromScene(errors.mapViewToScene(QPointF(4, 0))))
+    below = panel.plots.errors.getViewBox()
+    click(view.viewport(), view.mapFromScene(below.mapViewToScene(QPointF(4, 0))))
     qtbot.waitUntil(lambda: desk.workbench.state.at == 4)
     assert panel.plots._here.getData()[0].size == 1
     second = panel.table.visualRect(panel.table.model().index(1, 0)).center()
@@ -93,7 +100,7 @@ def test_a_point_of_the_scatter_leads_to_its_request(panel: CalibrationPanel, de
 def test_a_thread_without_usage_gets_a_sentence(panel: CalibrationPanel, desk: Desk) -> None:
     assert panel._empty.text().startswith("Open a transcript")
     desk.workbench.open(session(3, usage=False))
-    assert panel._empty.text() == "This thread reports no usage: there is nothing to hold the estimators against."
+    assert panel._empty.text() == "This thread reports no usage: there is nothing to compare the estimators with."
     assert panel._empty.isVisible()
     desk.workbench.open(Session("test", path="empty"))
     assert panel._empty.isVisible()
