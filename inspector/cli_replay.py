@@ -17,6 +17,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.policy import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.regret import Losses
+from inspector.core.replay_recorded import recorded
 from inspector.core.replay_report import Compacted, Ground, Report, Row, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
@@ -81,7 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
     pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
     settings = settings_for(policies, pairs, window)
     with _answering(chosen, arguments) as answer:
-        reports = _reports(Ground(thread, window), policies, settings, answer, arguments)
+        ground = Ground(thread, window)
+        happened = recorded(ground, calls=chosen.session.side_calls)
+        reports = [happened, *_reports(ground, policies, settings, answer, arguments)]
     if arguments.json:
         write_json({"window": window, "policies": [describe(one) for one in reports]})
     else:
@@ -185,12 +188,7 @@ def _sweep(arguments: argparse.Namespace) -> None:
         arguments.remote,
     )
     show = _progress()
-    cells = sweep(
-        wanted,
-        workers=arguments.jobs,
-        dask=arguments.dask,
-        progress=partial(show, "sweep"),
-    )
+    cells = sweep(wanted, workers=arguments.jobs, dask=arguments.dask, progress=partial(show, "sweep"))
     show("", 0, 0)
     if all(cell.error for cell in cells):
         raise InspectorError(cells[0].error)
@@ -231,6 +229,7 @@ def _row(row: Row) -> dict[str, Any]:
         "input": spent.input,
         "cache_read": spent.cache_read,
         "cache_write": spent.cache_write,
+        "cache_write_1h": spent.cache_write_1h,
         "output": spent.output,
         "summariser_input": spent.summariser_input,
         "summariser_output": spent.summariser_output,
@@ -262,6 +261,7 @@ def _totals(found: Report) -> dict[str, Any]:
         "input": spent.input,
         "cache_read": spent.cache_read,
         "cache_write": spent.cache_write,
+        "cache_write_1h": spent.cache_write_1h,
         "output": spent.output,
         "summariser_calls": spent.summariser_calls,
         "summariser_input": spent.summariser_input,

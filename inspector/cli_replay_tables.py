@@ -8,6 +8,7 @@ from typing import Any
 
 from inspector.cli_output import number, plain, table
 from inspector.core.heatmap import Grid, svg
+from inspector.core.replay_recorded import RECORDED
 from inspector.core.replay_report import Report
 from inspector.live.sweep import Cell, Sweep, joined
 
@@ -20,8 +21,8 @@ LONGEST_FACT = 60
 
 
 def policies_lines(reports: Sequence[Report], window: int | None) -> list[str]:
-    """A row a policy. With `none` among them, the cost against it."""
-    plainly = next((one.spent.cost_usd for one in reports if one.policy == "none"), None)
+    """A row a policy, what happened first; costs compared with that."""
+    plainly = next((one.spent.cost_usd for one in reports if one.policy == RECORDED), None)
     count = len(reports[0].rows)
     lines = [f"{count:,} request{'s' * (count != 1)}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(one, plainly) for one in reports])
@@ -42,7 +43,7 @@ def _policy(one: Report, plainly: Decimal | None) -> tuple[str, ...]:
         number(spent.cache_read),
         number(spent.cache_write),
         number(spent.summariser_input + spent.summariser_output),
-        _cost(spent.cost_usd, None if one.policy == "none" else plainly),
+        _cost(spent.cost_usd, None if one.policy == RECORDED else plainly),
         f"{losses.lost:,} of {losses.facts:,}",
         number(len(losses.regrets)),
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",

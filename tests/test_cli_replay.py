@@ -29,7 +29,7 @@ def replay(capsys: Capture, *words: object) -> Any:
 
 def test_every_field_of_the_contract(capsys: Capture) -> None:
     found = replay(capsys, SAMPLE, *ALL)
-    assert [one["policy"] for one in found["policies"]] == list(POLICIES)
+    assert [one["policy"] for one in found["policies"]] == ["recorded", *POLICIES]
     for one in found["policies"]:
         assert {"policy", "settings", "requests", "compactions", "totals", "loss"} <= set(one)
         assert {"index", "tokens", "kind", "fired"} <= set(one["requests"][0])
@@ -70,17 +70,39 @@ def test_before_its_first_compaction_every_policy_equals_the_recording(capsys: C
         assert {row["kind"] for row in one["requests"][:first]} <= {"reported"}
 
 
+def test_what_happened_is_always_the_first_row(capsys: Capture) -> None:
+    cli.main(["info", SAMPLE, "--json"])
+    info = json.loads(capsys.readouterr().out)
+    main = info["totals_by_thread"]["main"]
+    for words in ((), ("--policy", "none"), ("--policy", "codex", "--policy", "none")):
+        policies = replay(capsys, SAMPLE, *words)["policies"]
+        first, totals = policies[0], policies[0]["totals"]
+        assert [one["policy"] for one in policies].count("recorded") == 1
+        assert (first["policy"], first["settings"]) == ("recorded", {})
+        for name in ("input", "cache_read", "cache_write", "cache_write_1h", "output"):
+            assert totals[name] == main[name]
+        assert [row["tokens"] for row in first["requests"]] == [one["reported"] for one in info["requests"]]
+        assert [one["before_request"] for one in first["compactions"]] == [79]
+        # the calls, and the one for the summary: cheaper than reading it all anew would have been
+        assert main["cost_usd"] < totals["cost_usd"] < main["cost_usd"] + 152_241 * 5e-6
+    assert cli.main(["replay", SAMPLE, "--policy", "none"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[3].startswith("recorded ")
+    assert "%" not in table[3]
+    assert "%)" in table[4]
+
+
 def test_settings_go_to_the_policies_that_have_them(capsys: Capture) -> None:
     words = ("--policy", "roku", "--policy", "gemini", "--set", "microcompact_retain_recent=9", "--set", "window=90000")
-    roku, gemini = replay(capsys, SAMPLE, *words)["policies"]
+    _, roku, gemini = replay(capsys, SAMPLE, *words)["policies"]
     assert roku["settings"]["microcompact_retain_recent"] == 9
     assert roku["settings"]["context_window_tokens"] == gemini["settings"]["context_window_tokens"] == 90_000
-    safe = replay(capsys, SAMPLE, "--mode", "safe")["policies"][0]
+    safe = replay(capsys, SAMPLE, "--mode", "safe")["policies"][1]
     assert (safe["policy"], safe["settings"]["mode"]) == ("roku", "safe")
 
 
 def test_a_window_makes_overflows(capsys: Capture) -> None:
-    (plain,) = replay(capsys, SAMPLE, "--policy", "none", "--window", "100k")["policies"]
+    _, plain = replay(capsys, SAMPLE, "--policy", "none", "--window", "100k")["policies"]
     assert plain["totals"]["overflows"] == plain["totals"]["over"] > 0
     found = replay(capsys, SAMPLE, "--policy", "none", "--at", 9)
     assert len(found["policies"][0]["requests"]) == 10
@@ -144,7 +166,7 @@ def test_a_second_run_with_a_model_costs_no_call(capsys: Capture) -> None:
         first = replay(capsys, *words)
         asked = len(server.world.seen)
         assert asked > 0
-        assert first["policies"][0]["totals"]["summariser_calls"] == asked
+        assert first["policies"][1]["totals"]["summariser_calls"] == asked
         assert replay(capsys, *words) == first
         assert len(server.world.seen) == asked
         replay(capsys, *words, "--no-cache")

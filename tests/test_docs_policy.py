@@ -50,7 +50,8 @@ def test_it_is_stepped_and_replayed(mine: Path, capsys: pytest.CaptureFixture[st
     stepped = answer(capsys, "step", SAMPLE, "--policy", mine, "--tier", "slide")
     assert stepped["fired"] == ["slide"]
     replayed = answer(capsys, "replay", SAMPLE, "--policy", mine, "--policy", "none", "--window", 100_000)
-    first, plain = replayed["policies"]
+    recorded, first, plain = replayed["policies"]
+    assert recorded["policy"] == "recorded"
     assert first["policy"] == "sliding"
     assert first["totals"]["compactions"] > 0
     assert first["totals"]["cache_read"] < plain["totals"]["cache_read"]

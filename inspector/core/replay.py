@@ -11,7 +11,6 @@ A buffer larger than the window is refused: the policy takes its step after an o
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from inspector.core.answering import Answerer, Asked, Listening
@@ -22,6 +21,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Moment, Policy, Report
 from inspector.core.policies.start import filed_at
 from inspector.core.replay_arrivals import Arrival, additions, arrivals
+from inspector.core.replay_costs import seconds_between
 from inspector.core.replay_sizes import Sizes
 from inspector.core.replay_world import World
 from inspector.core.session import Request, Thread
@@ -179,7 +179,7 @@ class _Driver:
             self._reports,
             remote=self._remote,
             agent="" if self._known.thread.id == "main" else self._known.thread.id,
-            idle_s=_seconds(self._time, request.time),
+            idle_s=seconds_between(self._time, request.time),
             filed=self._filed,
         )
 
@@ -236,11 +236,3 @@ def _swapped(message: Message, arrival: Arrival) -> Message:
     """As the recording has it now, unless the policy has changed it or it is one of the policy's own."""
     new = arrival.swapped.get(message.id)
     return message if new is None or message.summary or message.mark == "placeholder" else new
-
-
-def _seconds(before: str, now: str) -> float | None:
-    """Seconds between two recorded times; None where one is missing or they do not compare."""
-    try:
-        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
-    except (ValueError, TypeError):
-        return None

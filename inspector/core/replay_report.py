@@ -14,7 +14,7 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import Policy
 from inspector.core.regret import At, Ledger, Losses
 from inspector.core.replay import Known, Replayed, replay
-from inspector.core.replay_costs import Meter, Spent, total
+from inspector.core.replay_costs import Meter, Spent, known_of, total
 from inspector.core.replay_facts import FactIndex
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import PressureKind
@@ -87,6 +87,7 @@ class Ground:
 
     def __init__(self, thread: Thread, window: int | None) -> None:
         self.known, self.window, self.facts = Known(thread), window, FactIndex()
+        self.cache = known_of(thread)
 
     @property
     def thread(self) -> Thread:
@@ -132,7 +133,7 @@ class _Book:
     def __init__(self, ground: Ground, summary_model: str) -> None:
         sizes = self._sizes = ground.known.sizes
         self._thread = ground.thread
-        self._meter = Meter(sizes, ground.thread.model, summary_model)
+        self._meter, self._cache = Meter(sizes, ground.thread.model, summary_model), ground.cache
         self.ledger = Ledger(ground.facts, lambda message: sizes.tokens(sizes.weigh((message,))))
         self.rows: list[Row] = []
         self.compactions: list[Compacted] = []
@@ -148,7 +149,11 @@ class _Book:
         self.ledger.arrive(done.answer, done.index)
         self._steps(done.after, done.answered.messages, done.index, done.index + 1)
         output = request.usage.output if request.usage else 0
-        spent = self._meter.request(done.buffer, done.tokens, output, done.asked, request.model, request.time)
+        reported = request.usage if done.kind == "reported" else None
+        known = self._cache[done.index]
+        spent = self._meter.request(
+            done.buffer, done.tokens, output, done.asked, request.model, request.time, known, reported
+        )
         self.rows.append(
             Row(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
         )

@@ -3,12 +3,11 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.gui.compare_look import SAMPLE, look, sample_icon
 from inspector.gui.flow import Flow
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
-from inspector.workbench.compare import BASE, DEFAULT
+from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
 
 class CompareBar(QWidget):
@@ -24,7 +23,7 @@ class CompareBar(QWidget):
         self._running = False
         self.chips: dict[str, QPushButton] = {}
         flow = Flow()
-        for name, title in TITLES.items():
+        for name, title in NAMES.items():
             flow.add(self._chip(name, title))
         chips = QWidget()
         chips.setLayout(flow)
@@ -61,7 +60,7 @@ class CompareBar(QWidget):
     def name_chips(self, brief: bool) -> None:
         """By their letters alone where there is little room, else by their titles too."""
         for name, chip in self.chips.items():
-            letter, title = look(name).letter, TITLES[name].partition(" (")[0]
+            letter, title = look(name).letter, NAMES[name].partition(" (")[0]
             chip.setText(letter if brief else f"{letter} {title}")
 
     def show_run(self, running: bool, missing: int) -> None:

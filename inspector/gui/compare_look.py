@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
 
 from inspector.gui.colours import Colours, ink
-from inspector.workbench.compare import BASE
+from inspector.workbench.compare import BASE, PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ LOOKS: Mapping[str, Look] = {
     "anthropic-editing": Look("A", (4, 4), "#a394f0", "#6a55d0"),
     "opencode": Look("O", (1, 3), "#f0e442", "#7a7200"),
     "gemini": Look("G", (7, 3, 2, 3, 2, 3), "#c79a6b", "#7a4a12"),
-    BASE: Look("N", ()),
+    PLAIN: Look("N", ()),
+    BASE: Look("S", (18, 3, 2, 3), "#ffffff", "#000000"),
 }
 """Okabe and Ito's colours, made darker where they must stand on white."""
 

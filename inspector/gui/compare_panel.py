@@ -1,4 +1,4 @@
-"""Policies side by side over the whole thread: curves, a table with the differences from no compaction, the regrets.
+"""Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets.
 
 They are driven off the GUI thread when the user says so, and each result is shown as it comes. A result is kept as long
 as the thread stays, by everything it depends on: another chip or another setting runs only what is missing.
@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.regret import Regret
 from inspector.core.session import Thread
 from inspector.gui.bridge import Task
@@ -23,7 +22,7 @@ from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label
 from inspector.gui.progress import Progress
 from inspector.gui.rows import Rows
-from inspector.workbench.compare import BASE, Comparison, Result, Run, Underway, compare, comparison, runs
+from inspector.workbench.compare import BASE, NAMES, Comparison, Result, Run, Underway, compare, comparison, runs
 from inspector.workbench.state import State
 
 KEPT = 64
@@ -137,8 +136,11 @@ class ComparePanel(Panel):
         if thread is None or not missing or self._task is not None:
             return
 
+        calls = self._state.session.side_calls if self._state.session is not None else ()
+
         def job(task: Task) -> None:
-            compare(thread, missing, lambda run, result: task.report((run, result)), task.report, task.cancelled)
+            told = task.report
+            compare(thread, missing, lambda run, result: told((run, result)), told, task.cancelled, calls=calls)
 
         self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear)
         self._underway = Underway(missing[0].policy, 0, len(thread.requests), 0, len(missing))
@@ -198,7 +200,7 @@ class ComparePanel(Panel):
         self.progress.setVisible(on is not None)
         self.progress.show_share(on.share if on else None)
         if on is not None:
-            said = f"{TITLES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
+            said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
             said = " ".join((told(one) if one else "", self._why_not())).strip()
         self.says.setText(text or said if self._found.reports else "")
@@ -207,16 +209,17 @@ class ComparePanel(Panel):
     def _why_not(self) -> str:
         """What is not there, and why."""
         thread, missing = self._state.thread, self._found.missing
+        left = sum(run.policy != BASE for run in missing)
         if thread is None:
             return "Open a transcript to see how other policies would have fared on it."
         if not thread.requests:
             return "This thread has no request: there is nothing to replay."
         if self._found.impossible:
-            return " ".join(f"{TITLES[name]}: {why}" for name, why in self._found.impossible)
+            return " ".join(f"{NAMES[name]}: {why}" for name, why in self._found.impossible)
         if missing and self._found.reports:
-            return f"{plural(len(missing), 'policy', 'policies')} not run yet."
+            return f"{plural(left, 'policy', 'policies')} not run yet."
         if missing:
-            many = plural(len(missing), "policy", "policies")
+            many = plural(left, "policy", "policies")
             return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline."
         return ""
 

@@ -19,7 +19,7 @@ from inspector.gui.fonts import ui_font
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.theme import Theme
-from inspector.workbench.compare import BASE
+from inspector.workbench.compare import PLAIN
 
 FADED = 120
 """Opacity of what is not chosen, of 255."""
@@ -89,8 +89,8 @@ class ComparePlots(QWidget):
             self.curves[one.policy].setData(np.arange(count, dtype=float), tokens, antialias=False)
 
     def _scale(self) -> None:
-        """To the window and the curves. The base line may leave at the top, unless it is the chosen one."""
-        heights = [one.peak for one in self._reports if one.policy != BASE or self._picked == BASE]
+        """To the window and the curves. No compaction may leave at the top, unless it is the chosen one."""
+        heights = [one.peak for one in self._reports if one.policy != PLAIN or self._picked == PLAIN]
         if not heights:
             heights = [one.peak for one in self._reports]
         window = self._reports[0].window if self._reports else None

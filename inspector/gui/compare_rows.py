@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.regret import Regret
 from inspector.core.replay_report import Report
 from inspector.gui.compare_look import look
 from inspector.gui.numbers import grouped, percent, signed
 from inspector.gui.rows import Column
-from inspector.workbench.compare import BASE, FIGURES, Comparison, Figure, Number
+from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def shown(figure: Figure, row: Standing) -> str:
 
 
 def differs(figure: Figure, row: Standing) -> str:
-    """Its difference from no compaction: a share where there is something to be a share of."""
+    """Its difference from what happened: a share where there is something to be a share of."""
     gap = row.comparison.difference(figure, row.report)
     if gap is None or row.name == BASE:
         return ""
@@ -63,7 +62,7 @@ def _cell(figure: Figure) -> Callable[[Standing], str]:
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 12, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[Standing]] = (
-    Column("policy", lambda row: f"{look(row.name).letter} {TITLES.get(row.name, row.name)}", 23),
+    Column("policy", lambda row: f"{look(row.name).letter} {NAMES.get(row.name, row.name)}", 23),
     *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 

@@ -1,10 +1,9 @@
-"""The table of the comparison: each cell a figure, beneath it the difference from no compaction; sorted by a click."""
+"""The table of the comparison: each cell a figure, beneath it the difference from what happened; sorted by a click."""
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.gui.buffer_model import Index
 from inspector.gui.colours import ink
 from inspector.gui.compare_look import SAMPLE, look, paint_sample
@@ -12,7 +11,7 @@ from inspector.gui.compare_rows import COLUMNS, Standing, as_table, differs, ord
 from inspector.gui.plain import tip
 from inspector.gui.rows import Rows
 from inspector.gui.theme import Theme
-from inspector.workbench.compare import FIGURES, Comparison
+from inspector.workbench.compare import FIGURES, NAMES, Comparison
 
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 _LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -34,7 +33,7 @@ class CompareTable(Rows[Standing]):
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort)
         what = "\n".join(f"{figure.name}: {figure.what}" for figure in FIGURES)
-        header.setToolTip(tip(f"{what}\nBeneath each: the difference from no compaction. A click sorts."))
+        header.setToolTip(tip(f"{what}\nBeneath each: the difference from what happened. A click sorts."))
         self.chosen.connect(lambda row, _: self.picked.emit(self.rows[row].name))
 
     def show_comparison(self, found: Comparison, picked: str) -> None:
@@ -102,7 +101,7 @@ class _TwoLines(QStyledItemDelegate):
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
         painter.setPen(ink(c.text))
-        painter.drawText(left, _LEFT, _elided(painter, TITLES.get(row.name, row.name), left))
+        painter.drawText(left, _LEFT, _elided(painter, NAMES.get(row.name, row.name), left))
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: Standing, number: int) -> None:
         c, figure = self._theme.colours, FIGURES[number]

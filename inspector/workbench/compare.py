@@ -1,7 +1,7 @@
-"""Policies side by side: each driven over the whole chosen thread, held against no compaction at all.
+"""Policies side by side: each driven over the whole chosen thread, compared with what happened.
 
-A `Run` says what to drive, a `Comparison` what came of several. `none` is in every one: it is the base line. Offline
-unless the caller brings an answerer; nothing here is written anywhere.
+A `Run` says what to drive, a `Comparison` what came of several. `recorded` is in every one: it is the base line.
+Offline unless the caller brings an answerer; nothing here is written anywhere.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +13,16 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
+from inspector.core.replay_recorded import RECORDED, TITLE, recorded
 from inspector.core.replay_report import Ground, Report, report
-from inspector.core.session import Thread
+from inspector.core.session import SideCall, Thread
 from inspector.workbench.outlook import Same
 from inspector.workbench.state import State
 
-BASE = "none"
-DEFAULT = ("roku", "pulse", "pi", "learn-claude-code", BASE)
+BASE, PLAIN = RECORDED, "none"
+NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
+"""Of everything that can stand side by side, by name."""
+DEFAULT = (BASE, "roku", "pulse", "pi", "learn-claude-code", PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Underway:
 
 
 def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, ...]:
-    """One run a chosen policy, in the catalogue's order, `none` always among them; empty while there is no request.
+    """One run a chosen policy, in the catalogue's order, what happened always first; empty while there is no request.
 
     What the user set holds for the policy that it was set for; `window` (tokens) is that of the session's model, and
     holds for all where the user says so.
@@ -78,7 +81,7 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, 
             (*window_said, *(choices.settings if name == choices.policy else ())),
             choices.remote,
         )
-        for name in TITLES
+        for name in NAMES
         if name in names
     )
 
@@ -90,10 +93,11 @@ def compare(
     underway: Callable[[Underway], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
     answer: Answerer = offline,
+    calls: Sequence[SideCall] = (),
 ) -> None:
     """Drive them one after the other; each result is handed on when it is there. Raises Cancelled.
 
-    All start from the same recording. O(requests x buffer) a run.
+    All start from the same recording. `calls`: those beside the conversation. O(requests x buffer) a run.
     """
     ground = Ground(thread, wanted[0].window) if wanted else None
     for number, run in enumerate(wanted):
@@ -102,7 +106,10 @@ def compare(
         if ground is None or ground.window != run.window:
             ground = Ground(thread, run.window)
         told = _told(underway, run.policy, number, len(wanted))
-        arrived(run, _result(ground, run, answer, told, cancelled))
+        if run.policy == BASE:
+            arrived(run, recorded(ground, calls=calls, progress=told, cancelled=cancelled))
+        else:
+            arrived(run, _result(ground, run, answer, told, cancelled))
 
 
 def _told(underway: Callable[[Underway], None], name: str, before: int, runs: int) -> Callable[[int, int], None]:
@@ -181,7 +188,7 @@ class Comparison:
         return next((one for one in self.reports if one.policy == name), None)
 
     def difference(self, figure: Figure, one: Report) -> Number | None:
-        """From no compaction; None where either is not known."""
+        """From what happened; None where either is not known."""
         mine, plainly = figure.of(one), figure.of(self.base) if self.base is not None else None
         return None if mine is None or plainly is None else mine - plainly
 

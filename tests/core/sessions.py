@@ -24,14 +24,15 @@ def thread(k: int, body: str, usage: Usage | None = None) -> Thread:
 def said(*steps: tuple[str, str]) -> Thread:
     """A session from a script: ("user", text), ("answer", text), ("read", "path content"), ("write", path).
 
-    A request before every answer or call; each reports OVERHEAD + twice its tokens by characters.
+    A request before every answer or call; each reports OVERHEAD + twice its tokens by characters, read from the cache
+    as far as it was sent before.
     """
     stretch, requests = Stretch(), list[Request]()
     for n, (kind, text) in enumerate(steps):
         if kind == "user":
             stretch.append(Message(f"u{n}", "user", (Text(text),)))
             continue
-        requests.append(_request(len(requests), stretch))
+        requests.append(_request(requests, stretch))
         if kind == "answer":
             stretch.append(Message(f"a{n}", "assistant", (Text(text),)))
             continue
@@ -42,9 +43,12 @@ def said(*steps: tuple[str, str]) -> Thread:
     return Thread("main", model=MODEL, requests=requests, end=stretch.view(), messages=stretch.own)
 
 
-def _request(index: int, stretch: Stretch) -> Request:
-    view = stretch.view()
-    usage = Usage(input=OVERHEAD + 2 * messages_weight(Pi(), view), output=10)
+def _request(before: Sequence[Request], stretch: Stretch) -> Request:
+    view, index = stretch.view(), len(before)
+    prompt, read = OVERHEAD + 2 * messages_weight(Pi(), view), 0
+    if before and before[-1].usage is not None:
+        read = before[-1].usage.prompt
+    usage = Usage(cache_read=read, cache_write=prompt - read, output=10)
     return Request(index, view, usage=usage, model=MODEL, finish="tool_use", time=f"2026-01-01T00:{index:02}:00Z")
 
 

@@ -8,14 +8,13 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.session import Session, Thread
 from inspector.gui.compare_marks import spread
 from inspector.gui.compare_panel import ComparePanel
 from inspector.gui.panel import Desk
 from inspector.gui.window import Window
 from inspector.resources import resource
-from inspector.workbench.compare import BASE, DEFAULT, FIGURES, compare
+from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
 from tests.core.sessions import said
 from tests.gui.hands import click, press, write
 
@@ -96,7 +95,7 @@ def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> No
 
 
 def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> None:
-    assert names(compared) == [name for name in TITLES if name in DEFAULT]
+    assert names(compared) == [name for name in NAMES if name in DEFAULT]
     assert set(compared.plots.curves) == set(DEFAULT)
     for one in compared._found.reports:
         assert compared.plots.curves[one.policy].getData()[1].tolist() == [row.tokens for row in one.rows]
@@ -162,7 +161,12 @@ def test_cancel_keeps_what_is_there(
     real = compare
 
     def slow(
-        thread: Thread, wanted: object, arrived: Callable[..., None], underway: object, cancelled: Callable[[], bool]
+        thread: Thread,
+        wanted: object,
+        arrived: Callable[..., None],
+        underway: object,
+        cancelled: Callable[[], bool],
+        calls: object = (),
     ) -> None:
         real(thread, wanted[:1], arrived, underway, cancelled)  # type: ignore[index, arg-type]
         go_on.wait(20)
@@ -175,14 +179,14 @@ def test_cancel_keeps_what_is_there(
     assert panel.bar.button.text() == "Cancel"
     assert panel.progress.isVisible()
     qtbot.waitUntil(lambda: names(panel) == [BASE], timeout=20_000)
-    assert panel.says.text().startswith("No compaction: 32 of 32 requests")
+    assert panel.says.text().startswith("Session as recorded: 32 of 32 requests")
     click(panel.bar.button)
     go_on.set()
     qtbot.waitUntil(stopped.is_set, timeout=20_000)
     assert panel.bar.button.text() == "Run"
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
-    assert panel.says.text().endswith("4 policies not run yet.")
+    assert panel.says.text().endswith("5 policies not run yet.")
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -220,7 +224,7 @@ def test_it_is_copied_for_a_spreadsheet(compared: ComparePanel) -> None:
     assert {len(line) for line in lines} == {1 + 2 * len(FIGURES)}
     roku = compared._found.report("roku")
     assert roku is not None
-    assert lines[1][5] == str(roku.spent.prompt)
+    assert lines[2][5] == str(roku.spent.prompt)
 
 
 # -- the playhead ------------------------------------------------------------------------------------------------------
@@ -290,4 +294,4 @@ def test_the_palette_compares_the_sample(window: Window, qtbot: QtBot) -> None:
     for row in panel.table.rows:
         assert len(row.report.rows) == len(thread.requests)
         assert row.report.spent.prompt == sum(one.tokens for one in row.report.rows)
-        assert bool(row.report.compactions) == (row.name != BASE)
+        assert bool(row.report.compactions) == (row.name != PLAIN)

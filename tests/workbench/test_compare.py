@@ -1,4 +1,4 @@
-"""Policies side by side: what is run, what came of it, and what differs from no compaction."""
+"""Policies side by side: what is run, what came of it, and what differs from what happened."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from inspector.core.errors import Cancelled
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.replay_report import Report
 from inspector.core.session import Session, Thread
 from inspector.live.files import open_transcript
@@ -15,6 +14,8 @@ from inspector.workbench.compare import (
     BASE,
     DEFAULT,
     FIGURES,
+    NAMES,
+    PLAIN,
     Comparison,
     Result,
     Run,
@@ -45,7 +46,7 @@ def driven(thread: Thread, wanted: Sequence[Run]) -> Comparison:
 
 def test_the_base_line_is_always_there_and_the_order_is_the_catalogues() -> None:
     wanted = runs(state(LONG), ("pi", "roku"), WINDOW)
-    assert [run.policy for run in wanted] == ["roku", "pi", BASE]
+    assert [run.policy for run in wanted] == [BASE, "roku", "pi"]
     assert runs(State(), DEFAULT, WINDOW) == ()
     assert runs(state(Thread("main")), DEFAULT, WINDOW) == ()
 
@@ -62,8 +63,8 @@ def test_settings_hold_for_the_policy_they_were_set_for() -> None:
 
 @pytest.mark.parametrize("thread", [LONG, SHORT])
 def test_sums_over_requests_are_the_totals(thread: Thread) -> None:
-    found = driven(thread, runs(state(thread), TITLES, WINDOW))
-    assert [one.policy for one in found.reports] == list(TITLES)
+    found = driven(thread, runs(state(thread), NAMES, WINDOW))
+    assert [one.policy for one in found.reports] == list(NAMES)
     figures = {figure.name: figure for figure in FIGURES}
     for one in found.reports:
         assert figures["sent"].of(one) == sum(row.tokens for row in one.rows)
@@ -79,7 +80,7 @@ def test_sums_over_requests_are_the_totals(thread: Thread) -> None:
             assert found.difference(figure, one) == mine - plainly
 
 
-def test_without_compaction_it_is_the_recorded_session() -> None:
+def test_the_base_line_is_the_recorded_session() -> None:
     found = driven(LONG, runs(state(LONG), (), WINDOW))
     assert found.base is not None
     assert [row.tokens for row in found.base.rows] == [one.usage.prompt for one in LONG.requests if one.usage]
@@ -87,14 +88,14 @@ def test_without_compaction_it_is_the_recorded_session() -> None:
 
 
 def test_a_policy_that_never_fires_differs_in_nothing() -> None:
-    found = driven(SHORT, runs(state(SHORT), TITLES, 200_000))
+    found = driven(SHORT, runs(state(SHORT), NAMES, 200_000))
     for one in found.reports:
         assert {found.difference(figure, one) for figure in FIGURES} == {0}
 
 
 def test_every_policy_starts_from_the_same_recording() -> None:
-    together = driven(LONG, runs(state(LONG), TITLES, WINDOW))
-    for run in runs(state(LONG), TITLES, WINDOW):
+    together = driven(LONG, runs(state(LONG), NAMES, WINDOW))
+    for run in runs(state(LONG), NAMES, WINDOW):
         alone = driven(LONG, [run])
         assert alone.report(run.policy) == together.report(run.policy)
 
@@ -117,6 +118,7 @@ def test_it_tells_how_far_it_is_and_stops_when_told() -> None:
     assert shares[-1] == 1
     assert {one.policy for one in told} == {"roku", BASE}
     kept: dict[Run, Result] = {}
+    wanted = wanted[::-1]
     with pytest.raises(Cancelled):
         compare(LONG, wanted, kept.__setitem__, cancelled=lambda: bool(kept))
     assert list(kept) == list(wanted[:1])
@@ -145,14 +147,14 @@ def test_the_window_at_the_end_wherever_we_stand() -> None:
 
 def test_the_sample_adds_up() -> None:
     thread = open_transcript(str(resource("sample.jsonl"))).main
-    found = driven(thread, runs(state(thread), TITLES, 200_000))
+    found = driven(thread, runs(state(thread), NAMES, 200_000))
     compacted = min(one.before_request for one in thread.compactions if one.kind == "summary")
     assert found.base is not None
     reported = [one.usage.prompt for one in thread.requests if one.usage][:compacted]
     assert [row.tokens for row in found.base.rows][:compacted] == reported
     for one in found.reports:
         assert one.spent.prompt == sum(row.tokens for row in one.rows)
-        assert bool(one.compactions) == (one.policy != BASE)
+        assert bool(one.compactions) == (one.policy != PLAIN)
         assert all(0 <= regret.at.before_request <= regret.needed_by < len(one.rows) for regret in one.losses.regrets)
 
 
@@ -161,8 +163,8 @@ def test_a_real_session_adds_up() -> None:
     if path is None:
         pytest.skip("the shared transcripts are not here")
     thread = open_transcript(str(path)).main
-    found = driven(thread, runs(state(thread), TITLES, 200_000))
-    assert len(found.reports) == len(TITLES)
+    found = driven(thread, runs(state(thread), NAMES, 200_000))
+    assert len(found.reports) == len(NAMES)
     for one in found.reports:
         assert len(one.rows) == len(thread.requests)
         assert one.spent.prompt == sum(row.tokens for row in one.rows)
