@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 INSTALLED = ROOT / ".clients"
@@ -67,6 +67,26 @@ class Actor(Protocol):
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
         """For one play."""
+        ...
+
+    @property
+    def transcripts(self) -> str:
+        """Where it writes its own transcripts, under its home; the newest first wanted is that of its last session."""
+        ...
+
+    @property
+    def writes(self) -> Literal["all", "talk", "part"]:
+        """What of that which it sends is read from its own transcript: all, all but its instructions and tools, or
+        not even that."""
+        ...
+
+    @property
+    def helper(self) -> str:
+        """The kind of sub-agent that it can be told to start; empty: it has none."""
+        ...
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The command line that goes on with its last session."""
         ...
 
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:

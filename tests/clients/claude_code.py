@@ -1,6 +1,7 @@
 """Claude Code: Anthropic Messages, its own compaction, out of an overflow by itself."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, program
 
@@ -16,6 +17,9 @@ class ClaudeCode:
     """`claude -p`."""
 
     name = "claude-code"
+    transcripts = ".claude/projects/*/*.jsonl"
+    writes: Literal["all", "talk", "part"] = "part"
+    helper = "general-purpose"
     wires = {  # noqa: RUF012 - never changed
         "anthropic": Trait(compacts_at=Limits(100_000, 0), scale=4.8, window=22_000, overflow=0, own_way_out=True),
     }
@@ -29,7 +33,14 @@ class ClaudeCode:
 
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end. The namespace is its sandbox."""
-        return [[program("claude-code", "claude"), "-p", task, "--allowedTools", "Bash,Read,Edit,Write,Glob,Grep"]]
+        return [
+            [program("claude-code", "claude"), "-p", task, "--allowedTools", "Bash,Read,Edit,Write,Glob,Grep,Agent"]
+        ]
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The newest session of the folder."""
+        (first,) = self.calls(wire, words, None)
+        return [*first, "--continue"]
 
 
 ACTOR = ClaudeCode()

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, node_of, program
 
@@ -22,6 +23,9 @@ class Codex:
     """`codex exec`."""
 
     name = "codex"
+    transcripts = ".codex/sessions/*/*/*/*.jsonl"
+    writes: Literal["all", "talk", "part"] = "talk"
+    helper = "default"
     wires = {  # noqa: RUF012 - never changed
         "http": Trait(compacts_at=_LIMITS),
         "websocket": Trait(first=1, only_new=True, compacts_at=_LIMITS),
@@ -39,8 +43,16 @@ class Codex:
 
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end. The namespace is its sandbox."""
+        more = ["--enable", "multi_agent_v2"] if self.helper in task else []
+        return [[*self._exec(), *more, task]]
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The newest session."""
+        return [*self._exec(), "resume", "--last", words]
+
+    def _exec(self) -> Sequence[str]:
         command = [node_of("codex"), program("codex", "codex"), "exec", "--json", "-s", "danger-full-access"]
-        return [[*command, "--skip-git-repo-check", task]]
+        return [*command, "--skip-git-repo-check"]
 
 
 def _login() -> dict[str, object]:

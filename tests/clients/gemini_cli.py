@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, node_of, program
 
@@ -17,6 +18,9 @@ class GeminiCli:
     """`gemini -p`."""
 
     name = "gemini-cli"
+    transcripts = ".gemini/tmp/*/chats/*.json*"
+    writes: Literal["all", "talk", "part"] = "talk"
+    helper = "generalist"
     wires = {  # noqa: RUF012 - never changed
         "gemini": Trait(first=1, compacts_at=Limits(1, 0), overflow=1, cut=1, window=21_000),
     }
@@ -31,6 +35,11 @@ class GeminiCli:
         """One task; another where it is to compact: it does so between two of them."""
         first = [node_of("gemini-cli"), program("gemini-cli", "gemini"), "-p", task, "--yolo", "--skip-trust"]
         return [first, [*first, "-r", "latest"]] if limits else [first]
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The newest session."""
+        (first,) = self.calls(wire, words, None)
+        return [*first, "-r", "latest"]
 
 
 ACTOR = GeminiCli()

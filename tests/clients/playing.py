@@ -83,25 +83,36 @@ def play(
     proxy: Sequence[str] | None = None,
     pause_s: float = 0,
     limits: Limits | None = None,
+    calls: Sequence[Sequence[str]] = (),
+    at_once: bool = False,
 ) -> Played:
-    """Put it on; `proxy` are the options of the proxy between, None: there is none."""
+    """Put it on; `proxy` are the options of the proxy between, None: there is none.
+
+    `calls`: other command lines than the actor's for the task; `at_once`: all together, each in a folder of its own.
+    """
     dress = actor.dress(wire, limits)
-    for name in ("tmp", "work", "home"):
-        (folder / name).mkdir(parents=True)
-    files = {**{f"home/{k}": v for k, v in dress.files.items()}, **{f"work/{k}": v for k, v in WORK.items()}}
+    calls = calls or actor.calls(wire, TASK, limits)
+    places = [f"work-{n}" for n in range(len(calls))] if at_once else ["work"] * len(calls)
+    for name in ("tmp", "home", *places):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    files = {f"home/{k}": v for k, v in dress.files.items()}
+    files |= {f"{place}/{k}": v for place in places for k, v in WORK.items()}
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     node = str(Path(shutil.which("node") or "/usr/bin/node").parent)
     environment = {"PATH": f"{node}:/usr/bin:/bin", "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
     environment |= {"LANG": "C.UTF-8", **dress.environment}
-    steps = [{"command": list(one), "seconds": STEP_S} for one in actor.calls(wire, TASK, limits)]
+    steps = [
+        {"command": list(one), "seconds": STEP_S, "folder": place} for one, place in zip(calls, places, strict=True)
+    ]
     told = {
         "root": str(ROOT),
         "proxy": None if proxy is None else list(proxy),
         "pause_s": pause_s,
         "simulate": list(simulate),
         "steps": steps,
+        "at_once": at_once,
         "environment": environment,
     }
     (folder / "play.json").write_text(json.dumps(told))

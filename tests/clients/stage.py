@@ -15,7 +15,9 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +31,18 @@ def main(folder: Path) -> None:
     """Play what `play.json` says; `result.json` says how it went."""
     play = json.loads((folder / "play.json").read_text())
     _loopback_up()
-    results: list[dict[str, Any]] = []
     with ExitStack() as running:
         log = ["--log", str(folder / "wire.jsonl")]
         _served(running, folder, play, "simulate", ["--port", str(BEHIND if play["proxy"] is not None else AT), *log])
         if play["proxy"] is not None:
             to = ["--upstream", f"http://127.0.0.1:{BEHIND}", "--port", str(AT)]
             _served(running, folder, play, "proxy", [*to, "--record", str(folder / "recording.jsonl")])
-        for n, step in enumerate(play["steps"]):
-            results.append(_run(folder, n, step, play["environment"]))
+        ways = [partial(_run, folder, n, step, play["environment"]) for n, step in enumerate(play["steps"])]
+        if play["at_once"]:
+            with ThreadPoolExecutor(len(ways)) as threads:
+                results = [one.result() for one in [threads.submit(way) for way in ways]]
+        else:
+            results = [way() for way in ways]
     (folder / "result.json").write_text(json.dumps(results))
 
 
@@ -97,7 +102,7 @@ def _run(folder: Path, n: int, step: dict[str, Any], environment: dict[str, str]
     with (folder / f"{n}.stdout").open("wb") as out, (folder / f"{n}.stderr").open("wb") as err:
         process = subprocess.Popen(
             step["command"],
-            cwd=folder / "work",
+            cwd=folder / step["folder"],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,

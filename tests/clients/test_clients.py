@@ -2,53 +2,25 @@
 
 import json
 import re
-import shutil
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.clients import claude_code, codex, gemini_cli, opencode, pi
 from tests.clients.actor import KEY, Actor, Trait
+from tests.clients.cases import cases
+from tests.clients.conftest import Plays, skip_where_missing
 from tests.clients.masking import body_of, covered, seen
-from tests.clients.playing import TASK, Played, Wire, play, why_not
+from tests.clients.playing import TASK, Played, Wire
 from tests.clients.recordings import Exchange, command, exchanges
-from tests.clients.scenarios import SCENARIOS, Scenario
-
-ACTORS: tuple[Actor, ...] = (pi.ACTOR, codex.ACTOR, claude_code.ACTOR, opencode.ACTOR, gemini_cli.ACTOR)
+from tests.clients.scenarios import Scenario
 
 
-def _cases() -> Iterator[Any]:
-    for actor in ACTORS:
-        for wire, trait in actor.wires.items():
-            for scenario in SCENARIOS:
-                if not scenario.tiny or trait.compacts_at:
-                    yield pytest.param(actor, wire, scenario, id=f"{actor.name}-{wire}-{scenario.name}")
-
-
-@pytest.mark.parametrize(("actor", "wire", "scenario"), list(_cases()))
-def test_through_the_proxy_as_without_it(
-    spaces: list[str], tmp_path: Path, actor: Actor, wire: str, scenario: Scenario
-) -> None:
+@pytest.mark.parametrize(("actor", "wire", "scenario"), cases())
+def test_through_the_proxy_as_without_it(plays: Plays, actor: Actor, wire: str, scenario: Scenario) -> None:
     """The same exit status, the same words, the same requests; and all of it stands in the recording."""
-    if why := why_not(actor.name):
-        pytest.skip(why)
-    trait, folder = actor.wires[wire], tmp_path / "play"
-    options, limits = scenario.provider(trait), scenario.limits(trait)
-    direct = play(spaces, folder, actor, wire, simulate=options, limits=limits)
-    shutil.move(folder, tmp_path / "direct")
-    through = play(
-        spaces,
-        folder,
-        actor,
-        wire,
-        simulate=options,
-        limits=limits,
-        proxy=scenario.proxy(trait),
-        pause_s=scenario.pause_s,
-    )
+    skip_where_missing(actor)
+    trait = actor.wires[wire]
+    direct, through = plays.direct(actor, wire, scenario), plays.through(actor, wire, scenario)
 
     assert set(direct.statuses) == {scenario.status(trait)}, _told(direct)
     assert through.statuses == direct.statuses, _told(through)

@@ -159,9 +159,8 @@ class ResponsesDialect:
 
 def _space(call: Call, made: ToolCall) -> dict[str, str]:
     """The namespace of a call, where its tool stands in one."""
-    tools = [tool.definition for tool in call.buffer.prompt.tools or () if isinstance(tool.definition, Mapping)]
-    spaces = (str(one["name"]) for one in tools if any(made.name == tool.get("name") for tool in in_namespace(one)))
-    space = next(spaces, "")
+    tools = call.buffer.prompt.tools or ()
+    space = next((one.name for one in tools if made.name in [n.get("name") for n in in_namespace(one.definition)]), "")
     return {"namespace": space} if space else {}
 
 

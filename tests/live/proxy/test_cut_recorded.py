@@ -45,8 +45,8 @@ class _Agent:
             messages += [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": more}]
 
 
-def _is_gone(gate: Holds, hold: int) -> bool:
-    return hold not in {one.id for one in gate.list()}
+def _is_gone(gate: Holds, hold: Hold) -> bool:
+    return hold.id not in {one.id for one in gate.list()}
 
 
 def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: SimulatedServer, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: Sim
                 turns = [at for at, one in enumerate(buffer.messages) if one.role == "assistant"]
                 after = Buffer((SUMMARY, *buffer.messages[turns[-2] :]), buffer.prompt)
             gate.release(hold.id, after, buffer)
-            until(partial(_is_gone, gate, hold.id))
+            until(partial(_is_gone, gate, hold))
         work.result()
         lines = records(server)
     counted = [
