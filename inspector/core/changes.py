@@ -8,7 +8,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, dumps, loads
@@ -133,7 +133,7 @@ def change(before: Message, after: Message) -> Change | None:
         return "cleared"
     mine, theirs = tuple(map(_plain, before.parts)), tuple(map(_plain, after.parts))
     if mine == theirs:
-        return "rewritten" if before.parts != after.parts else None
+        return "rewritten" if _uncounted(before) != _uncounted(after) else None
     if _without(mine, "thinking") == _without(theirs, "thinking"):
         return "thinking"
     if _words(mine, before) == _words(theirs, after):
@@ -141,6 +141,11 @@ def change(before: Message, after: Message) -> Change | None:
     if _pictures(before) > _pictures(after) and _without(mine, "image") == _without(theirs, "image")[: len(mine)]:
         return "images"
     return _taken(before, after)
+
+
+def _uncounted(message: Message) -> list[Part]:
+    """The parts without what the provider said that they cost."""
+    return [replace(part, tokens=None) if isinstance(part, Thinking | Opaque) else part for part in message.parts]
 
 
 def _taken(before: Message, after: Message) -> Change:

@@ -1,11 +1,13 @@
 """Codex rollouts: which buffer went with which call, and what is no call."""
 
 import json
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
 
 import pytest
 
+from inspector.core.drops import session_drops
 from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.message import Opaque, Thinking, ToolCall
@@ -243,6 +245,51 @@ def test_what_a_search_found_stands_in_the_calls_own_prompt() -> None:
     assert requests[1].view.messages()[-1] is inside
     assert [getattr(part, "tokens", None) for part in inside.parts] == [50, 9130 - 1000 - 30 - 100 - 50]
     assert [type(part).__name__ for part in said.parts] == ["Thinking", "Text"]
+
+
+SEARCHED = [REASONING, item("web_search_call", action={"query": "q"}), REASONING]
+
+
+def found(session: Session) -> list[int]:
+    """Tokens in each buffer that searches found."""
+    parts = ([part for message in request.view for part in message.parts] for request in session.main.requests)
+    return [sum(part.tokens or 0 for part in one if isinstance(part, Opaque)) for one in parts]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "cached", "gone"),
+    [
+        (9_500, 9_400, False),  # the chain goes on
+        (9_500, 900, False),  # nothing came from the cache, and the prompt is as large as before
+        (1_600, 900, True),
+        (1_600, 5_000, False),  # smaller, but what was found came from the cache
+    ],
+)
+def test_what_a_search_found_is_gone_when_the_chain_breaks(prompt: int, cached: int, gone: bool) -> None:
+    """Then the client sends all of its own again, and the search without what it found."""
+    counts = Counts()
+    values = [says("user", "hi"), call("a"), counts(1_000, 30), answer("a", "x" * 400)]
+    values += [*SEARCHED, says("assistant", "ho"), call("b"), counts(9_130, 80, 1_000, 50), answer("b")]
+    values += [call("c"), counts(9_250, 20, 9_100), answer("c"), call("d"), counts(prompt, 20, cached), answer("d")]
+    session = told(FORMAT, numbered([*values, call("e"), counts(prompt + 50, 5, prompt)]))
+    there = 9_130 - 1_000 - 30 - 100 - 50
+    assert found(session) == [0, there, there, *([0, 0] if gone else [there, there])]
+    ids = [[message.id for message in request.view] for request in session.main.requests]
+    assert all(after[: len(before)] == before for before, after in pairwise(ids))
+    kinds = [drop.kind for drop in session_drops(session)]
+    assert kinds == (["unexplained"] if prompt < 9_000 else [])
+
+
+def test_reasoning_and_what_a_search_found_go_together_or_apart() -> None:
+    counts = Counts()
+    values = [says("user", "hi"), call("z"), counts(1_000, 30), answer("z"), *SEARCHED, call("a")]
+    values += [counts(6_031, 530, 0, 500), answer("a"), says("assistant", "ho"), counts(6_562, 30, 6_000)]
+    for prompt, cached, left in ((6_100, 6_000, (4_500, 0)), (2_100, 900, (0, 500)), (1_600, 900, (0, 0))):
+        again = [*values, says("user", "go on"), says("assistant", "no"), counts(prompt, 5, cached)]
+        last = told(FORMAT, numbered(again)).main.requests[-1]
+        parts = [part for message in last.view for part in message.parts]
+        assert sum(part.tokens or 0 for part in parts if isinstance(part, Opaque)) == left[0]
+        assert sum(part.tokens or 0 for part in parts if isinstance(part, Thinking)) == left[1]
 
 
 def test_items_for_the_clients_own_use_are_not_in_the_buffer() -> None:

@@ -1,15 +1,18 @@
-"""The buffer as it stands now, and the reasoning in it.
+"""The buffer as it stands now, the reasoning in it, and what the provider's own tools found.
 
 Reasoning goes back to the model until the user writes again; then the provider leaves it out. When exactly, the file
 does not say: at once as a rule, later where a message was typed into a running turn over an open connection. But the
 reported counts tell: a prompt that is smaller than the one before plus all that came since has lost the reasoning,
-one that was read from the cache farther than to the first of it has not.
+one that was read from the cache farther than to the first of it has not. The same holds of what a search found: it
+is gone when less is read from the cache than what stood before it, and the prompt is smaller by about that much.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 from inspector.core.buffer import Stretch, View
+from inspector.core.formats.codex.searched import found, without_found
 from inspector.core.message import Message, Part, Text, Thinking, ToolResult
 from inspector.core.usage import Usage
 
@@ -27,6 +30,8 @@ class Standing:
         """So many stood there when the last response was complete."""
         self._thought = self._thought_old = self._thought_before = 0
         """Reasoning tokens in the stretch; in its first `_old` messages; before the last response."""
+        self._found = self._found_behind = 0
+        """Tokens that searches found, as long as the provider keeps them; of the prompt before the first of them."""
         self._reported: Usage | None = None
 
     def view(self, more: Sequence[Message] = ()) -> View:
@@ -43,6 +48,10 @@ class Standing:
         """A complete response."""
         self._stretch.append(message)
         self._since, self._thought_before = len(self._stretch.own), self._thought
+        if tokens := found(message):
+            if not self._found and self._reported is not None:
+                self._found_behind = self._reported.prompt - tokens
+            self._found += tokens
         for part in message.parts:
             if type(part) is Thinking:
                 self._thought += 1 if part.tokens is None else part.tokens
@@ -58,19 +67,31 @@ class Standing:
             if self._thought_old:
                 self._leave_out()
             return None
-        if not explain and not self._thought_old:
+        if not explain and not self._thought_old and not self._found:
             return None
         expected = before.prompt + before.output + sum(map(_size, self._stretch.own[self._since :])) // 4
-        if self._thought_old and self._was_left_out(usage, before, expected):
-            expected -= self._thought_old
+        thought, searched = self._gone(usage, before, expected)
+        if searched:
+            self._forget_found()
+        if thought:
             self._leave_out()
-        return usage.prompt - expected
+        return usage.prompt - expected + thought + searched
 
-    def _was_left_out(self, usage: Usage, before: Usage, expected: int) -> bool:
-        """Is the prompt nearer to one without the reasoning than to one with it?"""
+    def _gone(self, usage: Usage, before: Usage, expected: int) -> tuple[int, int]:
+        """Reasoning of earlier turns and what searches found, as far as the prompt is nearer to one without them."""
+        thoughts = [0, self._thought_old]
         if usage.cache_read > before.prompt - self._thought_before:
-            return False  # so much of the earlier prompt came from the cache that reasoning must be in it
-        return usage.prompt < expected - self._thought_old // 2
+            thoughts = [0]  # so much of the earlier prompt came from the cache that reasoning must be in it
+        searched = [0, self._found] if usage.cache_read <= self._found_behind else [0]
+        return min(product(thoughts, searched), key=lambda gone: abs(expected - sum(gone) - usage.prompt))
+
+    def _forget_found(self) -> None:
+        own, settled = self._stretch.own, self._settled.view()
+        again = {n: (one, without_found(one)) for n, one in enumerate(settled) if found(one)}
+        if again:
+            self._settled = Stretch(settled, rewritten=again)
+        self._stretch = Stretch(self._settled.view(), list(map(without_found, own)))
+        self._found = 0
 
     def _leave_out(self) -> None:
         own, old = self._stretch.own, self._old
