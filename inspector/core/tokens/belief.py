@@ -81,7 +81,7 @@ class Beliefs:
         self._now = Belief(round(here / slope), samples)
 
     def _slope(self) -> float:
-        return self._ratios.median() or prior(self._estimator, self._model)
+        return self._ratios.median(prior(self._estimator, self._model))
 
     def _unseen(self) -> int:
         """In reported tokens."""

@@ -18,6 +18,9 @@ LASTING = 128
 _HEAVIEST = 5_000
 """Counted tokens that a ratio weighs at most: a single image, counted as its base64, must not outvote all text."""
 
+_EXPECTED = 1_500
+"""Counted tokens that the prior weighs beside what was learned."""
+
 _FAMILIES = (
     (re.compile(r"claude-(?:opus|sonnet|haiku|fable)-(?:[5-9]|\d{2,})(?!\d)|fable"), 1.46),
     (re.compile(r"claude"), 1.12),
@@ -59,14 +62,20 @@ class Ratios:
         one = (grown / counted, min(counted, _HEAVIEST))
         self._last.append(one)
         insort(self._ordered, one)
-        self._total += counted
+        self._total += one[1]
 
     def __len__(self) -> int:
         return len(self._last)
 
-    def median(self) -> float | None:
-        """None of none."""
-        return self.quantile(0.5)
+    def median(self, expected: float) -> float:
+        """With what is expected of such a session as one more ratio: the first few alone say little."""
+        one, total = (expected, _EXPECTED), self._total + _EXPECTED
+        at, below = bisect_left(self._ordered, one), 0
+        for ratio, counted in (*self._ordered[:at], one, *self._ordered[at:]):
+            below += counted
+            if 2 * below >= total:
+                return ratio
+        return expected
 
     def quantile(self, share: float) -> float | None:
         """The ratio below which `share` of all that was counted lies; None of none."""

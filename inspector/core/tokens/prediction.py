@@ -107,6 +107,7 @@ class Learner:
     def __init__(self, estimator: str) -> None:
         self._estimator = estimator
         self._model = ""
+        self._expected = 0.0
         self._anchor: Anchor | None = None
         self._start: Anchor | None = None
         """Of the first report of the stretch: it has the fewest rows, so it tells most about what is unseen."""
@@ -123,7 +124,7 @@ class Learner:
 
     def slope(self) -> float:
         """Of whole buffers."""
-        return self._lasting.median() or prior(self._estimator, self._model)
+        return self._lasting.median(self._prior())
 
     def spread(self) -> float:
         """Relative uncertainty of what a large change weighs: half of the ratios lie within it, on either side."""
@@ -167,10 +168,19 @@ class Learner:
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""
         grown = added.counted - anchor.counted
-        output, answer = (anchor.output, added.answer) if anchor.output and added.answer else (0, 0)
-        first = prior(self._estimator, self._model)
-        plain, rest = (ratios.median() or first for ratios in self._recent)
-        return anchor.reported + round(plain * grown), anchor.reported + output + round(rest * (grown - answer))
+        plain, rest = (ratios.median(self._prior()) for ratios in self._recent)
+        by_slope = anchor.reported + round(plain * grown)
+        if not (anchor.output and added.answer):
+            return by_slope, by_slope
+        return by_slope, anchor.reported + anchor.output + round(rest * (grown - added.answer))
+
+    def expect(self, slope: float) -> None:
+        """What is expected of growth instead of the family's prior: where a body holds all that is sent, what the whole
+        of it was reported at."""
+        self._expected = slope
+
+    def _prior(self) -> float:
+        return self._expected or prior(self._estimator, self._model)
 
     def _takes_output(self) -> bool:
         """Does the recorded output tell the size of an answer? Not where the provider drops its thinking again."""
@@ -187,10 +197,10 @@ class Learner:
                 self._errors.append(abs(told.tokens - reported))
             self._tried[0].append(abs(plain - reported))
             self._tried[1].append(abs(with_output - reported))
-            known = (anchor.output, added.answer) if anchor.output and added.answer else (0, 0)
             grown, counted = reported - anchor.reported, added.counted - anchor.counted
             self._recent[0].add(grown, counted)
-            self._recent[1].add(grown - known[0], counted - known[1])
+            if anchor.output and added.answer:
+                self._recent[1].add(grown - anchor.output, counted - added.answer)
             self._lasting.add(grown, counted)
         self._anchor = Anchor(added.counted, reported, output)
         if fresh or self._start is None:

@@ -112,6 +112,8 @@ class Learned:
         self._weigh(counted, usage.prompt)
         output = usage.output if usage.output_is_final else 0
         self._learner.report(added, usage.prompt, output, model, fresh=not added.extends)
+        if counted.tokens:
+            self._learner.expect(usage.prompt / counted.tokens)
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
 
     def _weigh(self, counted: Counted, reported: int) -> None:

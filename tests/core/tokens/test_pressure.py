@@ -47,7 +47,7 @@ def test_reported_where_reported_else_reported_plus_what_came_since() -> None:
     one = stretch(100, 50, 30, 20)
     found = thread_pressures(thread((one.view(1), 150), (one.view(2), None), (one.view(3), 300), end=one.view()), ROKU)
     slope = prior("roku", "")
-    learned = 150 / 80  # reported over counted growth, from the first to the third request
+    learned = slope  # what is expected weighs more than 80 tokens of growth
     assert shown(found) == [
         ("reported", 150),
         ("predicted", 150 + round(50 * slope)),
@@ -78,8 +78,8 @@ def test_before_the_first_report_it_is_counted_or_estimated(by: str, kind: str) 
 
 
 def test_the_unseen_part_stands_behind_a_compaction() -> None:
-    old, new = stretch(1000, 1000, 1000), stretch(50, 20)
-    asked = ((old.view(1), 21_000), (old.view(2), 22_500), (new.view(1), None))
+    old, new = stretch(1000, 2000, 1000), stretch(50, 20)
+    asked = ((old.view(1), 21_000), (old.view(2), 24_000), (new.view(1), None))
     found = thread_pressures(thread(*asked, end=new.view()), ROKU)
     # 1.5 reported tokens for a counted one: 19,500 of the first request stand in no message
     assert [found.scale(n).unseen for n in (0, 1)] == [19_500, 19_500]
@@ -96,8 +96,8 @@ def test_an_unchanged_buffer_keeps_its_number() -> None:
 
 
 def test_what_the_client_attaches_anew_is_expected_within_a_band() -> None:
-    old, new = stretch(1000, 1000), stretch(50)
-    asked = ((old.view(1), 21_000), (old.view(2), 22_500), (new.view(), None))
+    old, new = stretch(1000, 2000), stretch(50)
+    asked = ((old.view(1), 21_000), (old.view(2), 24_000), (new.view(), None))
     compaction = Compaction(2, "auto", attached=Attached(9_300, -100, 27_000))
     found = thread_pressures(replace(thread(*asked), compactions=(compaction,)), ROKU)
     predicted = found[2].predicted

@@ -1,0 +1,66 @@
+"""Scale and Sizer: what is shown is kept to the token, everything else follows from it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.buffer import Buffer, Stretch
+from inspector.core.message import Message, Text
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.prediction import scale
+from inspector.core.tokens.pressure import thread_pressures
+from inspector.core.tokens.sizing import rounded, sizer
+from inspector.core.usage import Usage
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7), st.floats(0.1, 5))
+def test_a_scale_gives_back_what_is_shown(shown: int, counted: int, unseen: int, slope: float) -> None:
+    found = scale(shown, counted, unseen, slope)
+    assert found.tokens(counted) == shown
+    assert 0 <= found.unseen <= shown
+    assert found.slope >= 0
+    same = found.predict(counted)
+    assert (same.tokens, same.band) == (shown, (shown, shown))
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_more_is_never_smaller_and_its_band_is_around_it(shown: int, counted: int, less: int, more: int) -> None:
+    found = scale(shown, counted, shown // 3, 1.2)
+    small, large = found.predict(min(less, more)), found.predict(max(less, more))
+    assert small.tokens <= large.tokens
+    for one in (small, large):
+        assert one.low <= one.tokens <= one.high
+
+
+@given(st.lists(st.floats(-1e5, 1e5), max_size=40))
+def test_rounded_parts_add_up(values: list[float]) -> None:
+    total = round(sum(values)) if values else 0
+    found = rounded(values, total)
+    assert sum(found) == total
+    assert all(abs(one - value) < 2 for one, value in zip(found, values, strict=True))
+
+
+def test_without_any_report_the_estimate_is_all_there_is() -> None:
+    stretch = Stretch(own=[Message(str(n), "user", (Text("x" * 400),)) for n in range(3)])
+    thread = Thread("main", requests=[Request(0, stretch.view())], end=stretch.view())
+    for name, kind in (("roku", "estimated"), ("tiktoken", "counted")):
+        size = sizer(thread_pressures(thread, estimator(name)), 0)
+        assert (size.pressure.kind, size.kind, size.scale.unseen) == (kind, kind, 0)
+        less = Buffer(tuple(stretch.own[:1]))
+        assert size.pressure_of(less).tokens == size.tokens(less) == size.rows(less.messages)
+
+
+def test_a_changed_buffer_is_predicted_and_the_unseen_part_stays() -> None:
+    stretch = Stretch(own=[Message(str(n), "user", (Text("x" * 400),)) for n in range(30)])
+    thread = Thread(
+        "main",
+        requests=[Request(0, stretch.view(), usage=Usage(input=50_000), model="claude-opus-4-5")],
+        end=stretch.view(),
+    )
+    size = sizer(thread_pressures(thread, estimator("roku")), 0)
+    less = size.pressure_of(Buffer(tuple(stretch.own[:1])))
+    assert less.kind == "predicted"
+    assert less.band is not None
+    assert less.tokens is not None
+    assert size.scale.unseen > 40_000
+    assert less.tokens == size.scale.unseen + size.rows(stretch.own[:1])
