@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from inspector.core.regret import Regret
 from inspector.core.replay_report import Report
+from inspector.core.usage import HOUR
 from inspector.gui.compare_look import look
-from inspector.gui.numbers import grouped, percent, signed
+from inspector.gui.numbers import grouped, lifetime, percent, signed
 from inspector.gui.rows import Column
 from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
 
@@ -32,6 +33,10 @@ def shown(figure: Figure, row: Standing) -> str:
         return "no price"
     if figure.name == "overflows" and row.report.over:
         return f"{grouped(int(value))}, {grouped(row.report.over)} left"
+    hourly = row.report.spent.cache_write_1h
+    if figure.name == "cache written" and hourly:
+        part = "" if hourly == value else f", {grouped(hourly)}"
+        return f"{grouped(int(value))}{part} for {lifetime(HOUR)}"
     return f"${value:,.2f}" if figure.unit == "money" else grouped(int(value))
 
 
@@ -59,7 +64,7 @@ def _cell(figure: Figure) -> Callable[[Standing], str]:
     return text
 
 
-_WIDTHS = {"compactions": 11, "peak": 8, "cache written": 12, "facts lost": 9, "cost": 8, "regret": 6}
+_WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[Standing]] = (
     Column("policy", lambda row: f"{look(row.name).letter} {NAMES.get(row.name, row.name)}", 23),

@@ -1,6 +1,7 @@
 """The comparison as a user meets it: chips, run, cancel, curves, the table, the regrets."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -8,7 +9,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.core.session import Session, Thread
+from inspector.core.session import Request, Session, Thread
 from inspector.gui.compare_marks import spread
 from inspector.gui.compare_panel import ComparePanel
 from inspector.gui.panel import Desk
@@ -109,6 +110,22 @@ def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> No
     assert base is not None
     assert [row.tokens for row in base.rows] == [one.usage.prompt for one in LONG.requests if one.usage]
     assert not compared.bar.button.isEnabled()
+
+
+def test_what_was_written_for_an_hour_says_so(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    def hourly(request: Request, share: int) -> Request:
+        assert request.usage is not None
+        return replace(request, usage=replace(request.usage, cache_write_1h=request.usage.cache_write // share))
+
+    column = 1 + [figure.name for figure in FIGURES].index("cache written")
+    written = SHORT.requests[0].usage.cache_write if SHORT.requests[0].usage else 0
+    for share, words in ((1, " for 1 h"), (2, f", {written // 2:,} for 1 h")):
+        first, *others = SHORT.requests
+        requests = [hourly(first, share), *(hourly(one, 1) if share == 1 else one for one in others)]
+        desk.workbench.open(session(replace(SHORT, requests=requests), f"{share}.jsonl"))
+        run(panel, qtbot)
+        total = sum(one.usage.cache_write for one in requests if one.usage)
+        assert panel.table.model().index(0, column).data() == f"{total:,}{words}"
 
 
 def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: QtBot) -> None:
