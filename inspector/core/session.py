@@ -97,7 +97,7 @@ class Record:
     """In the harness's own word."""
     id: str = ""
     message: Message | None = None
-    """What it says; None for metadata, and for what stands in the buffer itself."""
+    """What it says; None for metadata, and for what stands in the buffer as it is in the file."""
     counted: int | None = None
     """UTF-16 units that the harness counts for it, where these are not those of the message."""
     first_kept: str = ""

@@ -459,7 +459,7 @@ def test_an_answer_may_still_come() -> None:
     assert len(main.end.messages()[-1].calls) == 2
 
 
-def test_before_v3_the_records_stay_as_they_are() -> None:
+def test_before_v3_the_words_of_a_failed_answer_are_sent_and_its_calls_are_not() -> None:
     head = {key: value for key, value in HEAD.items() if key != "version"}
     rows = [
         head,
@@ -467,10 +467,20 @@ def test_before_v3_the_records_stay_as_they_are() -> None:
         calls("a", None, "one", "two", stopReason="aborted"),
         answered("r", "a", "one"),
         said("v", None, "user", "on"),
-        said("x", None, "assistant", "yes", 20),
+        said(
+            "x", None, "assistant", "", 20, content=[{"type": "toolCall", "id": "x", "name": "ls"}], stopReason="error"
+        ),
+        said("y", None, "assistant", "yes", 20),
     ]
     session = told(FORMAT, numbered(rows))
     check(session)
-    last = session.main.requests[-1].view.messages()
-    assert [message.id for message in last] == ["L2", "L3", "L4", "L5"]
-    assert [call.id for call in last[1].calls] == ["one", "two"]
+    main = session.main
+    last = main.requests[-1].view.messages()
+    assert [message.id for message in last] == ["L2", "L3", "L5"]
+    assert (last[1].text, last[1].calls) == ("I call.", ())
+    assert [len(message.calls) for message in main.messages if message.role == "assistant"] == [2, 1, 0], "all is told"
+    # pi's own compaction reads its file
+    (whole,) = main.records["L3"]
+    assert whole.message is main.messages[1]
+    assert [record.message and record.message.id for record in main.records["L5"][:-1]] == ["L4"]
+    assert [record.message and record.message.id for record in main.records["L7"][:-1]] == ["L6"]

@@ -87,7 +87,9 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
         "firstKeptEntryId": "L839", "messagesToSummarize": 730, "turnPrefixMessages": 3, "isSplitTurn": True,
         "tokensBefore": 177_657, "previousSummary": False,
     }  # fmt: skip
-    assert estimates(outcome.buffer.messages[1:]) == 20_330
+    kept = outcome.buffer.messages[1:]
+    assert estimates(kept, filed=moment.filed) == 20_330
+    assert estimates(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
     (found,) = POLICY.due(start, settings, Running(), moment)
     assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
     upstream = POLICY.settings([("profile", "upstream")], 194_000)

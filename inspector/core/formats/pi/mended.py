@@ -1,8 +1,9 @@
 """Tool calls that nobody answered: the user broke in, or the call failed. pi mends them before it sends anything else.
 
-Since v3 each gets an answer that says so. Sessions before v3 are left as they were recorded, since pi's own compaction
-reads the recorded messages; the validity check names their unanswered calls. (In a real session of v1 the counts of the
-next calls show that 17 such calls, some 6,000 tokens, were not sent.)
+Since v3 each gets an answer that says so, and an answer that failed is not sent again at all. Before v3 what a failed
+answer said was sent, its calls were not (in a real session of v1 the counts of the next calls show that 18 of them,
+some 6,000 tokens, were left out and the texts beside them were not). pi's own compaction reads the recorded messages,
+as long as they stand in its file.
 """
 
 from collections.abc import Sequence

@@ -4,6 +4,7 @@ Every call is a request, also on a branch that was left: it was made, and its bu
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
@@ -25,7 +26,7 @@ from inspector.core.formats.pi.messages import (
 )
 from inspector.core.formats.pi.tree import ROOT, Node, appended, kept, settle
 from inspector.core.formats.same import Known
-from inspector.core.message import Message, Part, Text
+from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
 from inspector.core.tokens.characters import u16
@@ -50,6 +51,8 @@ class PiReader:
         self._records: dict[str, tuple[Record, ...]] = {}
         self._made: set[str] = set()
         """Ids of answers to tool calls that pi made up."""
+        self._unsent: set[str] = set()
+        """Calls of answers that failed."""
         self._leaf = ROOT
         self._model = ""
         self._messages: list[Message] = []
@@ -144,7 +147,8 @@ class PiReader:
             read = self._call(message, read, node)
         kind, counted = record_of(message)
         if self._sent(message, read):
-            self._put(node, read, Record(kind, read.id, counted=counted))
+            sent = self._as_sent(message, read)
+            self._put(node, sent, Record(kind, read.id, None if sent is read else read, counted), read)
         else:
             said = None if message.get("excludeFromContext") is True else read
             node.loose += (Record(kind, read.id, said, counted),)
@@ -152,9 +156,19 @@ class PiReader:
 
     def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
         """Does the message go back to the model? Empty ones never did; since v3 no failed answer does."""
-        if read.role == "assistant" and self._version >= 3 and message.get("stopReason") in FAILED:
+        if read.role == "assistant" and self._version >= MENDED_SINCE and message.get("stopReason") in FAILED:
             return False
-        return bool(read.parts) and message.get("excludeFromContext") is not True
+        if read.result is not None and read.result.call_id in self._unsent:
+            return False
+        return bool(self._as_sent(message, read).parts) and message.get("excludeFromContext") is not True
+
+    def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message:
+        """Before v3 what a failed answer said was sent again, its calls, which nobody had answered, were not."""
+        if read.role != "assistant" or self._version >= MENDED_SINCE or message.get("stopReason") not in FAILED:
+            return read
+        self._unsent.update(call.id for call in read.calls)
+        parts = tuple(part for part in read.parts if not isinstance(part, ToolCall))
+        return read if len(parts) == len(read.parts) else replace(read, parts=parts)
 
     def _call(self, message: Mapping[str, Any], read: Message, node: Node) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
@@ -181,9 +195,10 @@ class PiReader:
                 self._made.add(message.id)
                 self._messages.append(message)
 
-    def _put(self, node: Node, message: Message, record: Record) -> None:
-        self._messages.append(message)
-        if node.loose or record.kind != _PLAIN:
+    def _put(self, node: Node, message: Message, record: Record, read: Message | None = None) -> None:
+        """`read`: the whole of it, where not all of it goes back to the model."""
+        self._messages.append(read or message)
+        if node.loose or record.kind != _PLAIN or record.message is not None:
             self._records[message.id], node.loose = (*node.loose, record), ()
         result = message.result
         if result is not None:

@@ -38,6 +38,8 @@ class Entry:
     """UTF-16 units that are counted, where these are not the message's: of a bash entry's command and output."""
     first_kept: str = ""
     """compaction: firstKeptEntryId."""
+    whole: Message | None = None
+    """What the file says, where the model reads less of it: an answer that failed, with its calls."""
     sent: bool = True
     """The buffer holds it: no answer that failed, no command that the user kept to himself."""
 
@@ -84,7 +86,13 @@ class Entry:
         """estimateTokens of what the model reads of it."""
         if self.counted is not None:
             return -(-self.counted // 4)
-        return estimate(self.message, newest) if self.message else 0
+        said = self.said
+        return estimate(said, newest) if said else 0
+
+    @property
+    def said(self) -> Message | None:
+        """What Pi's own compaction reads of it."""
+        return self.whole or self.message
 
 
 def entries_of(
@@ -123,7 +131,7 @@ def _entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
 
 def _entry(message: Message, record: Record | None = None) -> Entry:
     if record is not None:
-        return Entry(_KINDS.get(record.kind, "label"), message.id, message, record.counted)
+        return Entry(_KINDS.get(record.kind, "label"), message.id, message, record.counted, whole=record.message)
     return Entry(_kind(message), message.id, message, 0 if is_made_up(message) else None)
 
 

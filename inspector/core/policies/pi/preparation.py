@@ -76,8 +76,8 @@ def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
     """What the summariser is told of them: answers that failed, too. An earlier summary goes its own way."""
-    told = (entry.message for entry in entries if entry.message is not None and entry.kind != "compaction")
-    return tuple(message for message in told if not is_made_up(message))
+    told = (entry.said for entry in entries if entry.kind != "compaction")
+    return tuple(message for message in told if message is not None and not is_made_up(message))
 
 
 def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:

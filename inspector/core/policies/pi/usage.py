@@ -101,7 +101,7 @@ def counted(record: Record, message: Message | None, newest: bool = False) -> in
     """estimateTokens of a record; `message` is what the buffer holds of it."""
     if record.counted is not None:
         return 0 if record.kind == "system" else -(-record.counted // 4)
-    said = record.message if message is None else message
+    said = record.message or message
     return 0 if said is None or is_made_up(said) else estimate(said, newest)
 
 
