@@ -75,9 +75,8 @@ class Actor(Protocol):
         ...
 
     @property
-    def writes(self) -> Literal["all", "talk", "part"]:
-        """What of that which it sends is read from its own transcript: all, all but its instructions and tools, or
-        not even that."""
+    def writes(self) -> Literal["all", "talk"]:
+        """What of that which it sends is read from its own transcript: all, or all but its instructions and tools."""
         ...
 
     @property

@@ -18,7 +18,7 @@ class ClaudeCode:
 
     name = "claude-code"
     transcripts = ".claude/projects/*/*.jsonl"
-    writes: Literal["all", "talk", "part"] = "part"
+    writes: Literal["all", "talk"] = "talk"
     helper = "general-purpose"
     wires = {  # noqa: RUF012 - never changed
         "anthropic": Trait(compacts_at=Limits(100_000, 0), scale=4.8, window=22_000, overflow=0, own_way_out=True),

@@ -24,7 +24,7 @@ class Codex:
 
     name = "codex"
     transcripts = ".codex/sessions/*/*/*/*.jsonl"
-    writes: Literal["all", "talk", "part"] = "talk"
+    writes: Literal["all", "talk"] = "talk"
     helper = "default"
     wires = {  # noqa: RUF012 - never changed
         "http": Trait(compacts_at=_LIMITS),

@@ -1,12 +1,14 @@
 """The stage for real agents: skipped, with the reason, where this machine has none or the agent is not there."""
 
+import importlib
 import shutil
 from collections.abc import Callable, Hashable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.clients.actor import Actor
+from tests.clients.actor import ROOT, Actor
 from tests.clients.playing import Played, play, unshare, why_not
 from tests.clients.scenarios import Scenario
 
@@ -67,6 +69,13 @@ class Plays:
 def plays(spaces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Plays:
     """All that is played in this run."""
     return Plays(spaces, tmp_path_factory.mktemp("plays"))
+
+
+@pytest.fixture
+def comparison(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The comparison that docs/fidelity.md is made with."""
+    monkeypatch.syspath_prepend(ROOT / "packaging")
+    return importlib.import_module("bodies")
 
 
 def skip_where_missing(actor: Actor) -> None:

@@ -19,7 +19,7 @@ class GeminiCli:
 
     name = "gemini-cli"
     transcripts = ".gemini/tmp/*/chats/*.json*"
-    writes: Literal["all", "talk", "part"] = "talk"
+    writes: Literal["all", "talk"] = "talk"
     helper = "generalist"
     wires = {  # noqa: RUF012 - never changed
         "gemini": Trait(first=1, compacts_at=Limits(1, 0), overflow=1, cut=1, window=21_000),

@@ -16,7 +16,7 @@ class Opencode:
 
     name = "opencode"
     transcripts = ".local/share/opencode/opencode.db"
-    writes: Literal["all", "talk", "part"] = "talk"
+    writes: Literal["all", "talk"] = "talk"
     helper = "general"
     wires = dict.fromkeys(_ADAPTERS, _TRAIT)
 

@@ -20,7 +20,7 @@ class Pi:
 
     name = "pi"
     transcripts = ".pi/agent/sessions/*/*.jsonl"
-    writes: Literal["all", "talk", "part"] = "all"
+    writes: Literal["all", "talk"] = "all"
     helper = ""
     wires = dict.fromkeys(_APIS, _TRAIT)
 

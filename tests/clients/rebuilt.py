@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inspector.core.formats.proxy.endpoints import endpoint
 from inspector.core.session import Request, Session
 from inspector.live.files import open_transcript
 from tests.clients.bodies import Told, of_body
@@ -100,6 +101,12 @@ class Recorded:
     session: Session
     lines: Sequence[Mapping[str, Any]]
     sent: Sequence[Sent]
+
+    @property
+    def dialect(self) -> str:
+        """Of its first call of a model."""
+        paths = (str(line.get("path", "")) for line in self.lines if line["type"] == "request")
+        return next(found.dialect.name for path in paths if (found := endpoint("POST", path)).dialect is not None)
 
     def provider_saw(self, request: Request) -> Sent:
         """By the sum of what was forwarded; of equal ones (asked again) the one that came as the same of them."""

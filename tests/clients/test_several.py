@@ -1,5 +1,6 @@
 """Several agents in one recording: two sessions at once, one that is resumed, a sub-agent of a real client."""
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def _spent(totals: dict[str, Any]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("actor", "wire"), actors())
-def test_resumed(plays: Plays, actor: Actor, wire: str, request: pytest.FixtureRequest) -> None:
+def test_resumed(plays: Plays, comparison: ModuleType, actor: Actor, wire: str) -> None:
     """The same thread goes on, in another process, here and in the client's own transcript."""
     calls = [*actor.calls(wire, TASK, None), actor.again(wire, MORE)]
     played = _played(plays, actor, wire, "resumed", calls=calls)
@@ -82,9 +83,7 @@ def test_resumed(plays: Plays, actor: Actor, wire: str, request: pytest.FixtureR
     if len(files) == 1:
         own = open_transcript(files[0])
         assert _spent(command("info", str(files[0]))["totals"]) == _spent(told)
-        if actor.writes == "part":
-            request.applymarker(pytest.mark.xfail(reason="what it injects is not read from its transcript"))
-        same_as_its_own(found, thread, own.main)
+        same_as_its_own(found, thread, own.main, comparison)
 
 
 @pytest.mark.parametrize(("actor", "wire"), [one for one in actors() if one.values[0].helper])
