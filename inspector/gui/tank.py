@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import Colours, ink
+from inspector.gui.gauge_words import belief_words, headroom, spoken
 from inspector.gui.line_drag import REACH, LineDrag, line_colour
-from inspector.gui.numbers import error_words, grouped, percent
+from inspector.gui.numbers import grouped, percent
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
 from inspector.workbench.reading import Reading
@@ -65,7 +66,7 @@ class Tank(QWidget):
         """Paint this one from now on."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
-        self.setAccessibleDescription(_spoken(reading))
+        self.setAccessibleDescription(spoken(reading))
         self.update()
 
     def restyle(self) -> None:
@@ -278,30 +279,3 @@ def _flag(x: float, y: float) -> QPainterPath:
     flag.lineTo(x + FLAG, y + 4)
     flag.closeSubpath()
     return flag
-
-
-def belief_words(reading: Reading) -> str:
-    """`Roku believes 53,264: 12.0 % too low`; empty while nobody has worked it out."""
-    if reading.believed is None:
-        return ""
-    return f"{reading.believer} believes {grouped(reading.believed)}{error_words(reading.belief_error)}"
-
-
-def headroom(reading: Reading, line: Watermark) -> str:
-    """`2,310 over`, `12,000 to go`: as the policy counts, like the verdict of the tier."""
-    measured = reading.measured
-    if measured is None:
-        return grouped(line.tokens)
-    room = line.to_go(measured)
-    return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
-
-
-def _spoken(reading: Reading | None) -> str:
-    """The tank for those who cannot see it."""
-    if reading is None:
-        return "nothing open"
-    parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
-    lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
-    unseen = f". Not in this file {grouped(reading.unseen)}" if reading.unseen else ""
-    believed = f". {belief_words(reading)}" if reading.believed is not None else ""
-    return f"{parts}{unseen}{believed}. {lines}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from inspector.core.buffer import Stretch
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.pi.header import Header, read_header
 from inspector.core.formats.pi.mended import MENDED_SINCE, mended, mended_view
 from inspector.core.formats.pi.messages import (
     FAILED,
@@ -42,8 +43,7 @@ class PiReader:
     """A `Reader`. Everything is known when its record comes, so all lists only grow."""
 
     def __init__(self) -> None:
-        self._header: Mapping[str, Any] = {}
-        self._version, self._linear = 3, False
+        self._header = Header({})
         self._lines: dict[int, Node] = {}
         """By line: v1 names records by it."""
         self._nodes: dict[str, Node] = {}
@@ -67,22 +67,17 @@ class PiReader:
         if not isinstance(kind, str):
             self._problems.append(Problem(line, "not a session record", excerpt(value), file))
         elif kind == "session":
-            self._take_header(value)
+            if not self._header.value:
+                self._header = read_header(value)
+                self._model = self._header.text("modelId")
         else:
             where = self._where(line, value)
             node = self._node(line, value)
             self._take(kind, value, where, node)
             self._leaf = self._nodes[where.id] = self._lines[line] = node
 
-    def _take_header(self, value: Mapping[str, Any]) -> None:
-        if not self._header:
-            version = value.get("version")
-            self._header, self._version = value, version if type(version) is int else 1
-            self._linear = self._version < 2
-            self._model = _str(value.get("modelId"))
-
     def _where(self, line: int, value: Mapping[str, Any]) -> Where:
-        name = "" if self._linear else _str(value.get("id"))
+        name = "" if self._header.linear else _str(value.get("id"))
         if name and name in self._nodes:
             self._problems.append(Problem(line, f"the id {name[:40]!r} was used before"))
             name = f"{name}@{line}"
@@ -91,7 +86,7 @@ class PiReader:
     def _node(self, line: int, value: Mapping[str, Any]) -> Node:
         """The record's place in the tree, standing where its parent left the buffer."""
         parent = self._leaf
-        if not self._linear and "parentId" in value:
+        if not self._header.linear and "parentId" in value:
             name = value["parentId"]
             if name is None:
                 parent = ROOT
@@ -156,7 +151,7 @@ class PiReader:
 
     def _sent(self, message: Mapping[str, Any], read: Message) -> bool:
         """Does the message go back to the model? Empty ones never did; since v3 no failed answer does."""
-        if read.role == "assistant" and self._version >= MENDED_SINCE and message.get("stopReason") in FAILED:
+        if read.role == "assistant" and self._header.version >= MENDED_SINCE and message.get("stopReason") in FAILED:
             return False
         if read.result is not None and read.result.call_id in self._unsent:
             return False
@@ -164,7 +159,7 @@ class PiReader:
 
     def _as_sent(self, message: Mapping[str, Any], read: Message) -> Message:
         """Before v3 what a failed answer said was sent again, its calls, which nobody had answered, were not."""
-        if read.role != "assistant" or self._version >= MENDED_SINCE or message.get("stopReason") not in FAILED:
+        if read.role != "assistant" or self._header.version >= MENDED_SINCE or message.get("stopReason") not in FAILED:
             return read
         self._unsent.update(call.id for call in read.calls)
         parts = tuple(part for part in read.parts if not isinstance(part, ToolCall))
@@ -182,7 +177,7 @@ class PiReader:
 
     def _mend(self, node: Node) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""
-        if not node.owed or self._version < MENDED_SINCE:
+        if not node.owed or self._header.version < MENDED_SINCE:
             return
         before, node.owed = settle(node), frozenset()
         node.view = mended_view(before)
@@ -212,7 +207,7 @@ class PiReader:
         text = summary_text(_str(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
         stays = self._retained(value, where, node)
-        stays = mended(stays) if self._version >= MENDED_SINCE else stays
+        stays = mended(stays) if self._header.version >= MENDED_SINCE else stays
         self._messages.append(summary)
         self._messages.extend(message for message in stays if message.line == where.line)  # copies of nothing we saw
         self._list(message for message in stays if not message.line)
@@ -294,15 +289,10 @@ class PiReader:
             format=NAME,
             threads=(main,),
             problems=Prefix(self._problems),
-            client=f"pi session v{self._version}" if self._header else "pi",
-            id=_str(self._header.get("id")),
-            notes=self._notes(),
+            client=self._header.client,
+            id=self._header.text("id"),
+            notes=self._header.notes(),
         )
-
-    def _notes(self) -> tuple[str, ...]:
-        notes = [] if self._header else ["The file has no session header: it may begin in the middle."]
-        origin = _str(self._header.get("parentSession")) or _str(self._header.get("branchedFrom"))
-        return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
 
 
 def _str(value: Any) -> str:
