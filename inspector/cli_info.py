@@ -7,7 +7,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
-from inspector import cli_info_tables as tables
+from inspector.cli_info_tables import info_lines
 from inspector.cli_output import write_json, write_lines
 from inspector.cli_select import Selection, add_selection, select
 from inspector.core.drops import session_drops
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(document)
     else:
-        write_lines(tables.lines(document))
+        write_lines(info_lines(document))
 
 
 def describe(

@@ -1,12 +1,12 @@
-"""`info` as text: what the document holds, in tables."""
+"""What `info` prints for people: its document as tables."""
 
 from typing import Any
 
 from inspector.cli_output import number, pairs, plain, table
 
 
-def lines(document: dict[str, Any]) -> list[str]:
-    """The whole text."""
+def info_lines(document: dict[str, Any]) -> list[str]:
+    """The whole document."""
     return [
         *_head(document),
         *_section("threads", _thread_table(document)),

@@ -242,6 +242,11 @@ def document(report: TurnReport) -> dict[str, Any]:
         "reported": report.reported,
         "estimated": report.estimated,
         "calibrated": report.calibrated,
+        "predicted": report.expected.predicted.tokens if report.expected.predicted else None,
+        "band": report.expected.band if report.reported is None else None,
+        "believed": report.calibrated,
+        "tokens": report.tokens,
+        "kind": report.kind,
         "output": report.output,
         "window": report.window,
         "ratio": round(report.ratio, 6) if report.ratio is not None else None,
@@ -255,13 +260,12 @@ def document(report: TurnReport) -> dict[str, Any]:
 
 def line(report: TurnReport) -> str:
     """`main  3  12,034 reported  30.1 % of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
-    size, kind = (report.calibrated, "calibrated") if report.reported is None else (report.reported, "reported")
     share = f"{report.ratio:6.1%} of {number(report.window)}" if report.ratio is not None else ""
     said = plain(report.error or report.text, TEXT)
     cells = [
         plain(report.thread, 16).ljust(4),
         f"{report.turn:>4}",
-        f"{number(size):>9} {kind:10}",
+        f"{number(report.tokens):>9} {report.kind:10}",
         share,
         f"[{', '.join(report.fired)}]" if report.fired else "",
         plain(", ".join(report.tools)) or report.finish,

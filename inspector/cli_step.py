@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from inspector import cli_step_tables as tables
 from inspector.cli_buffer import message_document, validity_document
 from inspector.cli_output import write_json, write_lines
 from inspector.cli_select import Selection, add_selection, select
+from inspector.cli_step_tables import step_lines
 from inspector.core.answering import Answerer, Listening, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(document)
     else:
-        write_lines(tables.lines(document))
+        write_lines(step_lines(document))
 
 
 def _files(

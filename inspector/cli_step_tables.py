@@ -1,12 +1,12 @@
-"""`step` as text: what the document holds, in tables."""
+"""What `step` prints for people: its document as tables."""
 
 from typing import Any
 
 from inspector.cli_output import number, pairs, plain, table
 
 
-def lines(document: dict[str, Any]) -> list[str]:
-    """The whole text."""
+def step_lines(document: dict[str, Any]) -> list[str]:
+    """The whole document."""
     before, after = document["before"], document["after"]
     lines = pairs(
         [

@@ -17,6 +17,8 @@ import pytest
 from inspector import cli
 from inspector.core.jsontext import loads
 from inspector.core.session import Session
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
 from inspector.live.files import open_transcript
 from inspector.live.simulated.server import SimulatedServer
 from inspector.live.simulated.world import World
@@ -24,8 +26,8 @@ from inspector.live.simulated.world import World
 SAMPLE = Path(__file__).parent / "data" / "codex" / "turns.jsonl"
 Capture = pytest.CaptureFixture[str]
 FIELDS = (
-    "turn", "thread", "reported", "estimated", "calibrated", "output", "window", "ratio", "fired", "tools", "finish",
-    "text", "error",
+    "turn", "thread", "reported", "estimated", "calibrated", "predicted", "band", "believed", "tokens", "kind", "output",
+    "window", "ratio", "fired", "tools", "finish", "text", "error",
 )  # fmt: skip
 
 
@@ -79,6 +81,12 @@ def test_json(capsys: Capture, folder: Path) -> None:
     recorded = journal(folder).main.requests
     assert [one["reported"] for one in turns] == [one.usage.prompt if one.usage else None for one in recorded]
     assert all(abs(one["ratio"] - one["reported"] / 50_000) < 1e-5 for one in turns)
+    assert all((one["tokens"], one["kind"]) == (one["reported"], "reported") for one in turns)
+    shown = known_pressures(journal(folder).main, estimator("roku"))
+    before = [one.predicted.tokens if one.predicted else None for one in shown]
+    assert [one["predicted"] for one in turns] == before, "while it runs and in its journal: one measure"
+    assert before[0] is None
+    assert all(before[1:])
     assert any(one["tools"] == ["read_file"] for one in turns)
     assert end["end"] == "done"
     assert end["turns"] == len(turns)

@@ -5,13 +5,13 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
-from inspector.gui.gauge_words import belief_words
 from inspector.gui.legend import Legend
 from inspector.gui.line_drag import LineDrag
 from inspector.gui.numbers import grouped, percent, signed
 from inspector.gui.panel import Desk, Panel
 from inspector.gui.plain import label, tip
 from inspector.gui.tank import Tank
+from inspector.gui.tank_words import belief_words
 from inspector.workbench.reading import Reading, reading
 from inspector.workbench.state import State
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolBu
 from inspector.core.buffer import Buffer, View
 from inspector.core.message import Message, Opaque
 from inspector.core.session import Thread
+from inspector.core.tokens.prediction import Scale
 from inspector.gui.find_bar import FindBar
 from inspector.gui.hand import Hand
 from inspector.gui.image_strip import HEIGHT, ImageStrip
@@ -20,6 +21,7 @@ from inspector.gui.plain import label, tip
 from inspector.gui.plain_text import PlainText
 from inspector.gui.sections import Section
 from inspector.workbench.shadow import NAME, shadow
+from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
 
 
@@ -31,7 +33,7 @@ class MessageView(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._thread: Thread | None = None
-        self._place: tuple[str, str, View | None] | None = None
+        self._place: tuple[str, str, View | None, Scale | None] | None = None
         self._stepped: Buffer | None = None
         self._message: Message | None = None
         self.header = MessageHeader(desk)
@@ -54,19 +56,20 @@ class MessageView(Panel):
         """The selected message, as it stands in the buffer at the playhead."""
         thread = state.thread
         view = state.request.view if state.request else thread.end if thread else None
-        place = (state.selected, state.estimator, view)
+        size = sizer_of(state) if state.pressures is not None else None
+        place = (state.selected, state.estimator, view, size.scale if size is not None else None)
         stepped = state.stepped_buffer
         if thread is self._thread and place == self._place and stepped is self._stepped:
             return
         self._thread, self._place, self._stepped = thread, place, stepped
         number, message = find_message(state)
         self.edit.setEnabled(number is not None)
-        if message is None:
+        if message is None or size is None:
             self._message = None
             self._empty.setText(_why_empty(state))
             self._stack.setCurrentIndex(0)
             return
-        self.header.show_message(message, number, companions(thread, message), state.estimator)
+        self.header.show_message(message, number, companions(thread, message), size)
         if message is not self._message:
             self._message = message
             self.text.show_sections(message_sections(message))

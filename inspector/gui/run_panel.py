@@ -18,7 +18,7 @@ from inspector.gui.rows import Column, Rows
 from inspector.gui.run_asked import AskedBox
 from inspector.gui.run_breaks import BreakRows
 from inspector.gui.run_text import RunText
-from inspector.gui.run_words import call_line, happened, size
+from inspector.gui.run_words import belief, call_line, happened, size
 from inspector.gui.running import About, Running
 from inspector.gui.visible import line
 from inspector.live.agent.standing import Standing, TurnReport
@@ -28,6 +28,7 @@ from inspector.workbench.state import State
 COLUMNS: Sequence[Column[TurnReport]] = (
     Column("turn", lambda one: str(one.number), 4, figures=True),
     Column("tokens", size, 8, figures=True),
+    Column("believed", belief, 8, figures=True),
     Column("what", lambda one: ("sub-agent · " if one.thread != "main" else "") + happened(one)),
 )
 SHOWN_CALLS = 4

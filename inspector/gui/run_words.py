@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.message import ToolCall
 from inspector.gui.message_parts import part_text
-from inspector.gui.numbers import grouped, percent
+from inspector.gui.numbers import error_words, grouped, percent
 from inspector.gui.visible import line
 from inspector.live.agent.standing import End, RunState, Standing, TurnReport
 
@@ -38,7 +38,10 @@ def told(standing: Standing) -> str:
     if standing.state != "starting":
         words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
     if standing.tokens and standing.window:
-        words.append(f"{grouped(standing.tokens)} tokens, {percent(standing.tokens / standing.window)}")
+        kind = f" {standing.kind}" if standing.kind != "unknown" else ""
+        words.append(f"{grouped(standing.tokens)} tokens{kind}, {percent(standing.tokens / standing.window)}")
+        error = error_words(standing.believed / standing.tokens - 1)
+        words += [f"the policy believes {grouped(standing.believed)}{error}"] * bool(error)
     words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
     return " · ".join(words)
 
@@ -59,5 +62,10 @@ def happened(report: TurnReport) -> str:
 
 
 def size(report: TurnReport) -> str:
-    """Tokens of the prompt: as reported, else as expected (≈)."""
-    return grouped(report.reported) if report.reported is not None else f"≈{grouped(report.calibrated)}"
+    """Tokens of the prompt: as reported, else as predicted or estimated (≈)."""
+    return f"{'' if report.kind == 'reported' else '≈'}{grouped(report.tokens)}"
+
+
+def belief(report: TurnReport) -> str:
+    """What the policy made of it before the call."""
+    return grouped(report.calibrated)

@@ -1,17 +1,15 @@
 """The tank of the gauge: filled by category, with its watermark lines, the reserve hatched."""
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.policies.policy import Watermark
-from inspector.gui.colours import Colours, ink
-from inspector.gui.gauge_words import belief_words, headroom, spoken
+from inspector.gui.colours import ink
 from inspector.gui.line_drag import REACH, LineDrag, line_colour
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.plain import tip
+from inspector.gui.tank_words import Layer, belief_words, headroom, layers, spoken
 from inspector.gui.theme import Theme
 from inspector.workbench.reading import Reading
 
@@ -21,29 +19,6 @@ EDGE = 10
 """How far a line stands out on the left."""
 FLAG = 6
 """Width of the flag at the level; the one of what the policy believes stands right of it, so that both can be seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One colour in the tank, from `low` to `high` tokens."""
-
-    name: str
-    low: int
-    high: int
-    colour: str
-
-
-def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
-    """What fills the tank, from the bottom: what the file lacks, then the categories."""
-    found: list[Layer] = []
-    level = 0
-    stack = [("not in this file", reading.unseen, colours.missing)]
-    stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
-    for name, tokens, colour in stack:
-        if tokens:
-            found.append(Layer(name, level, level + tokens, colour))
-            level += tokens
-    return tuple(found)
 
 
 class Tank(QWidget):

@@ -53,7 +53,7 @@ def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
     assert (line.row.role, line.row.tool, line.row.badges) == ("tool", "Bash", ("error",))
     assert line.row.line == "needle-4 found"
     words = panel.model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert words == f"10 tool Bash error needle-4 found, {line.tokens} tokens"
+    assert words == f"10 tool Bash error needle-4 found, {line.tokens:,} tokens"
     assert panel.model.line(1).row.badges == ("thinking",)
 
 

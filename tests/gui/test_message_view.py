@@ -16,7 +16,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.session import Session, Thread
+from inspector.core.session import Request, Session, Thread
+from inspector.core.usage import Usage
 from inspector.gui.image_strip import Picture
 from inspector.gui.message_view import MessageView
 from inspector.gui.panel import Desk
@@ -81,7 +82,22 @@ def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
     shown = "\n".join(label.text() for label in view.header.findChildren(QLabel))
     assert "user" in shown
     assert "m1 · line 7 · 2026-01-03T10:11:12Z" in shown
-    assert "roku, estimated" in shown
+    assert "roku counts 104 tokens, estimated" in shown
+
+
+def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
+    """Once something was reported: in the provider's tokens, with what the estimator counts beside it."""
+    messages = tuple(Message(f"m{n}", "user", (Text("x" * 4_000),)) for n in range(12))
+    stretch = Stretch(own=messages)
+    requests = tuple(Request(n, stretch.view(n + 1), usage=Usage(5_000 + 2_000 * n)) for n in range(12))
+    desk.workbench.open(Session("test", (Thread("main", requests=requests, messages=messages, end=stretch.view()),)))
+    view = MessageView(desk)
+    qtbot.addWidget(view)
+    view.show()
+    desk.workbench.select("m3")
+    view.show_state(desk.workbench.state)
+    shown = "\n".join(label.text() for label in view.header.findChildren(QLabel))
+    assert "2,000 tokens of the prompt · roku counts 1,004" in shown
 
 
 def test_counting_with_a_tokenizer_is_asked_for(show: Show, qtbot: QtBot) -> None:

@@ -15,10 +15,12 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.policy import Moment, Verdict
 from inspector.core.policies.turns import one_turn
+from inspector.core.tokens.pressure import Pressure
 from inspector.live.agent import calling, needing, pausing
 from inspector.live.agent.run import Run, model_of
 from inspector.live.agent.standing import End, TurnReport
 from inspector.live.agent.tooling import result_of, run_call
+from inspector.live.agent.weighing import Weighing
 from inspector.live.tools.arguments import checked
 from inspector.live.tools.prompt import prompt
 from inspector.live.tools.refused import Refused
@@ -49,7 +51,9 @@ class Agent:
         self.begun: frozenset[str] = frozenset()
         self.last: Answer | None = None
         self.passed: float | None = None
+        self.weighing = Weighing()
         self._sizes = (0, 0)
+        self._expected = Pressure(None, "unknown", 0, 0)
         self._called = 0.0
 
     # what stands
@@ -64,8 +68,12 @@ class Agent:
         return (*standing, *(message for message in self.results if message.id not in taken))
 
     def measured(self) -> tuple[int, int]:
-        """(raw, calibrated) tokens of what the thread holds."""
+        """(raw, calibrated) tokens of what the thread holds, as the policy measures."""
         return self.run.policy.measure(self._buffer(), self.run.settings, self.book.running)
+
+    def pressure(self) -> Pressure:
+        """What the next prompt would come to."""
+        return self.weighing(self._buffer())
 
     def _buffer(self) -> Buffer:
         return self.book.buffer.with_messages(self.messages) if self.results else self.book.buffer
@@ -74,7 +82,7 @@ class Agent:
         """How the run stands, with what this thread holds."""
         buffer = self._buffer()
         about = {"thread": self.thread, "turn": self.turn, "buffer": buffer, "running": self.book.running}
-        self.run.voice.say(**about, calls=self.waiting, tokens=self.measured()[1], **changes)
+        self.run.voice.say(**about, **_size(self.weighing(buffer), self.measured()[1]), calls=self.waiting, **changes)
 
     def write_running(self) -> None:
         """Into the journal."""
@@ -145,6 +153,7 @@ class Agent:
             reported=usage.prompt if usage is not None else None,
             estimated=self._sizes[0],
             calibrated=self._sizes[1],
+            expected=self._expected,
             output=usage.output if usage is not None else None,
             window=run.window,
             fired=tuple(one.tier for one in turn.outcomes if one.events or one.changed),
@@ -176,6 +185,7 @@ class Agent:
                 self._before_send()
                 continue
             self._called, self.last = monotonic(), answer
+            self.weighing.answered(self.book.buffer, answer.usage, model_of(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.controls.done("model")
             return answer
@@ -245,11 +255,12 @@ class Agent:
         changed = outcome.buffer.messages != book.buffer.messages
         if not (changed or outcome.events or outcome.error):
             return
-        before = run.policy.measure(book.buffer, run.settings, book.running)[1]
-        after = run.policy.measure(outcome.buffer, run.settings, outcome.running)[1]
-        run.journal.tier(thread, outcome, before, after)
+        before, after = self.weighing(book.buffer), self.weighing(outcome.buffer)
+        run.journal.tier(thread, outcome, before.tokens or 0, after.tokens or 0)
         run.journal.running(thread, self.turn, run.policy.dump(outcome.running))
-        run.voice.say(state="tier", why=outcome.tier, buffer=outcome.buffer, running=outcome.running, tokens=after)
+        believed = run.policy.measure(outcome.buffer, run.settings, outcome.running)[1]
+        about = {"buffer": outcome.buffer, "running": outcome.running, **_size(after, believed)}
+        run.voice.say(state="tier", why=outcome.tier, **about)
 
     def before_call(self, book: Book[Any]) -> None:
         """See `core.policies.book`."""
@@ -262,10 +273,14 @@ class Agent:
     def _before_send(self) -> None:
         if self.edited:
             pausing.mend(self)
-        self._sizes = self.measured()
+        self._sizes, self._expected = self.measured(), self.pressure()
         self.say(state="calling", why="", stop="", verdict=None)
 
     def before_tools(self, book: Book[Any], calls: tuple[ToolCall, ...]) -> None:
         """See `core.policies.book`."""
         self.results.clear()
         self.run.journal.sync(self.thread, self.messages)
+
+
+def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
+    return {"tokens": pressure.tokens or 0, "kind": pressure.kind, "believed": believed}

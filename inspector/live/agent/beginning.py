@@ -15,6 +15,7 @@ from inspector.live.agent.journal import Journal
 from inspector.live.agent.plan import Plan
 from inspector.live.agent.run import Models, Run, compacts_remotely, model_of
 from inspector.live.agent.voice import Voice
+from inspector.live.agent.weighing import Weighing
 from inspector.live.agent.worlds import world_told
 from inspector.live.tools.prompt import prompt
 from inspector.live.tools.toolbox import Toolbox
@@ -61,7 +62,7 @@ def begin(
         held = plan.resumed
         journal.resume(held, header)
         journal.sync(MAIN, buffer.messages)
-        agent.turn, agent.begun = held.turn, frozenset(held.begun)
+        agent.turn, agent.begun, agent.weighing = held.turn, frozenset(held.begun), Weighing(held.recorded)
         agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
         agent.waiting, agent.edited = open_calls(buffer), True  # what no provider takes is mended before it is sent
         agent.write_running()

@@ -9,6 +9,7 @@ from inspector.core.policies.book import Book
 from inspector.core.policies.policy import Verdict
 from inspector.core.repair import TIER as REPAIR
 from inspector.core.repair import repair
+from inspector.core.tokens.pressure import Pressure
 from inspector.core.validity import check
 from inspector.live.agent.calling import told
 from inspector.live.agent.controls import Replace
@@ -36,8 +37,8 @@ class Pausable(Protocol):
         """What it holds."""
         ...
 
-    def measured(self) -> tuple[int, int]:
-        """(raw, calibrated) tokens of that."""
+    def pressure(self) -> Pressure:
+        """What the next prompt would come to."""
         ...
 
     def say(self, **changes: Any) -> None:
@@ -86,7 +87,7 @@ def at_tier(thread: Pausable, verdict: Verdict) -> None:
 
 def at_request(thread: Pausable) -> None:
     """The model is about to be asked. Raises Stopped."""
-    run, tokens = thread.run, thread.measured()[1]
+    run, tokens = thread.run, thread.pressure().tokens or 0
     points, ratio = run.controls.breakpoints, tokens / run.window if run.window else 0.0
     reached = points.watermark is not None and ratio >= points.watermark
     if not reached:

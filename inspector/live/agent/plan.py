@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json
+from inspector.core.session import Thread
 from inspector.core.usage import Usage
 from inspector.live.simulated.world import World
 
@@ -49,6 +50,8 @@ class Resumed:
     threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
     running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     """As the journal holds them: buffers, and running states in JSON; none where another policy goes on."""
+    recorded: Thread | None = None
+    """The main thread: what its calls reported."""
     size: int = 0
     """Bytes of the journal."""
 

@@ -49,7 +49,8 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     if task:
         undone = (_undone(call, call.id in begun) for call in open_calls(start))
         start = start.with_messages((*start.messages, *undone))
-    requests = main.thread().requests
+    recorded = main.thread()
+    requests = recorded.requests
     last = requests[-1] if requests else None
     held = Resumed(
         turn=main.turn,
@@ -59,6 +60,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
         begun=begun,
         threads={name: thread.buffer for name, thread in reader.threads.items()},
         running={name: thread.running for name, thread in reader.threads.items()} if same else {},
+        recorded=recorded,
         size=size,
     )
     running = policy.load(settings, main.running) if same else None

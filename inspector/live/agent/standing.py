@@ -10,6 +10,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import ToolCall
 from inspector.core.needs import Need
 from inspector.core.policies.policy import Verdict
+from inspector.core.tokens.pressure import Pressure, PressureKind
 
 RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]
 """calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a
@@ -41,7 +42,9 @@ class TurnReport:
     """Prompt tokens as the provider counted them."""
     estimated: int
     calibrated: int
-    """By the policy's own estimator, before the call: raw, and as its calibration had it then."""
+    """By the policy's own estimator, before the call: raw, and as it believed."""
+    expected: Pressure
+    """What was said of the prompt before the call."""
     output: int | None
     window: int | None
     fired: tuple[str, ...]
@@ -54,9 +57,18 @@ class TurnReport:
 
     @property
     def ratio(self) -> float | None:
-        """Share of the window: of what was reported, else of what was expected."""
-        size = self.calibrated if self.reported is None else self.reported
-        return size / self.window if self.window else None
+        """Share of the window."""
+        return self.tokens / self.window if self.window else None
+
+    @property
+    def tokens(self) -> int:
+        """Of the prompt: as reported, else as predicted, else estimated."""
+        return (self.expected.tokens or 0) if self.reported is None else self.reported
+
+    @property
+    def kind(self) -> PressureKind:
+        """How that is known."""
+        return self.expected.kind if self.reported is None else "reported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,11 @@ class Standing:
     running: Any = None
     """The policy's running state that goes with it."""
     tokens: int = 0
-    """Of the buffer, as the policy reckons."""
+    """Of the buffer: what the next prompt would come to."""
+    kind: PressureKind = "unknown"
+    """How that is known."""
+    believed: int = 0
+    """Of the buffer, as the policy reckons: what its tiers go by."""
     window: int | None = None
     error: str = ""
     """The sentence of what went wrong; kept when the run has ended by it."""

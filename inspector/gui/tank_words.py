@@ -1,8 +1,34 @@
-"""What the gauge says in words: how far a line is, what the policy believes, and all of it for those who cannot see."""
+"""What the tank shows, apart from how it is painted: its layers, and every number of it in words."""
+
+from dataclasses import dataclass
 
 from inspector.core.policies.policy import Watermark
+from inspector.gui.colours import Colours
 from inspector.gui.numbers import error_words, grouped
 from inspector.workbench.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One colour in the tank, from `low` to `high` tokens."""
+
+    name: str
+    low: int
+    high: int
+    colour: str
+
+
+def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
+    """What fills the tank, from the bottom: what the file lacks, then the categories."""
+    found: list[Layer] = []
+    level = 0
+    stack = [("not in this file", reading.unseen, colours.missing)]
+    stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
+    for name, tokens, colour in stack:
+        if tokens:
+            found.append(Layer(name, level, level + tokens, colour))
+            level += tokens
+    return tuple(found)
 
 
 def belief_words(reading: Reading) -> str:
