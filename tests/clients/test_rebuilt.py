@@ -3,6 +3,7 @@ client itself wrote; message by message, with the numbers that the provider told
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -46,7 +47,10 @@ def test_from_its_own_transcript(
     played = plays.through(actor, wire, scenario)
     found, own = recorded(played), open_transcript(own_transcripts(played, actor.transcripts)[-1])
     assert not own.problems
-    same_as_its_own(found, found.session.main, own.main, comparison, whole=actor.writes == "all")
+    thread = found.session.main
+    if any(played.statuses) and len(own.main.requests) == len(thread.requests) - 1:
+        thread = replace(thread, requests=thread.requests[:-1])  # it died of the last answer
+    same_as_its_own(found, thread, own.main, comparison, whole=actor.writes == "all")
     _same_window(played, own, scenario)
 
 
@@ -105,7 +109,7 @@ def same_as_its_own(
         assert comparison.differences(ours, theirs, found.dialect) == []
         if whole:
             assert (told.row, told.tools) == (saw.told.row, saw.told.tools)
-        if saw.prompt is not None:
+        if saw.prompt is not None and (ours.usage is not None or theirs.finish != "cut"):
             assert ours.usage is not None
             assert (ours.usage.prompt, ours.usage.output) == (saw.prompt, saw.output)
 
