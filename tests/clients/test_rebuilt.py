@@ -101,7 +101,7 @@ def same_as_its_own(
 
     By the wire alone, and by the comparison that docs/fidelity.md is made with.
     """
-    answered = [request for request in thread.requests if request.finish != "cut"]
+    answered = [request for request in thread.requests if request.finish != "cut" and request.usage is not None]
     requests = thread.requests if len(own.requests) == len(thread.requests) else answered  # not all write those down
     for ours, theirs in zip(own.requests, requests, strict=True):
         saw, told = found.provider_saw(theirs), of_buffer(ours.buffer())
