@@ -6,6 +6,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload import payload_format
 from inspector.core.formats.payload_dialect import Dialect, exchange
+from inspector.core.formats.payload_stream import stream_of
 from inspector.core.message import Message
 from inspector.core.wire.gemini import paired, read_content, read_prompt, read_usage
 
@@ -71,6 +72,8 @@ DIALECT = Dialect(
 def _sniff(head: Head) -> float:
     """Nobody else says contents and parts."""
     rows = [head.document] if head.document is not None else list(head.values)
+    if isinstance(head.document, list) and stream_of(head.document) == DIALECT.name:
+        return 0.85
     if isinstance(head.document, list) and not all(map(_is_message, head.document[:8])):
         rows = head.document[:60]
     known = sum(_known(row) for row in rows)

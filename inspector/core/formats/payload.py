@@ -1,7 +1,7 @@
 """Reads bare payloads of one provider: one body, a list of messages, or a row of bodies (one per line or in a list).
 
 One body is a session with one request. In a row, side calls (titles, prewarms, token counts) are no steps; the others
-are put into threads by what they share.
+are put into threads by what they share. Events of a stream stand for the response that they tell.
 """
 
 from collections import Counter
@@ -14,6 +14,7 @@ from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload_dialect import Dialect, Exchange, exchange, side_reason
 from inspector.core.formats.payload_messages import Pool
 from inspector.core.formats.payload_signs import sniff_payload
+from inspector.core.formats.payload_stream import follows, is_beside, is_final, put_together, stream_of
 from inspector.core.formats.payload_threads import Growing, Threads
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.prefix import Prefix
@@ -40,6 +41,8 @@ class PayloadReader:
         self._problems: list[Problem] = []
         self._named = ""
         self._partial: set[str] = set()
+        self._stream: list[Any] = []
+        """Events of a response that has not come to its end."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a body, an exchange, a list of either, or one message."""
@@ -49,6 +52,10 @@ class PayloadReader:
             for message in self._pool.messages(units, self._loose_seen):
                 self._loose.append(message)
             return
+        if self._is_stream(value):
+            self._take_events(value, line)
+            return
+        self._end_stream(line)
         rows = value if isinstance(value, list) and _is_row(self._dialect, value) else [value]
         for row in rows:
             one = exchange(self._dialect, row, line)
@@ -57,6 +64,39 @@ class PayloadReader:
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
             else:
                 self._take(one)
+
+    def _is_stream(self, value: Any) -> bool:
+        """Events, but not the last one alone: a response stands in it."""
+        if isinstance(value, list):
+            return stream_of(value) == self._dialect.name
+        if self._stream:
+            return is_beside(value) or stream_of([value]) == self._dialect.name
+        return stream_of([value]) == self._dialect.name and not is_final(value)
+
+    def _take_events(self, value: Any, line: int) -> None:
+        for event in value if isinstance(value, list) else [value]:
+            if self._stream and not follows(self._stream, event):
+                self._end_stream(line)
+            self._stream.append(event)
+            if is_final(event):
+                self._end_stream(line)
+        if isinstance(value, list):
+            self._end_stream(line)
+
+    def _end_stream(self, line: int) -> None:
+        if self._stream:
+            told, notes = self._streamed()
+            self._partial.update(notes)
+            self._take(Exchange(None, told, line))
+            self._stream = []
+
+    def _streamed(self) -> tuple[Mapping[str, Any], list[str]]:
+        told = put_together(self._dialect.name, self._stream)
+        end = "" if told.finished else "; it breaks off"
+        notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
+        if told.failure is not None:
+            notes.append(f"The stream told of an error: {dumps(told.failure)[:200]}")
+        return told.body, notes
 
     def _take(self, one: Exchange) -> None:
         self._named = self._named or _session_key(one.request or {})
@@ -80,6 +120,10 @@ class PayloadReader:
             if self._loose.own:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
             return self._session(_named(steps), left)
+        if self._stream:
+            alone, (told, notes) = Threads(self._dialect, self._pool), self._streamed()
+            alone.add(Exchange(None, told))
+            return self._session(_named(alone.all), notes)
         if self._held:
             alone = Threads(self._dialect, self._pool)
             for one in self._held:

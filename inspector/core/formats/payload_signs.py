@@ -8,6 +8,7 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload_dialect import Dialect, Exchange, exchange
+from inspector.core.formats.payload_stream import stream_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -39,6 +40,8 @@ def sniff_payload(dialect: Dialect, head: Head) -> float:
     rows = [head.document] if head.document is not None else list(head.values)
     if head.document is not None and isinstance(head.document, list) and _has_bodies(dialect, head.document):
         rows = head.document[:60]
+    if whose := stream_of(head.document if isinstance(head.document, list) else rows):
+        return 0.85 if whose == dialect.name else 0.0
     marks = [_score(dialect, row) for row in rows]
     found = [mark for mark in marks if mark > 0]
     return max(found) if 2 * len(found) > len(marks) else 0.0

@@ -118,6 +118,81 @@ def test_a_response_alone_says_what_it_says(response: dict[str, Any], text: str,
     assert "response stands alone" in session.notes[0]
 
 
+def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:
+    """A stream that says `text` in two pieces."""
+    one, two = text[:1], text[1:]
+    match dialect:
+        case "anthropic":
+            start = {
+                "id": "m",
+                "role": "assistant",
+                "model": "claude-x",
+                "content": [],
+                "usage": {"input_tokens": prompt},
+            }
+            deltas = [
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": t}}
+                for t in (one, two)
+            ]
+            block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+            return [
+                {"type": "message_start", "message": start},
+                {"type": "ping"},
+                block,
+                *deltas,
+                {"type": "message_stop"},
+            ]
+        case "chat":
+            chunk = {"id": f"c-{text}", "object": "chat.completion.chunk", "model": "gpt-x"}
+            parts = [
+                {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": t}}]} for t in (one, two)
+            ]
+            return [*parts, {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+                    {**chunk, "choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": 2}}]  # fmt: skip
+        case "responses":
+            item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+            done = {"id": "r", "object": "response", "output": [item], "usage": {"input_tokens": prompt}}
+            return [
+                {"type": "response.created", "response": {"id": "r", "output": []}},
+                {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "delta": one},
+                {"type": "response.output_item.done", "output_index": 0, "item": item},
+                {"type": "response.completed", "response": done},
+            ]
+        case _:
+            parts = [{"candidates": [{"content": {"role": "model", "parts": [{"text": t}]}}]} for t in (one, two)]
+            parts[1]["candidates"][0]["finishReason"] = "STOP"
+            return [parts[0], {**parts[1], "usageMetadata": {"promptTokenCount": prompt}}]
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses", "gemini"])
+def test_a_list_of_events_is_the_response_that_they_tell(dialect: str) -> None:
+    for events in (told_by(dialect, "yes"), [{"event": "x", "data": event} for event in told_by(dialect, "yes")]):
+        session = read(events)
+        (request,) = session.main.requests
+        assert request.usage
+        assert (request.usage.prompt, len(request.view)) == (4, 0)
+        assert [message.text for message in session.main.end] == ["yes"]
+        assert f"{len(events)} events of a stream" in session.notes[0]
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses"])
+def test_events_a_line_several_answers_one_after_the_other(dialect: str) -> None:
+    lines = [*told_by(dialect, "yes"), *told_by(dialect, "no", 9)]
+    session = read(*lines)
+    told = [request.usage.prompt for thread in session.threads for request in thread.requests if request.usage]
+    assert told[0] == 4
+    assert sum("events of a stream" in note for note in session.notes) == 1
+    assert not session.problems
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses"])
+def test_a_stream_that_breaks_off_says_so(dialect: str) -> None:
+    events = told_by(dialect, "yes")[:-2] if dialect != "chat" else told_by(dialect, "yes")[:2]
+    for session in (read(*events), read(events)):
+        assert len(session.main.requests) == 1
+        assert any("it breaks off" in note for note in session.notes)
+
+
 def test_ids_tell_the_content_and_count_repeats() -> None:
     again = [said("user", "go on"), said("assistant", "ok"), said("user", "go on")]
     first, second = read(again).main.end.messages(), read(body([*again, said("assistant", "done")])).main.end.messages()
