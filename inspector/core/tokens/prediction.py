@@ -12,7 +12,7 @@ knows the number that it predicts.
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.core.tokens.growth import LASTING, RECENT, Ratios, prior, quantile
 
@@ -24,6 +24,8 @@ _LEAST_BAND = 16
 """Tokens on either side: no prediction is surer than a few tokens of framing."""
 _CHANGE = 0.1
 """Of what a change of the counted rows is worth, on either side, as long as the session has not said otherwise."""
+_FALL = 2_000
+"""Tokens that a reported number falls by where the unseen part became smaller: less is a rounding of the provider's."""
 _LEAST_SLOPE = 0.1
 """Share of the learned slope that rows weigh at least: an unseen part that would leave them less is inferred wrong."""
 _TRIED = 8
@@ -187,14 +189,20 @@ class Learner:
         plain, with_output = (quantile(one, 0.5) for one in self._tried)
         return plain is None or with_output is None or len(self._tried[0]) < 3 or with_output <= plain
 
-    def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> None:
-        """The provider reported that buffer. `output`: of its answer, 0 where not final. `fresh`: a stretch begins."""
+    def report(self, added: Addition, reported: int, output: int, model: str, *, fresh: bool) -> int:
+        """The provider reported that buffer. `output`: of its answer, 0 where not final. `fresh`: a stretch begins.
+
+        Returns by how much the unseen part fell: where the buffer only grew and the reported number fell, the client
+        was started anew with fewer tools, or dropped what it had put around the messages.
+        """
         anchor, self._model = self._anchor, model or self._model
+        fallen = 0
         if anchor is not None and added.extends:
             plain, with_output = self._guesses(anchor, added)
             told = self.predict(added)
             if told is not None:
                 self._errors.append(abs(told.tokens - reported))
+                fallen = told.tokens - reported if reported < anchor.reported - _FALL else 0
             self._tried[0].append(abs(plain - reported))
             self._tried[1].append(abs(with_output - reported))
             grown, counted = reported - anchor.reported, added.counted - anchor.counted
@@ -205,6 +213,9 @@ class Learner:
         self._anchor = Anchor(added.counted, reported, output)
         if fresh or self._start is None:
             self._start = self._anchor
+        elif fallen:
+            self._start = replace(self._start, reported=max(0, self._start.reported - fallen))
+        return fallen
 
 
 def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _CHANGE) -> Scale:

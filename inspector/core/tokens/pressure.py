@@ -253,9 +253,11 @@ class _Course:
             self._base = self._base_unseen()
             self._attached.append(usage.prompt - self._base - round(self._learner.slope() * whole))
         output = usage.output if usage.output_is_final else 0
-        self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
+        fallen = self._learner.report(added, usage.prompt, output, request.model or thread.model, fresh=fresh)
+        if self._base is not None and fallen:  # what was attached anew goes first
+            self._base = min(self._base, self._learner.unseen())
         self._beliefs.report(own, usage.prompt, request.model or thread.model, grown, fresh=fresh)
-        self._stretch += fresh
+        self._stretch += fresh or bool(fallen)
         self._anchor, self._own = request, own
 
 

@@ -86,6 +86,15 @@ def test_the_unseen_part_stands_behind_a_compaction() -> None:
     assert shown(found)[2:] == [("predicted", 19_500 + 75), ("predicted", 19_500 + 105)]
 
 
+def test_a_fall_while_the_buffer_only_grew_is_the_unseen_parts() -> None:
+    one = stretch(1000, 2000, 100, 100)
+    asked = [(one.view(n), told) for n, told in ((1, 41_000), (2, 44_000), (3, 24_150), (4, 24_300))]
+    found = thread_pressures(thread(*asked, end=one.view()), ROKU)
+    unseen = [found.scale(n).unseen for n in range(4)]
+    assert unseen == [39_500, 39_500, 19_500, 19_500]
+    assert found.end.tokens == 24_300
+
+
 def test_an_unchanged_buffer_keeps_its_number() -> None:
     one = stretch(100, 50)
     found = thread_pressures(thread((one.view(1), 7_150), (one.view(2), 7_300), end=one.view()), ROKU)
