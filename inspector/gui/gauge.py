@@ -109,7 +109,9 @@ def _tokens(now: Reading | None) -> str:
         return "no tokens to count"
     whole = f" of {grouped(now.window.tokens)}" if now.window.tokens else ""
     was = f"\n{signed(now.pressure.tokens - now.before)} from {grouped(now.before)}" if now.before is not None else ""
-    return f"{grouped(now.pressure.tokens)}{whole} tokens{was}"
+    band = now.pressure.band
+    likely = f"\nmost likely {grouped(band[0])} to {grouped(band[1])}" if band is not None else ""
+    return f"{grouped(now.pressure.tokens)}{whole} tokens{likely}{was}"
 
 
 def _next(state: State) -> str:
@@ -139,9 +141,6 @@ def _estimate(now: Reading | None, name: str) -> str:
         return ""
     slope = f" × {now.slope:.2f}" if now.pressure.kind in ("reported", "predicted") else ""
     lines = [f"{name} counts {grouped(now.pressure.estimated)}{slope}"]
-    if now.pressure.band is not None:
-        low, high = now.pressure.band
-        lines.append(f"most likely {grouped(low)} to {grouped(high)}")
     if now.believed is not None:
         lines.append(belief_words(now))
     return "\n".join((*lines, *now.late))

@@ -45,7 +45,7 @@ def outlook(state: State) -> Outlook:
     by, settings, steps = policy(state.choices.policy), settings_of(state), start_of(state)
     estimated, tokens = by.measure(steps.buffer, settings, steps.state)
     verdicts = by.due(steps.buffer, settings, steps.state, moment_of(state))
-    tokens = watermark_tokens(verdicts, tokens)
+    tokens = watermark_tokens(by, settings, verdicts, tokens)
     size = sizer_of(state)
     return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts)
 

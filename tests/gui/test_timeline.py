@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from pytestqt.qtbot import QtBot
 
-from inspector.core.session import Request
+from inspector.core.buffer import Stretch
+from inspector.core.message import Message, Text
+from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.panel import Desk
 from inspector.gui.timeline import Timeline
@@ -40,6 +42,49 @@ def test_what_the_cache_kept_is_told_with_its_life(desk: Desk, qtbot: QtBot) -> 
     assert "cache 3,100 written for 1 h" in told[0]
     assert "cache 2,000 read, 40 written for 5 min, 60 written for 1 h" in told[1]
     assert "cache" not in told[2]
+
+
+def test_the_mouse_over_a_request_tells_all_three_numbers(desk: Desk, qtbot: QtBot) -> None:
+    """Reported, predicted before that, believed by the policy; of a call without usage the latter two."""
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    desk.workbench.open(reported(10, without=(6,)))
+    desk.workbench.stepping.look()
+    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: "believes" in timeline.plot.told(5))
+    assert timeline.plot.told(0).startswith("request 0 · 3,000 reported · Roku believes 1,0")
+    assert timeline.plot.told(5).startswith("request 5 · 13,000 reported · 13,000 predicted · Roku believes 1")
+    assert timeline.plot.told(6).startswith("request 6 · 15,000 predicted · Roku believes 1")
+
+
+def test_what_was_not_reported_is_a_dashed_line_between_what_was_and_to_the_end(desk: Desk, qtbot: QtBot) -> None:
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.show()
+    desk.workbench.subscribe(timeline.receive)
+    desk.workbench.open(reported(10, without=(6,)))
+    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    x, y = timeline.plot._curves["unreported"].getOriginalDataset()
+    drawn = [(float(at), float(height)) for at, height in zip(x, y, strict=True) if height == height]
+    assert drawn == [(5, 13_000), (6, 15_000), (7, 17_000), (9, 21_000), (9.6, 21_000)]
+    assert timeline.plot._curves["unreported"].opts["pen"].dashPattern()
+    assert not timeline.plot._curves["reported"].opts["pen"].dashPattern()
+
+
+def reported(count: int, without: tuple[int, ...]) -> Session:
+    """Every request holds a message more, of which the provider counts 2,000 tokens; 1,000 are none of theirs."""
+    messages = tuple(Message(f"m{n}", "user", (Text("x" * 4_000),)) for n in range(count))
+    stretch = Stretch(own=messages)
+    requests = tuple(
+        Request(
+            n, stretch.view(n + 1), usage=None if n in without else Usage(3_000 + 2_000 * n), model="claude-opus-4-5"
+        )
+        for n in range(count)
+    )
+    thread = Thread("main", "", "claude-opus-4-5", requests, messages, stretch.view())
+    return Session("claude-code", (thread,), path="reported.jsonl")
 
 
 def test_a_closer_look_is_kept_while_the_session_grows(desk: Desk, qtbot: QtBot) -> None:

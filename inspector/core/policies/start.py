@@ -123,12 +123,17 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
 
 def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment) -> int:
     """Tokens that the policy compares with its watermark on any buffer."""
-    return watermark_tokens(policy.due(buffer, settings, running, moment), policy.measure(buffer, settings, running)[1])
+    verdicts = policy.due(buffer, settings, running, moment)
+    return watermark_tokens(policy, settings, verdicts, policy.measure(buffer, settings, running)[1])
 
 
-def watermark_tokens(verdicts: Iterable[Verdict], measured: int) -> int:
-    """Tokens that were compared with a watermark; `measured` where no tier compares any."""
-    found = (one.tokens for one in verdicts if one.tokens is not None and one.limit is not None)
+def watermark_tokens(policy: Policy[Any, Any], settings: Any, verdicts: Iterable[Verdict], measured: int) -> int:
+    """Tokens of the buffer that were compared with a watermark; `measured` where no tier compares any.
+
+    A tier without a line may have a limit, too, but of something else: how much of old outputs it would clear.
+    """
+    lined = {tier for line in policy.watermarks(settings) for tier in line.tiers}
+    found = (one.tokens for one in verdicts if one.tier in lined and one.tokens is not None and one.limit is not None)
     return next(found, measured)
 
 

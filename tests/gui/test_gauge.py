@@ -1,0 +1,179 @@
+"""The gauge: one number with its kind, what the policy believes beside it, rows that add up, lines like verdicts."""
+
+import re
+
+import pytest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.session import Request, Session, Thread
+from inspector.gui.diff_bar import headline, in_short
+from inspector.gui.gauge import Gauge
+from inspector.gui.panel import Desk
+from inspector.gui.tank_words import headroom
+from inspector.live.files import open_transcript
+from inspector.resources import resource
+from inspector.workbench.comparison import compared, sides
+from inspector.workbench.reading import reading
+from inspector.workbench.state import State
+from tests.gui.stepping import messages
+
+FULL = 78
+"""The fullest request of the sample."""
+
+
+@pytest.fixture
+def gauge(desk: Desk, qtbot: QtBot) -> Gauge:
+    """Visible, told of every state."""
+    made = Gauge(desk)
+    qtbot.addWidget(made)
+    made.resize(240, 700)
+    made.show()
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+@pytest.fixture
+def sample(desk: Desk, gauge: Gauge) -> Gauge:
+    """With the session that ships with the program."""
+    desk.workbench.open(open_transcript(str(resource("sample.jsonl"))))
+    return gauge
+
+
+def shown(gauge: Gauge) -> str:
+    return "\n".join(one.text() for one in gauge.findChildren(QLabel) if one.isVisible()).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+
+
+def stand(desk: Desk, at: int | None) -> State:
+    """At a request, with all that the tiers have to say there."""
+    desk.workbench.move(at)
+    desk.workbench.stepping.look()
+    return desk.workbench.state
+
+
+def number(gauge: Gauge) -> int:
+    found = re.search(r"^([\d,]+)(?: of [\d,]+)? tokens", shown(gauge), re.MULTILINE)
+    assert found is not None, shown(gauge)
+    return int(found[1].replace(",", ""))
+
+
+def legend(gauge: Gauge) -> int:
+    return sum(
+        int(one.replace(",", "")) for one in re.findall(r" ([\d,]+?)(?:, |$)", gauge.legend.accessibleDescription())
+    )
+
+
+def test_a_reported_number_stands_without_a_band(desk: Desk, sample: Gauge) -> None:
+    stand(desk, FULL)
+    assert "152,241 of 200,000 tokens" in shown(sample)
+    assert sample._kind.text() == "reported"
+    assert "most likely" not in shown(sample)
+
+
+def test_at_the_end_it_is_predicted_with_its_band(desk: Desk, sample: Gauge) -> None:
+    stand(desk, None)
+    assert sample._kind.text() == "predicted"
+    band = re.search(r"most likely ([\d,]+) to ([\d,]+)", shown(sample))
+    assert band is not None
+    low, high = (int(one.replace(",", "")) for one in band.groups())
+    assert low < number(sample) < high
+
+
+@pytest.mark.parametrize("at", [0, 6, FULL, 79, None])
+def test_the_rows_of_the_legend_add_up_to_the_number(desk: Desk, sample: Gauge, at: int | None) -> None:
+    stand(desk, at)
+    assert "not in this file" in sample.legend.accessibleDescription()
+    assert legend(sample) == number(sample)
+
+
+def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
+    desk.workbench.stepping.choose(policy="learn-claude-code")
+    state = stand(desk, FULL)
+    assert state.outlook is not None
+    believed = state.outlook.tokens
+    words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low".replace("%", " %")
+    assert words.lower() in shown(sample).lower()
+    mark = sample.tank._told(sample.tank._y(believed)).replace("\N{NO-BREAK SPACE}", " ")
+    assert mark.lower().startswith(words.lower())
+
+
+@pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "gemini", "opencode"])
+@pytest.mark.parametrize("at", [6, FULL, None])
+def test_the_lines_say_what_the_verdicts_say(desk: Desk, sample: Gauge, policy: str, at: int | None) -> None:
+    """`2,241 over` here and `53,785 to go` there would be two truths."""
+    desk.workbench.stepping.choose(policy=policy)
+    state = stand(desk, at)
+    now = reading(state)
+    assert now is not None
+    assert now.lines
+    assert state.outlook is not None
+    told = {verdict.tier: verdict.why for verdict in state.outlook.verdicts}
+    compared_ = 0
+    for line in now.lines:
+        for tier in line.tiers:
+            if re.search(r"\d (?:over|to go)", told.get(tier, "")):
+                assert headroom(now, line) in told[tier], (line.label, told[tier])
+                compared_ += 1
+    assert compared_
+
+
+def test_after_a_step_it_is_predicted_and_all_places_agree(desk: Desk, sample: Gauge) -> None:
+    stand(desk, FULL)
+    desk.workbench.stepping.show_preview("L1")
+    found = desk.workbench.state.preview
+    assert found is not None
+    freed = found.freed
+    desk.workbench.stepping.step("L1")
+    desk.workbench.stepping.look()
+    assert sample._kind.text() == "predicted"
+    assert number(sample) == 152_241 - freed
+    assert legend(sample) == number(sample)
+    seen = sides(desk.workbench.state)
+    assert seen is not None
+    assert compared(seen).delta == -freed
+    assert f"−{freed:,} from 152,241" in shown(sample)
+
+
+def test_a_step_that_changes_nothing_changes_no_number(desk: Desk, sample: Gauge) -> None:
+    stand(desk, 1)
+    before = shown(sample).split("\n")[:4]
+    desk.workbench.stepping.step("L0")
+    desk.workbench.stepping.look()
+    assert desk.workbench.state.stepped
+    assert sample._kind.text() == "reported"
+    assert shown(sample).split("\n")[:3] == before[:3]
+
+
+def test_the_headline_says_what_stays_unseen_even_in_little_room(desk: Desk, sample: Gauge) -> None:
+    stand(desk, FULL)
+    desk.workbench.stepping.step("L0")
+    seen = sides(desk.workbench.state)
+    assert seen is not None
+    comparison = compared(seen)
+    now = reading(desk.workbench.state)
+    assert now is not None
+    assert headline(comparison).endswith(f"{now.unseen:,} not in this file stay")
+    assert in_short(comparison) == f"L0: −{-comparison.delta:,}, {now.unseen:,} unseen stay"
+
+
+def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) -> None:
+    tools = tuple(Tool(f"tool_{n}", {"name": f"tool_{n}", "description": "what it does " * 50}) for n in range(20))
+    prompt = Prompt("Be careful. " * 300, tools)
+    view = Stretch(own=messages(1)[:1]).view()
+    thread = Thread("main", "", "claude-opus-4-5", (Request(0, view, prompt),), (), view, prompt)
+    desk.workbench.open(Session("anthropic", (thread,), path="body.json"))
+    desk.workbench.stepping.choose(policy="pulse")
+    state = stand(desk, 0)
+    now = reading(state)
+    assert now is not None
+    parts = dict(now.parts)
+    assert gauge._kind.text() == "estimated"
+    assert parts["system"] > 700
+    assert parts["tools"] > 2_000
+    assert sum(parts.values()) == number(gauge) == legend(gauge)
+    assert now.unseen == 0
+    assert state.outlook is not None
+    assert state.outlook.verdicts[0].tokens == now.believed < 100, "Pulse counts what was said"
