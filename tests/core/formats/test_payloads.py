@@ -159,9 +159,11 @@ def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:
                 {"type": "response.completed", "response": done},
             ]
         case _:
-            parts = [{"candidates": [{"content": {"role": "model", "parts": [{"text": t}]}}]} for t in (one, two)]
-            parts[1]["candidates"][0]["finishReason"] = "STOP"
-            return [parts[0], {**parts[1], "usageMetadata": {"promptTokenCount": prompt}}]
+            said_in: list[dict[str, Any]] = [
+                {"candidates": [{"content": {"role": "model", "parts": [{"text": t}]}}]} for t in (one, two)
+            ]
+            said_in[1]["candidates"][0]["finishReason"] = "STOP"
+            return [said_in[0], {**said_in[1], "usageMetadata": {"promptTokenCount": prompt}}]
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses", "gemini"])
