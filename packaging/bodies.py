@@ -8,7 +8,7 @@ results are paired, and where a dialect puts the system prompt.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from inspector.core.session import Request, Session
 from inspector.core.wire.anthropic import same_wire_message
 from inspector.live.files import open_transcript
 from tests.clients import claude_code, codex, gemini_cli, opencode, pi
+from tests.clients.actor import ROOT
 from tests.clients.playing import play, unshare, why_not
 from tests.clients.scenarios import SCENARIOS
 
@@ -232,6 +233,15 @@ def play_all(into: Path) -> list[str]:
                 limits, options = scenario.limits(trait), scenario.provider(trait)
                 play(spaces, folder, actor, wire, simulate=options, proxy=scenario.proxy(trait), limits=limits)
     return missing
+
+
+def played_in(folder: Path) -> Iterator[Compared]:
+    """What `play_all` left there, by the version that is pinned: not every transcript tells which wrote it."""
+    for actor in ACTORS:
+        pinned = json.loads((ROOT / "packaging" / "clients" / actor.name / "package.json").read_bytes())["dependencies"]
+        name = f"{CLIENTS[actor.name]} {next(iter(pinned.values()))}"
+        for play in sorted(folder.glob(f"{actor.name}-*")):
+            yield from (replace(one, client=name) for one in beside(play))
 
 
 def table(compared: Sequence[Compared]) -> list[str]:

@@ -65,7 +65,7 @@ def main() -> None:
     measured = [one for folder in folders for one in measure(folder)]
     with tempfile.TemporaryDirectory(prefix="fidelity-") as plays:
         missing = play_all(Path(plays))
-        compared = [one for folder in (*folders, Path(plays)) for one in beside(folder)]
+        compared = [*(one for folder in folders for one in beside(folder)), *played_in(Path(plays))]
     PAGE.write_text("\n".join(page(measured, compared, missing)) + "\n", encoding="utf-8")
     print("\n".join(summary(measured)))
 
