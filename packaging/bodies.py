@@ -240,8 +240,8 @@ def played_in(folder: Path) -> Iterator[Compared]:
     for actor in ACTORS:
         pinned = json.loads((ROOT / "packaging" / "clients" / actor.name / "package.json").read_bytes())["dependencies"]
         name = f"{CLIENTS[actor.name]} {next(iter(pinned.values()))}"
-        for play in sorted(folder.glob(f"{actor.name}-*")):
-            yield from (replace(one, client=name) for one in beside(play))
+        for one_play in sorted(folder.glob(f"{actor.name}-*")):
+            yield from (replace(one, client=name) for one in beside(one_play))
 
 
 def table(compared: Sequence[Compared]) -> list[str]:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import bodies  # noqa: E402
-from bodies import Compared, beside, play_all  # noqa: E402
+from bodies import Compared, beside, play_all, played_in  # noqa: E402
 from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E402
 
 from inspector.core.errors import InspectorError  # noqa: E402

@@ -67,7 +67,7 @@ def test_rebuilt_buffers_that_are_the_bodies_and_some_that_are_not(fidelity: Mod
     (other,) = fidelity.beside(_recorded(sender, tmp_path))
     assert (other.requests, other.missing, other.identical) == (2, 0, 0)
     assert other.why == {"user Text is missing": 1, "user Text reads otherwise": 1}
-    assert "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |" in fidelity.table([other])[-1]
+    assert "| 2 | 0 | 0 | user Text is missing: 1, user Text reads otherwise: 1 |" in fidelity.bodies.table([other])[-1]
 
 
 def test_a_message_that_is_split_in_two_is_a_difference(fidelity: ModuleType, tmp_path: Path) -> None:
