@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 
@@ -55,6 +55,37 @@ def _unheard(value: object) -> None:
     pass
 
 
+class Jobs(Protocol):
+    """What a part of the window does with the bridge."""
+
+    def run(
+        self,
+        job: Callable[[Task], T],
+        done: Callable[[T], None],
+        failed: Callable[[InspectorError], None] | None = None,
+        reported: Callable[[Any], None] = _unheard,
+    ) -> Task:
+        """As `Bridge.run`."""
+        ...
+
+
+class Lent:
+    """The bridge for one part of the window, which hears of what nobody expected of its jobs."""
+
+    def __init__(self, bridge: "Jobs", fell: Callable[[BaseException], None]) -> None:
+        self._bridge, self._fell = bridge, fell
+
+    def run(
+        self,
+        job: Callable[[Task], T],
+        done: Callable[[T], None],
+        failed: Callable[[InspectorError], None] | None = None,
+        reported: Callable[[Any], None] = _unheard,
+    ) -> Task:
+        """As `Bridge.run`."""
+        return self._bridge.run(job, done, failed, reported, self._fell)
+
+
 class Bridge(QObject):
     """Between the GUI thread and the others."""
 
@@ -74,10 +105,11 @@ class Bridge(QObject):
         done: Callable[[T], None],
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
+        fell: Callable[[BaseException], None] | None = None,
     ) -> Task:
         """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other.
 
-        After `close` nothing is run any more.
+        `fell` hears of what is raised, before it is. After `close` nothing is run any more.
         """
         task = Task(self._deliver, reported)
         if self._closed:
@@ -85,7 +117,8 @@ class Bridge(QObject):
             return task
         self._tasks.add(task)
         future = self._threads.submit(job, task)
-        future.add_done_callback(lambda future: self._deliver(partial(self._end, task, future, done, failed)))
+        end = partial(self._end, done=done, failed=failed)
+        future.add_done_callback(lambda future: self._deliver(lambda: _heard(fell, partial(end, task, future))))
         return task
 
     def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
@@ -129,3 +162,12 @@ class Bridge(QObject):
             failed(error)
         else:
             raise error
+
+
+def _heard(fell: Callable[[BaseException], None] | None, call: Callable[[], None]) -> None:
+    try:
+        call()
+    except BaseException as error:
+        if fell is not None:
+            fell(error)
+        raise

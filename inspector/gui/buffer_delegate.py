@@ -8,6 +8,7 @@ from inspector.core.message import Message
 from inspector.gui.buffer_model import BufferModel, Index, Line
 from inspector.gui.colours import Colours, ink
 from inspector.gui.diff_colours import fate_colour
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
@@ -24,7 +25,7 @@ PICTURES = 300
 """So many rows are kept painted, about 70 KB each: walking and scrolling then copy most of what they show."""
 
 
-class BufferDelegate(QStyledItemDelegate):
+class BufferDelegate(Guarded, QStyledItemDelegate):
     """`largest`: tokens that fill the bar."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:

@@ -11,6 +11,7 @@ from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.tokens.estimators import Estimator, count
 from inspector.core.tokens.prediction import UNSCALED
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.workbench.rows import Row, row
 
@@ -36,7 +37,7 @@ class Line:
     """What our steps made of it, since the recorded buffer."""
 
 
-class BufferModel(QAbstractTableModel):
+class BufferModel(Guarded, QAbstractTableModel):
     """Rows are worked out when they are painted, and kept as long as the thread stays the same."""
 
     LINE = Qt.ItemDataRole.UserRole

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -16,6 +15,7 @@ from inspector.core.tokens.calibration import HIGHEST, LOWEST
 from inspector.core.tokens.fit import Fit, Sample
 from inspector.gui.calibration_rows import Worked
 from inspector.gui.fonts import ui_font
+from inspector.gui.graphs import pg
 from inspector.gui.numbers import grouped, percent, short
 from inspector.gui.plot_parts import PlayheadBox
 from inspector.gui.theme import Theme
@@ -91,6 +91,7 @@ class CalibrationPlots(QWidget):
         plot.hideButtons()
         plot.setMenuEnabled(False)
         plot.setMinimumWidth(0)
+        box.all_wanted.connect(lambda: self._range(self._fit.samples if self._fit else ()))
         self._graphics.ci.layout.setColumnStretchFactor(column, 1)
         left.setWidth(44)
         self._axes += (left, bottom)
@@ -156,7 +157,8 @@ class CalibrationPlots(QWidget):
         self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.1, padding=0)
         reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
         self.errors.setYRange(-reach, reach, padding=0)
-        self.scale.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
+        for plot in (self.scale, self.errors):
+            plot.getViewBox().setLimits(xMin=-2, xMax=last + 2, minXRange=4)
         self.scale.setXRange(-0.5, last + 0.7, padding=0.01)
 
     def show_playhead(self, at: int | None) -> None:

@@ -14,6 +14,7 @@ from inspector.core.replay_report import Report
 from inspector.gui.colours import ink
 from inspector.gui.compare_look import look
 from inspector.gui.fonts import ui_font
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_parts import end_place
 from inspector.gui.theme import Theme
@@ -22,7 +23,7 @@ MARGIN = 20
 """Pixels beside the plot where the letters stand."""
 
 
-class CompareMarks(QWidget):
+class CompareMarks(Guarded, QWidget):
     """Lets the mouse through."""
 
     def __init__(self, view: QGraphicsView, theme: Theme, box: Any) -> None:

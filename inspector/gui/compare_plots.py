@@ -7,7 +7,6 @@ others fade behind it.
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -16,6 +15,8 @@ from inspector.core.replay_report import Report
 from inspector.gui.compare_look import look
 from inspector.gui.compare_marks import MARGIN, CompareMarks
 from inspector.gui.fonts import ui_font
+from inspector.gui.graphs import pg
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.theme import Theme
@@ -26,7 +27,7 @@ FADED = 120
 HEADROOM = 1.12
 
 
-class ComparePlots(QWidget):
+class ComparePlots(Guarded, QWidget):
     """`moved` carries the request the user pointed at, `hovered` the words about what is under the mouse."""
 
     moved = Signal(object)
@@ -56,6 +57,7 @@ class ComparePlots(QWidget):
         self.marks = CompareMarks(self._graphics, theme, self.box)
         self.box.sigRangeChanged.connect(self.marks.update)
         self.box.pointed.connect(self._point)
+        self.box.all_wanted.connect(self._show_all)
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.restyle()
 
@@ -75,7 +77,8 @@ class ComparePlots(QWidget):
         count = len(reports[0].rows) if reports else 0
         if count != (len(self._reports[0].rows) if self._reports else -1):
             self.box.setLimits(xMin=-2, xMax=count + 2, minXRange=4)
-            self.plot.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
+            self._reports = reports
+            self._show_all()
         self._reports = reports
         names = {one.policy for one in reports}
         for name in [name for name in self.curves if name not in names]:
@@ -87,6 +90,11 @@ class ComparePlots(QWidget):
                 curve.setClipToView(True)
             tokens = np.array([row.tokens for row in one.rows], dtype=np.float64)
             self.curves[one.policy].setData(np.arange(count, dtype=float), tokens, antialias=False)
+
+    def _show_all(self) -> None:
+        """Every request in sight."""
+        count = len(self._reports[0].rows) if self._reports else 0
+        self.plot.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
 
     def _scale(self) -> None:
         """To the window and the curves. No compaction may leave at the top, unless it is the chosen one."""

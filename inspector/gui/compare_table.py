@@ -8,6 +8,7 @@ from inspector.gui.buffer_model import Index
 from inspector.gui.colours import ink
 from inspector.gui.compare_look import SAMPLE, look, paint_sample
 from inspector.gui.compare_rows import COLUMNS, Standing, as_table, differs, ordered, shown
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import tip
 from inspector.gui.rows import Rows
 from inspector.gui.theme import Theme
@@ -66,7 +67,7 @@ class CompareTable(Rows[Standing]):
         return as_table(self.rows)
 
 
-class _TwoLines(QStyledItemDelegate):
+class _TwoLines(Guarded, QStyledItemDelegate):
     def __init__(self, theme: Theme, table: CompareTable) -> None:
         super().__init__(table)
         self._theme, self._table = theme, table

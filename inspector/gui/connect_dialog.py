@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from inspector.core.errors import InspectorError
 from inspector.gui.fonts import mono_font
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import label, tip
 from inspector.live.proxy.connect import Connection, Snippet, connections, new_tag
 
@@ -137,7 +138,7 @@ def _snippet(snippet: Snippet) -> QWidget:
     return made
 
 
-class _Lines(QPlainTextEdit):
+class _Lines(Guarded, QPlainTextEdit):
     """Text to be copied, as high as its lines are."""
 
     def __init__(self, text: str) -> None:

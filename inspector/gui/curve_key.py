@@ -5,12 +5,13 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.colours import ink
+from inspector.gui.guard import Guarded
 from inspector.gui.theme import Theme
 
 _STROKE = 18
 
 
-class CurveKey(QWidget):
+class CurveKey(Guarded, QWidget):
     """Three strokes with their names."""
 
     def __init__(self, theme: Theme) -> None:

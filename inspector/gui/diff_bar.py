@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, 
 from inspector.core.outcome import FateName
 from inspector.gui.colours import ink
 from inspector.gui.diff_colours import fate_colour
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped, signed
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
@@ -129,7 +130,7 @@ def _name(comparison: Comparison) -> str:
     return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
 
 
-class Headline(QWidget):
+class Headline(Guarded, QWidget):
     """One line to the right, cut with an ellipsis where the room ends. Painted, so nothing is interpreted."""
 
     def __init__(self, theme: Theme) -> None:

@@ -10,6 +10,7 @@ from inspector.gui.buffer_model import Index
 from inspector.gui.colours import Colours, ink
 from inspector.gui.diff_colours import fate_colour, grounds
 from inspector.gui.diff_model import DiffLine, DiffModel, Side
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped, signed
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
@@ -25,7 +26,7 @@ PICTURES = 300
 """So many rows are kept painted: walking and scrolling then copy most of what they show."""
 
 
-class DiffDelegate(QStyledItemDelegate):
+class DiffDelegate(Guarded, QStyledItemDelegate):
     """All rows are of one height."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:

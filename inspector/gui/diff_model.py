@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped, plural, signed
 from inspector.workbench.comparison import FATES, Comparison, Listing
 from inspector.workbench.rows import Row, row
@@ -39,7 +40,7 @@ class DiffLine:
     out: str = ""
 
 
-class DiffModel(QAbstractTableModel):
+class DiffModel(Guarded, QAbstractTableModel):
     """Rows are worked out when they are painted, and kept as long as the comparison stays the same."""
 
     LINE = Qt.ItemDataRole.UserRole

@@ -7,10 +7,11 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 from inspector.gui.buffer_delegate import row_height
 from inspector.gui.diff_delegate import DiffDelegate
 from inspector.gui.diff_model import DiffModel
+from inspector.gui.guard import Guarded
 from inspector.gui.theme import Theme
 
 
-class DiffRows(QTableView):
+class DiffRows(Guarded, QTableView):
     """`entered`: Enter was pressed on a row."""
 
     entered = Signal()

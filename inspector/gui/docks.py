@@ -1,10 +1,12 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
+from inspector.gui.bridge import Lent
+from inspector.gui.guard import attempt
 from inspector.gui.panel import Desk, Panel, Place
 from inspector.gui.plain import label
 from inspector.workbench.state import State
@@ -43,7 +45,9 @@ class Docks(QMainWindow):
 
     def place(self, place: Place, make: type[Panel]) -> None:
         """Build one panel and put it where it belongs. One by one, so that nobody waits for all of them."""
-        panel = make(self._desk)
+        made: list[Panel] = []
+        bridge = Lent(self._desk.bridge, lambda error: made[0].fall(error) if made else None)
+        made.append(panel := make(replace(self._desk, bridge=bridge)))
         self._place(panel, place)
         self._places.append((place, panel.TITLE))
 
@@ -126,7 +130,7 @@ class Docks(QMainWindow):
     def restyle(self) -> None:
         """The colours have changed."""
         for panel in self.panels.values():
-            panel.restyle()
+            attempt(panel.restyle)
 
     def bring(self, title: str) -> None:
         """The panel of that title to the front. Raises KeyError for an unknown one."""

@@ -6,8 +6,10 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+from inspector.gui.guard import Guarded
 
-class Dropping(QObject):
+
+class Dropping(Guarded, QObject):
     """Hears the window's drag events; `over` tells that a file is held above it."""
 
     def __init__(self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]) -> None:

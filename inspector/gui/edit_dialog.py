@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QHBoxLayout,
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.gui.guard import Guarded
 from inspector.gui.need_text import NeedText
 from inspector.gui.numbers import plural
 from inspector.gui.plain import label, tip
@@ -23,7 +24,7 @@ Take = Callable[[int, str], None]
 HELD = "It holds characters, or lines so long, that an editor would change them: it can only be replaced whole."
 
 
-class EditDialog(QDialog):
+class EditDialog(Guarded, QDialog):
     """Closes when the text was taken; a refusal is told below the text, and nothing is lost."""
 
     def __init__(

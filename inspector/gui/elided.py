@@ -4,10 +4,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import tip
 
 
-class Elided(QLabel):
+class Elided(Guarded, QLabel):
     """Cut with an ellipsis where the room ends; the whole as its tooltip."""
 
     def __init__(self, role: str = "") -> None:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QKeyEvent, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import label
 from inspector.gui.plain_text import PlainText
 
@@ -14,7 +15,7 @@ MOST = 10_000
 """Hits that are counted."""
 
 
-class FindBar(QWidget):
+class FindBar(Guarded, QWidget):
     """Belongs to one PlainText."""
 
     def __init__(self, view: PlainText) -> None:

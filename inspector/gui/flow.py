@@ -3,10 +3,12 @@
 from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
+from inspector.gui.guard import Guarded
+
 GAP = 6
 
 
-class Flow(QLayout):
+class Flow(Guarded, QLayout):
     """From left to right, then down."""
 
     def __init__(self) -> None:

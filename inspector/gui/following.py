@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,8 @@ class Follow:
 
             follow(what, path, tell, task, opened)
 
-        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported)
+        fell = partial(self._fell, path)
+        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell)
 
     def _reported(self, latest: _Latest) -> None:
         latest.told = False  # before it is looked at: what comes now is told again
@@ -84,6 +86,11 @@ class Follow:
         self._task = None
         self._workbench.follow("")
         self._workbench.failed(str(error))
+
+    def _fell(self, path: Path, error: BaseException) -> None:
+        self._stop()
+        self._workbench.follow("")
+        self._workbench.fell(str(path), error)
 
     def _seen(self, state: State) -> None:
         if state.following != self._what:

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image
-from inspector.gui.bridge import Bridge, Task
+from inspector.gui.bridge import Jobs, Task
+from inspector.gui.guard import Guarded
 from inspector.gui.images import decode
 from inspector.gui.numbers import grouped
 from inspector.gui.plain import label
@@ -17,7 +18,7 @@ from inspector.gui.visible import line
 HEIGHT = 220
 
 
-class Picture(QWidget):
+class Picture(Guarded, QWidget):
     """One picture as wide as there is room, never larger than it is, keeping its shape."""
 
     def __init__(self, picture: QImage, name: str) -> None:
@@ -47,10 +48,10 @@ class Picture(QWidget):
             painter.drawImage(QRect(0, 0, size.width(), size.height()), self._picture)
 
 
-class ImageStrip(QScrollArea):
+class ImageStrip(Guarded, QScrollArea):
     """Shows the images of one message; hidden where there are none."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: Jobs) -> None:
         super().__init__()
         self._bridge = bridge
         self._tasks: list[Task] = []

@@ -5,12 +5,13 @@ from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.colours import ink
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.gui.theme import Theme
 from inspector.workbench.reading import Reading
 
 
-class Legend(QWidget):
+class Legend(Guarded, QWidget):
     """Rows in the order of the tank, top down."""
 
     def __init__(self, theme: Theme) -> None:

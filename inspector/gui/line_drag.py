@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import Colours
+from inspector.gui.guard import Guarded
 from inspector.workbench.watermarks import value_for
 from inspector.workbench.workbench import Workbench
 
@@ -16,7 +17,7 @@ REACH = 5
 """Pixels from a line at which it can be taken."""
 
 
-class LineDrag(QObject):
+class LineDrag(Guarded, QObject):
     """`held` is the line in the hand, None for none."""
 
     def __init__(self, workbench: Workbench, parent: QObject) -> None:

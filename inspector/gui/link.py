@@ -5,12 +5,13 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from inspector.gui.colours import ink
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import tip
 from inspector.gui.theme import Theme
 from inspector.gui.visible import visible
 
 
-class Link(QPushButton):
+class Link(Guarded, QPushButton):
     """Cut with an ellipsis where the room ends."""
 
     def __init__(self, theme: Theme, name: str, about: str, whole: str) -> None:

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.core.needs import Need
+from inspector.gui.guard import Guarded
 from inspector.gui.message_parts import message_sections
 from inspector.gui.need_failures import WAYS, Way
 from inspector.gui.need_text import NeedText
@@ -42,7 +43,7 @@ A_MOMENT = 300
 ANSWERERS = ("offline", "simulated", *PROVIDERS)
 
 
-class AnswerText(QPlainTextEdit):
+class AnswerText(Guarded, QPlainTextEdit):
     """Ctrl+Enter uses the answer."""
 
     def __init__(self, use: Callable[[], None]) -> None:

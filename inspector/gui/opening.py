@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -72,7 +73,7 @@ class Opener:
                 keep=opened.append,
             )
 
-        self._task = self._bridge.run(job, self._done, self._failed, self._reported)
+        self._task = self._bridge.run(job, self._done, self._failed, self._reported, partial(self._fell, path))
 
     def _show_first(self, task: Task, session: Session) -> None:
         """On the reading thread: rest until the first picture is painted; two that compute take thrice as long."""
@@ -114,6 +115,10 @@ class Opener:
     def _failed(self, error: InspectorError) -> None:
         self._task = None
         self._workbench.failed(str(error))
+
+    def _fell(self, path: str, error: BaseException) -> None:
+        self._task = None
+        self._workbench.fell(path, error)
 
 
 def _now_and_then(tell: Callable[[int, int], None]) -> Callable[[int, int], None]:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from inspector.gui.colours import ink
 from inspector.gui.commands import Command, matches
+from inspector.gui.guard import Guarded
 from inspector.gui.theme import Theme
 
 WIDTH, ROWS = 560, 11
@@ -25,7 +26,7 @@ COMMAND = Qt.ItemDataRole.UserRole
 _TOP = QModelIndex()
 
 
-class _Found(QAbstractListModel):
+class _Found(Guarded, QAbstractListModel):
     """The commands that match, best first."""
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class _Found(QAbstractListModel):
         return command.words if role == Qt.ItemDataRole.DisplayRole else None
 
 
-class _Painter(QStyledItemDelegate):
+class _Painter(Guarded, QStyledItemDelegate):
     """Words on the left, keys on the right."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
@@ -79,7 +80,7 @@ class _Painter(QStyledItemDelegate):
         painter.restore()
 
 
-class CommandPalette(QFrame):
+class CommandPalette(Guarded, QFrame):
     """Lies over the window while it is open. Without `>` in front, a text can be searched for as well."""
 
     def __init__(

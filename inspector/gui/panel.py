@@ -22,7 +22,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from inspector.gui.bridge import Bridge
+from inspector.gui.bridge import Jobs
+from inspector.gui.cover import Cover
+from inspector.gui.guard import Guarded, attempt
 from inspector.gui.proxy_desk import ProxyDesk
 from inspector.gui.run_desk import RunDesk
 from inspector.gui.settings import Settings
@@ -43,7 +45,7 @@ class Desk:
     """What a panel may reach."""
 
     workbench: Workbench
-    bridge: Bridge
+    bridge: Jobs
     theme: Theme
     settings: Settings
     open_path: Callable[[str], None]
@@ -58,7 +60,7 @@ class Desk:
     """How a proxy begins, and the one that listens."""
 
 
-class Panel(QWidget):
+class Panel(Guarded, QWidget):
     """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
 
     TITLE: ClassVar[str]
@@ -68,6 +70,8 @@ class Panel(QWidget):
         self.desk = desk
         self._waiting: State | None = None
         self._in_front = True
+        self.cover: Cover | None = None
+        """Lies over the panel while it could not show the state."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setObjectName(type(self).__name__)
         self.setAccessibleName(self.TITLE)
@@ -97,12 +101,9 @@ class Panel(QWidget):
         return self._in_front and self.isVisible()
 
     def receive(self, state: State) -> None:
-        """Called by the window: shows the state now, or as soon as the panel can be seen."""
-        if self.seen:
-            self._waiting = None
-            self.show_state(state)
-        else:
-            self._waiting = state
+        """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
+        self._waiting = state
+        self._catch_up()
 
     def come_forward(self, in_front: bool) -> None:
         """Called by the window: its tab was chosen, or another one."""
@@ -117,4 +118,15 @@ class Panel(QWidget):
     def _catch_up(self) -> None:
         if self.seen and self._waiting is not None:
             waiting, self._waiting = self._waiting, None
-            self.show_state(waiting)
+            if self.cover is not None:  # what it keeps from then may be half of one state, half of another
+                self.cover.deleteLater()
+                self.cover = None
+                attempt(lambda: self.show_state(State()))
+            if failure := attempt(lambda: self.show_state(waiting)):
+                self.fall(failure)
+
+    def fall(self, failure: BaseException) -> None:
+        """Say in place that the state could not be shown: what stands in the panel is of an older one."""
+        if self.cover is None:
+            self.cover = Cover(self)
+        self.cover.say(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextBlock, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from inspector.gui.guard import Guarded
 from inspector.gui.laid import Laid, LaidText
 from inspector.gui.plain_json import spans
 from inspector.gui.plain_look import Looks, looks
@@ -28,7 +29,7 @@ MOST_COLOURED = 300
 """Coloured stretches in sight; what lies beyond stays plain."""
 
 
-class PlainText(QPlainTextEdit):
+class PlainText(Guarded, QPlainTextEdit):
     """Read-only, searchable, of any size."""
 
     filled = Signal()

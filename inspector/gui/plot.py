@@ -6,7 +6,6 @@ Curves are thinned to what can be seen, and one pixel wide where there are many 
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -15,6 +14,8 @@ from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.fonts import ui_font
+from inspector.gui.graphs import pg
+from inspector.gui.guard import Guarded
 from inspector.gui.line_drag import REACH, LineDrag
 from inspector.gui.numbers import cache_words, grouped
 from inspector.gui.plot_marks import PlotMarks
@@ -31,7 +32,7 @@ HEADROOM = 1.3
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
 
 
-class Plot(QWidget):
+class Plot(Guarded, QWidget):
     """`moved` carries the request the user pointed at, `hovered` the words about what is under the mouse."""
 
     moved = Signal(object)
@@ -77,6 +78,7 @@ class Plot(QWidget):
         box = PlayheadBox()
         box.pointed.connect(self._point)
         box.offered.connect(self._offer)
+        box.all_wanted.connect(lambda: self._keep_range(None))
         axis = TokenAxis()
         plot = self._graphics.addPlot(row=row, col=0, viewBox=box, axisItems={"left": axis})
         plot.hideButtons()
@@ -100,8 +102,9 @@ class Plot(QWidget):
             curve.setData(x, _floats(values), connect="finite", antialias=self._few)
         self.marks.show_marks(series.marks if series else (), self._heights(), series.end if series else None)
         count = len(thread.requests) if thread else 0
-        self.above.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
-        self._keep_range(before, count)
+        for plot in (self.above, self.below):
+            plot.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
+        self._keep_range(before)
         self._scale()
 
     def _points(self, name: str) -> "tuple[np.ndarray[tuple[int], np.dtype[np.float64]], Sequence[int | None]]":
@@ -121,8 +124,9 @@ class Plot(QWidget):
         whole = first <= 0 and last >= count - 1
         return None if whole else (float(first), float(last), count)
 
-    def _keep_range(self, before: tuple[float, float, int] | None, count: int) -> None:
+    def _keep_range(self, before: tuple[float, float, int] | None) -> None:
         """All of it, unless the user looks closer: then the same, moved along where they looked at the end."""
+        count = len(self._thread.requests) if self._thread else 0
         if before is None:
             self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
             return

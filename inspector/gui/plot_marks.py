@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGraphicsView, QWidget
 from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
+from inspector.gui.guard import Guarded
 from inspector.gui.line_drag import line_colour
 from inspector.gui.numbers import grouped
 from inspector.gui.plot_parts import end_place
@@ -17,7 +18,7 @@ from inspector.gui.theme import Theme
 from inspector.workbench.series import Mark
 
 
-class PlotMarks(QWidget):
+class PlotMarks(Guarded, QWidget):
     """Lets the mouse through. Positions come from the view boxes whenever it paints."""
 
     def __init__(self, view: QGraphicsView, theme: Theme, upper: Any, lower: Any) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPen, QPicture
 
 from inspector.gui.colours import ink
+from inspector.gui.graphs import pg
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import short
 from inspector.gui.theme import Theme
 
@@ -19,12 +20,13 @@ def end_place(count: int) -> float:
     return count - 1 + _PAST
 
 
-class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
+class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
     """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""
 
     pointed = Signal(float)
     offered = Signal(float, object)
     """A right click at that request, and where on the screen."""
+    all_wanted = Signal()
     lifted = Signal(float, bool)
     """A line that was gripped is dragged to that height; True: and let go."""
 
@@ -37,7 +39,7 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
         self.setDefaultPadding(0)
 
     def mouseClickEvent(self, event: Any) -> None:
-        """A click stands; a double click shows all again."""
+        """A click stands; a double click wants all again."""
         if event.button() == Qt.MouseButton.RightButton:
             event.accept()
             self.offered.emit(self.mapToView(event.pos()).x(), event.screenPos().toPoint())
@@ -46,8 +48,7 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
             return
         event.accept()
         if event.double():
-            limits = self.state["limits"]["xLimits"]
-            self.setXRange(limits[0] + 1.5, limits[1] - 2.3, padding=0.01)
+            self.all_wanted.emit()
         else:
             self.pointed.emit(self.mapToView(event.pos()).x())
 
@@ -66,7 +67,7 @@ class PlayheadBox(pg.ViewBox):  # type: ignore[misc]
             super().mouseDragEvent(event, axis)
 
 
-class TokenAxis(pg.AxisItem):  # type: ignore[misc]
+class TokenAxis(Guarded, pg.AxisItem):  # type: ignore[misc]
     """Numbers in thousands beside the plot, and nothing else: no line, no ticks.
 
     pyqtgraph records an axis in a QPicture and replays it in every frame; drawing these few texts is ten times as fast.
@@ -105,7 +106,7 @@ class TokenAxis(pg.AxisItem):  # type: ignore[misc]
         return [float(value) for value in ticks[0][1]] if ticks else []
 
 
-class Grid(pg.GraphicsObject):  # type: ignore[misc]
+class Grid(Guarded, pg.GraphicsObject):  # type: ignore[misc]
     """Hairlines behind the curves, where the axis has its numbers."""
 
     def __init__(self, box: pg.ViewBox, axis: TokenAxis, theme: Theme) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from inspector.gui.colours import ink
 from inspector.gui.fonts import ui_font
+from inspector.gui.guard import Guarded
 from inspector.gui.line_drag import line_colour
 from inspector.gui.numbers import grouped, plural, signed
 from inspector.gui.plot_parts import end_place
@@ -21,7 +22,7 @@ APART = 7
 """Pixels from one step's ghost to the next one's."""
 
 
-class PlotTiers(QWidget):
+class PlotTiers(Guarded, QWidget):
     """Lets the mouse through. Positions come from the view box whenever it paints."""
 
     def __init__(self, view: QGraphicsView, theme: Theme, upper: Any) -> None:

@@ -5,12 +5,13 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.colours import ink
+from inspector.gui.guard import Guarded
 from inspector.gui.theme import Theme
 
 THICK = 6
 
 
-class Progress(QWidget):
+class Progress(Guarded, QWidget):
     """`share` from 0 to 1; None while nobody knows."""
 
     def __init__(self, theme: Theme) -> None:

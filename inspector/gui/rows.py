@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import tip
 from inspector.gui.visible import line
 
@@ -26,7 +27,7 @@ class Column(Generic[T]):
     """Numbers stand to the right."""
 
 
-class _Model(QAbstractTableModel, Generic[T]):
+class _Model(Guarded, QAbstractTableModel, Generic[T]):
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         super().__init__()
         self.columns = columns
@@ -64,7 +65,7 @@ class _Model(QAbstractTableModel, Generic[T]):
         return None
 
 
-class Rows(QTableView, Generic[T]):
+class Rows(Guarded, QTableView, Generic[T]):
     """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
     chosen = Signal(int, int)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.gui.bridge import Bridge
+from inspector.gui.bridge import Jobs
 from inspector.gui.plain import label, tip
 from inspector.gui.run_form import PolicyForm, ProviderForm
 from inspector.gui.run_wanted import Wanted, remember
@@ -42,7 +42,7 @@ class RunDialog(QDialog):
         self,
         parent: QWidget | None,
         settings: Settings,
-        bridge: Bridge,
+        bridge: Jobs,
         first: Wanted,
         says: str = "",
         own: bool = False,

@@ -6,6 +6,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.core.session import Session
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import plural
 from inspector.gui.plain import label
 from inspector.workbench.state import Following, State
@@ -17,7 +18,7 @@ _FOLLOWING: Mapping[Following, str] = {
 }
 
 
-class StatusStrip(QFrame):
+class StatusStrip(Guarded, QFrame):
     """A click on the problems shows them."""
 
     def __init__(self, show_problems: Callable[[], None]) -> None:

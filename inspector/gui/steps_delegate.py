@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from inspector.gui.buffer_model import Index
 from inspector.gui.colours import Colours, ink
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped, signed
 from inspector.gui.steps_model import StepsModel, facts
 from inspector.gui.theme import Theme
@@ -20,7 +21,7 @@ _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
-class StepsDelegate(QStyledItemDelegate):
+class StepsDelegate(Guarded, QStyledItemDelegate):
     """All rows are of one height."""
 
     def __init__(self, theme: Theme, model: StepsModel, parent: QObject) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, Qt
 
 from inspector.gui.buffer_model import TOP, Index
+from inspector.gui.guard import Guarded
 from inspector.gui.numbers import grouped
 from inspector.workbench.step_rows import Branches, StepRow, branches
 from inspector.workbench.steps import ORIGIN
 
 
-class StepsModel(QAbstractTableModel):
+class StepsModel(Guarded, QAbstractTableModel):
     """`here`: the step we stand at; `against`: the one that we compare with, where it was chosen."""
 
     ROW = Qt.ItemDataRole.UserRole

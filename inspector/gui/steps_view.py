@@ -4,13 +4,14 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView
 
+from inspector.gui.guard import Guarded
 from inspector.gui.steps_delegate import StepsDelegate, step_height
 from inspector.gui.steps_model import StepsModel
 from inspector.gui.theme import Theme
 from inspector.workbench.steps import ORIGIN
 
 
-class StepsView(QTableView):
+class StepsView(Guarded, QTableView):
     """`gone` and `compared` carry the index of a step."""
 
     gone = Signal(int)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.policies.policy import Watermark
 from inspector.gui.colours import ink
+from inspector.gui.guard import Guarded
 from inspector.gui.line_drag import REACH, LineDrag, line_colour
 from inspector.gui.numbers import grouped, percent
 from inspector.gui.plain import tip
@@ -21,7 +22,7 @@ FLAG = 6
 """Width of the flag at the level; the one of what the policy believes stands right of it, so that both can be seen."""
 
 
-class Tank(QWidget):
+class Tank(Guarded, QWidget):
     """Shows a Reading. Hover tells what is under the mouse."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:

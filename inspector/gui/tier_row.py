@@ -5,13 +5,14 @@ from PySide6.QtGui import QEnterEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from inspector.core.policies.policy import TierName, Verdict
+from inspector.gui.guard import Guarded
 from inspector.gui.plain import label, tip
 from inspector.gui.tier_words import last_outcome, preview_words
 from inspector.workbench.outlook import Outlook
 from inspector.workbench.state import State
 
 
-class TierRow(QFrame):
+class TierRow(Guarded, QFrame):
     """`run`: the button was pressed; `pointed`: the mouse or the focus came (the name) or went (empty); `picked`: a
     click on the row."""
 

@@ -7,13 +7,13 @@ import traceback
 from collections.abc import Callable
 from types import TracebackType
 
-from PySide6.QtCore import qVersion
+from PySide6.QtCore import QTimer, qVersion
 
 LOG = logging.getLogger("inspector")
 
 
 class Trouble:
-    """`tell(sentence, report)` is called on the GUI thread, once for each different bug."""
+    """`tell(sentence, report)` is called on the GUI thread, between events, once for each different bug."""
 
     def __init__(self, tell: Callable[[str, str], None]) -> None:
         self._tell = tell
@@ -24,17 +24,18 @@ class Trouble:
         sys.excepthook = self.meet
 
     def meet(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Log, and tell if it is a new one. A keyboard interrupt ends the program as always."""
+        """Log and tell it, if it is a new one. A keyboard interrupt ends the program as always."""
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
-        text = "".join(traceback.format_exception(kind, error, trace))
-        LOG.error("unexpected: %s", text)
         frames = traceback.extract_tb(trace)
         place = f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}" if frames else kind.__name__
-        if place not in self._told:
+        if place not in self._told:  # what fails in every row or every picture would fill the log, and the time
             self._told.add(place)
-            self._tell(f"Something went wrong inside the program ({kind.__name__}). You can go on.", report(text))
+            text = "".join(traceback.format_exception(kind, error, trace))
+            LOG.error("unexpected: %s", text)
+            sentence = f"Something went wrong inside the program ({kind.__name__}). You can go on."
+            QTimer.singleShot(0, lambda: self._tell(sentence, report(text)))  # not in the middle of a paint event
 
 
 def report(text: str) -> str:

@@ -1,6 +1,7 @@
 """The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, QTimer
@@ -19,6 +20,7 @@ from inspector.gui.commands import Command, Keys
 from inspector.gui.docks import Docks
 from inspector.gui.dropping import Dropping
 from inspector.gui.following import Follow
+from inspector.gui.guard import Guarded, attempt
 from inspector.gui.key_list import KeyList
 from inspector.gui.notice import Notice
 from inspector.gui.opening import Opener
@@ -39,7 +41,7 @@ from inspector.workbench.workbench import Workbench
 HALF = 0.5
 
 
-class Window(QMainWindow):
+class Window(Guarded, QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
 
     def __init__(self, theme: Theme, settings: Settings, answerers: Answerers = only_offline) -> None:
@@ -111,16 +113,15 @@ class Window(QMainWindow):
 
     def show_state(self, state: State) -> None:
         """Everything is shown from here down."""
-        self.top.show_state(state)
-        self.notice.show_state(state)
-        self.status.show_state(state)
+        for part in (self.top, self.notice, self.status):
+            attempt(partial(part.show_state, state))
         if state.session is None:
             self.pages.setCurrentWidget(self.welcome)
             self.setWindowTitle("Context Inspector")
             return
+        self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
         self._show_docks()
         self.docks.tell(state)
-        self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
 
     def _show_run(self) -> None:
         """The first run brings its bar; from then on the bar shows itself."""

@@ -6,6 +6,7 @@ result to a callback; the window gives one that uses another thread, the default
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from inspector.core.answering import Answerer
@@ -16,11 +17,11 @@ from inspector.workbench.beliefs import beliefs, wanted
 from inspector.workbench.editing import Editing
 from inspector.workbench.state import Believed, Following, Opening, State
 from inspector.workbench.stepping import Stepping, only_offline
+from inspector.workbench.telling import Subscribers
 from inspector.workbench.weigh import Weighed, weigh
 from inspector.workbench.windows import KnownWindows
 
 T = TypeVar("T")
-Callback = Callable[[State], None]
 Change = Callable[[State], State]
 
 
@@ -61,7 +62,7 @@ class Workbench:
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
         self._windows = KnownWindows()
-        self._callbacks: list[Callback] = []
+        self._subscribers: Subscribers[State] = Subscribers(self._believe)
         self._believing: tuple[object, ...] | None = None
         self._asked = 0
         self._follows_end = True
@@ -77,11 +78,9 @@ class Workbench:
         """The window behind the last record, wherever we stand; None where nobody has looked for it yet."""
         return self._windows.known(self._state.move(None))
 
-    def subscribe(self, callback: Callback) -> Callable[[], None]:
+    def subscribe(self, callback: Callable[[State], None]) -> Callable[[], None]:
         """Call back after every change, and once now. Returns what ends it."""
-        self._callbacks.append(callback)
-        callback(self._state)
-        return lambda: self._callbacks.remove(callback)
+        return self._subscribers.add(callback, self._state)
 
     def show(self, state: State) -> None:
         """Make `state` the one that is shown, with the outlook that is known for where it stands."""
@@ -89,9 +88,7 @@ class Workbench:
         if state is self._state:
             return
         self._state = state
-        for callback in tuple(self._callbacks):
-            callback(state)
-        self._believe()
+        self._subscribers.tell(lambda: self._state)
 
     def _believe(self) -> None:
         """See to it that what the chosen policy believes is worked out for what is shown."""
@@ -139,6 +136,11 @@ class Workbench:
     def failed(self, sentence: str) -> None:
         """An expected failure, told in one sentence; what is shown stays."""
         self.show(replace(self._state, opening=None, failure=sentence))
+
+    def fell(self, path: str, failure: BaseException) -> None:
+        """A failure that nobody expected while `path` was read or weighed; what is shown stays."""
+        kind = type(failure).__name__
+        self.failed(f"{Path(path).name or 'It'} cannot be shown: something went wrong inside the program ({kind}).")
 
     def follow(self, what: Following) -> None:
         """Fuller sessions will come by `open` while the agent writes; empty = no more of them."""
@@ -264,12 +266,22 @@ class Workbench:
         self._asked += 1
         asked, wanted = self._asked, change(self._state)
 
-        def weighed(found: Weighed) -> None:
+        def job() -> Weighed | Exception:
+            try:
+                return weigh(wanted)
+            except Exception as failure:  # noqa: BLE001  # whatever it is: nobody waits for it any more
+                return failure
+
+        def weighed(found: Weighed | Exception) -> None:
+            if isinstance(found, Exception):
+                if asked == self._asked:
+                    self.fell(wanted.session.path if wanted.session else "", found)
+                raise found
             if asked == self._asked:
                 state = replace(change(self._state), pressures=found.pressures, drops=found.drops)
                 self._stand(self._at_end(state))
 
-        self.work(lambda: weigh(wanted), weighed)
+        self.work(job, weighed)
 
     def _at_end(self, state: State) -> State:
         """The playhead at the last request, unless the user put it elsewhere or looks at a step."""

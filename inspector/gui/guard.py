@@ -1,0 +1,132 @@
+"""One guard for all that Qt calls: no exception leaves a method of ours that stands for one of Qt's.
+
+Qt does not know exceptions: one that leaves a paint event or an event handler ends the program sooner or later. Every
+class of the window that overrides a method of Qt inherits `Guarded`; pyqtgraph's are guarded in `gui/graphs.py`. What
+goes wrong is handed to `sys.excepthook` (see `gui/trouble.py`), and where something should have been painted stands a
+sentence.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+
+SENTENCE = "This part cannot be painted: something went wrong inside the program."
+GROUND, INK = Qt.GlobalColor.white, Qt.GlobalColor.darkRed
+
+_INSTEAD: Mapping[str, Callable[[], object]] = MappingProxyType(
+    {
+        **dict.fromkeys(("event", "eventFilter", "setData", "hasHeightForWidth"), lambda: False),
+        **dict.fromkeys(("rowCount", "columnCount", "count"), lambda: 0),
+        **dict.fromkeys(("sizeHint", "minimumSizeHint", "minimumSize"), QSize),
+        "heightForWidth": lambda: 0,
+        "boundingRect": QRectF,
+        "shape": QPainterPath,
+        "flags": lambda: Qt.ItemFlag.NoItemFlags,
+        "expandingDirections": lambda: Qt.Orientation(0),
+        "createMimeDataFromSelection": QMimeData,
+    }
+)
+"""What Qt is given instead of an answer; None by all other names."""
+
+
+class Guarded:
+    """Stands before the Qt class among the bases. Guards what the class and those that inherit from it override."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        guard(cls)
+
+
+def guard(kind: type) -> None:
+    """Guard what `kind` itself overrides of Qt's methods."""
+    for name, method in tuple(vars(kind).items()):
+        if isinstance(method, FunctionType) and overrides(kind, name) and not is_guarded(method):
+            setattr(kind, name, guarded(name, method))
+
+
+def overrides(kind: type, name: str) -> bool:
+    """Does Qt have a method of that name for `kind`?"""
+    return not name.startswith("__") and any(
+        base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__
+    )
+
+
+def is_guarded(method: object) -> bool:
+    """Has it been through `guarded`?"""
+    return getattr(method, "_guarded", False) is True
+
+
+def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method, but no exception leaves it."""
+    instead = _INSTEAD.get(name, lambda: None)
+
+    @wraps(method)
+    def answers(*arguments: Any, **more: Any) -> Any:
+        try:
+            return method(*arguments, **more)
+        except BaseException:  # noqa: BLE001  # also one that ends the program must not do so in the middle of Qt
+            told()
+        return instead()  # here the trace is gone, and with it a painter that it may have held
+
+    def paints(self: Any, painter: QPainter, *arguments: Any) -> None:
+        painter.save()
+        if attempt(lambda: method(self, painter, *arguments)):
+            attempt(lambda: _say_on(painter, self, arguments[0]))
+        painter.restore()
+
+    def covers(self: Any, *arguments: Any) -> None:
+        if attempt(lambda: method(self, *arguments)):
+            attempt(lambda: _say_in(self))
+
+    guarding = wraps(method)({"paint": paints, "paintEvent": covers}.get(name, answers))
+    guarding._guarded = True  # type: ignore[attr-defined]
+    return guarding
+
+
+def attempt(call: Callable[[], object]) -> BaseException | None:
+    """Call it. What it raises is told and returned, without its trace."""
+    try:
+        call()
+    except BaseException as error:  # noqa: BLE001
+        told()
+        return error.with_traceback(None)
+    return None
+
+
+def told() -> None:
+    """Hand the exception that is being handled to the hook, whatever that makes of it."""
+    try:
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001  # the hook is the last to be told; there is nobody behind it
+        sys.__excepthook__(*sys.exc_info())  # type: ignore[arg-type]
+
+
+def _say_in(widget: QWidget) -> None:
+    """The sentence all over a widget."""
+    ground = widget.viewport() if isinstance(widget, QAbstractScrollArea) else widget
+    with QPainter(ground) as painter:
+        if painter.isActive():
+            _say(painter, QRectF(ground.rect()))
+
+
+def _say_on(painter: QPainter, item: Any, option: Any) -> None:
+    """The sentence where a row is painted, or part of a picture; a part has coordinates of its own, words have not."""
+    if hasattr(item, "boundingRect"):
+        place = painter.worldTransform().mapRect(item.boundingRect())
+        painter.resetTransform()
+    else:
+        place = QRectF(option.rect)
+    _say(painter, place)
+
+
+def _say(painter: QPainter, place: QRectF) -> None:
+    painter.setOpacity(1)
+    painter.fillRect(place, GROUND)
+    painter.setPen(INK)
+    painter.drawText(place.adjusted(4, 2, -4, -2), int(Qt.TextFlag.TextWordWrap), SENTENCE)
