@@ -18,7 +18,7 @@ from inspector.live.proxy.heads import (
     request_framing,
     request_head,
 )
-from inspector.live.proxy.hosts import is_foreign, is_here
+from inspector.live.proxy.hosts import is_cross_site, is_foreign, is_here
 from inspector.live.proxy.house import House
 from inspector.live.proxy.link import Link
 from inspector.live.proxy.passage import Passage
@@ -230,6 +230,6 @@ def _refusal(head: Head) -> str:
     hosts = head.all("host")
     if len(hosts) != 1 or not is_here(hosts[0]):
         return "This proxy answers to 127.0.0.1 and localhost only."
-    if is_foreign(head.first("origin")):
+    if is_cross_site(head.all("sec-fetch-site")) or any(map(is_foreign, head.all("origin"))):
         return "This proxy does not answer to web pages of other sites."
     return ""

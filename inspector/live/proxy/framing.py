@@ -3,11 +3,14 @@
 `feed(data)` says how many of the bytes belong to the body, and hands what they carry (chunk marks taken off) to `take`.
 """
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 Take: TypeAlias = Callable[[bytes], None]
 _LONGEST_LINE = 1 << 16
+_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}(?:[ \t]*;[^\r\0]*)?")
+"""A chunk's line, to the letter."""
 
 
 class BadFraming(ValueError):
@@ -66,10 +69,15 @@ class UntilClosed:
 
 
 class Chunked:
-    """Chunks, each behind a line with its size; after the last of size 0 perhaps trailers, and an empty line."""
+    """Chunks, each behind a line with its size; after the last of size 0 perhaps trailers, and an empty line.
 
-    def __init__(self) -> None:
+    `strict`: lines end in CR LF and hold nothing else, so that no other reader finds another end. A provider's answer
+    is read as clients read it, who take more.
+    """
+
+    def __init__(self, *, strict: bool) -> None:
         self.done = False
+        self._is_strict = strict
         self._line = b""
         self._left = 0
         self._state = "size"
@@ -97,8 +105,10 @@ class Chunked:
             if stop < 0:
                 return end
             at = stop + 1
-            line, self._line = self._line[:-1].removesuffix(b"\r"), b""
-            self._take_line(line)
+            line, self._line = self._line, b""
+            if self._is_strict and (not line.endswith(b"\r\n") or b"\r" in line[:-2]):
+                raise BadFraming("a chunk's line does not end in CR LF")
+            self._take_line(line[:-1].removesuffix(b"\r"))
         return at
 
     def _take_line(self, line: bytes) -> None:
@@ -109,6 +119,8 @@ class Chunked:
         elif self._state == "trailers":
             self.done = not line
         else:
+            if self._is_strict and not _SIZE.fullmatch(line):
+                raise BadFraming("a chunk does not say its size")
             self._left = _size(line)
             self._state = "data" if self._left else "trailers"
 

@@ -13,6 +13,8 @@ from inspector.live.proxy.link import Link
 LARGEST = 1 << 20
 """Bytes of a head."""
 END = b"\r\n\r\n"
+_BLANK = " \t"
+"""What may stand around a value; Python's own idea of white space is wider than HTTP's."""
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/(1\.[01])")
 _STATUS = re.compile(rb"HTTP/(1\.[01]) ([1-9][0-9][0-9])(?: ([^\r\n]*))?")
@@ -45,7 +47,8 @@ class Head:
 
     def tokens(self, name: str) -> list[str]:
         """The words of a header that is a list, in lower case."""
-        return [word.strip().lower() for value in self.all(name) for word in value.split(",") if word.strip()]
+        words = (word.strip(_BLANK).lower() for value in self.all(name) for word in value.split(","))
+        return [word for word in words if word]
 
     @property
     def persists(self) -> bool:
@@ -90,11 +93,11 @@ async def read_head(link: Link) -> bytes | None:
         if not looked and data[:1] in (b"\r", b"\n"):
             data = data.lstrip(b"\r\n")  # an empty line before a request is ignored (RFC 9112, 2.2)
         end = data.find(END, looked)
+        if (len(data) if end < 0 else end + 4) > LARGEST:
+            raise BadMessage(400, f"the headers are larger than {LARGEST:,} bytes")
         if end >= 0:
             link.unread(data[end + 4 :])
             return data[: end + 4]
-        if len(data) > LARGEST:
-            raise BadMessage(431, f"the headers are larger than {LARGEST:,} bytes")
 
 
 def request_head(raw: bytes) -> RequestHead:
@@ -134,13 +137,15 @@ def _pair(line: bytes) -> tuple[str, str]:
 
 
 def request_framing(head: Head) -> Framing:
-    """Where the body of a request ends. Raises BadMessage."""
-    coded = head.tokens("transfer-encoding")
-    length = _length(head, 400)
+    """Where the body of a request ends: said once, in one way, or it is not passed on. Raises BadMessage."""
+    coded, lengths = head.all("transfer-encoding"), head.all("content-length")
     if coded:
-        if coded != ["chunked"] or length is not None or head.version == "1.0":
+        if [value.lower() for value in coded] != ["chunked"] or lengths or head.version == "1.0":
             raise BadMessage(400, "Transfer-Encoding and Content-Length do not say where the body ends")
-        return Chunked()
+        return Chunked(strict=True)
+    length = _number(lengths[0]) if len(lengths) == 1 else None
+    if lengths and length is None:
+        raise BadMessage(400, "Content-Length is not one number")
     return Length(length) if length else Nothing()
 
 
@@ -150,21 +155,18 @@ def status_framing(answer: StatusHead, method: str) -> Framing:
         return Nothing()
     coded = answer.head.tokens("transfer-encoding")
     if coded:
-        return Chunked() if coded[-1] == "chunked" else UntilClosed()
-    length = _length(answer.head, 502)
-    if length is None:
+        return Chunked(strict=False) if coded[-1] == "chunked" else UntilClosed()
+    told = {one.strip(_BLANK) for value in answer.head.all("content-length") for one in value.split(",")}
+    if not told:
         return UntilClosed()
+    length = _number(told.pop())
+    if told or length is None:
+        raise BadMessage(502, "Content-Length is not one number")
     return Length(length) if length else Nothing()
 
 
-def _length(head: Head, status: int) -> int | None:
-    told = {one.strip() for value in head.all("content-length") for one in value.split(",")}
-    if not told:
-        return None
-    one = told.pop()
-    if told or not (one.isascii() and one.isdecimal()) or len(one) > 18:
-        raise BadMessage(status, "Content-Length is not one number")
-    return int(one)
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def forwarded_head(

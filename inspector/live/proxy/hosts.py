@@ -1,11 +1,12 @@
 """Loopback only: where the proxy may listen, and whom it answers.
 
 A web page in a browser on this machine can reach 127.0.0.1 too. By a name of its own (DNS that points here) it is told
-by its Host header, from another site by its Origin.
+by its Host header, from another site by its Origin, or (an image, a link: no Origin) by what browsers say of the site.
 """
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
@@ -41,6 +42,11 @@ def is_foreign(origin: str) -> bool:
     except ValueError:
         return True
     return parts.scheme in ("http", "https") and not is_here(parts.netloc)
+
+
+def is_cross_site(sites: Iterable[str]) -> bool:
+    """Do the Sec-Fetch-Site headers say that a web page of another site makes the browser ask?"""
+    return any("cross-site" in site.lower() for site in sites)
 
 
 def _is_loopback(name: str) -> bool:

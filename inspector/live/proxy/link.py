@@ -6,6 +6,7 @@ to be known of them (where a body ends) is read on the way.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 HIGH = 1 << 20
 """Bytes that may lie here unread before the other end is made to wait."""
@@ -126,7 +127,8 @@ class Link(asyncio.Protocol):
     def end(self) -> None:
         """Say that nothing more will be written; what comes can still be read."""
         if self._transport is not None and self._transport.can_write_eof() and not self._transport.is_closing():
-            self._transport.write_eof()
+            with suppress(OSError):  # the other end was quicker, and the loop has not been told yet
+                self._transport.write_eof()
 
     def close(self) -> None:
         """Close behind what was written."""

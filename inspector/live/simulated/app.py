@@ -88,7 +88,8 @@ def _gemini_routes(world: World) -> list[web.RouteDef]:
 async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuses requests meant for another host: no web page may use this server behind a name of its own."""
     origin = request.headers.get("origin", "").rpartition("://")[2]
-    if not _HERE.fullmatch(request.headers.get("host", "")) or (origin and not _HERE.fullmatch(origin)):
+    is_page = any("cross-site" in site.lower() for site in request.headers.getall("sec-fetch-site", ()))
+    if is_page or not _HERE.fullmatch(request.headers.get("host", "")) or (origin and not _HERE.fullmatch(origin)):
         return plain("This server answers to 127.0.0.1 and localhost only.", 403)
     return await handler(request)
 

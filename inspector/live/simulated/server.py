@@ -1,11 +1,13 @@
 """The simulated provider as a server: on loopback only, in a thread of its own, stopped when asked."""
 
 import asyncio
+import logging
 import socket
 import threading
 from types import TracebackType
 
-from aiohttp import web
+from aiohttp import ClientError, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from inspector.core.errors import InspectorError
 from inspector.live.simulated.app import application
@@ -15,6 +17,13 @@ HOST = "127.0.0.1"
 START_S, STOP_S = 10.0, 5.0
 LONGEST_LINE = 1 << 16
 """Bytes of one header: clients put whole JSON documents there."""
+_LOG = logging.getLogger("context-inspector.simulated")
+_LOG.addFilter(
+    lambda record: not (
+        record.exc_info and isinstance(record.exc_info[1], ConnectionError | ClientError | HttpProcessingError)
+    )
+)
+"""What a client does (leaves in the middle, speaks no HTTP) is no fault of ours, and no traceback."""
 
 
 class SimulatedServer:
@@ -44,6 +53,7 @@ class SimulatedServer:
         runner = web.AppRunner(
             application(self.world),
             access_log=None,
+            logger=_LOG,
             auto_decompress=False,  # what came over the wire is looked at as it came
             handler_cancellation=True,  # nobody waits for a client that has gone
             shutdown_timeout=0.05,
