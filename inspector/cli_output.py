@@ -6,12 +6,15 @@ drive the terminal.
 
 import io
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from inspector.core.jsontext import dumps
 
+_UNSEEN = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Characters that count as printable, and show nothing."""
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
 
 
@@ -77,6 +80,14 @@ def plain(text: str, width: int = 0) -> str:
         text = text[: 4 * width]
     shown = "".join(map(_sign, " ".join(text.split())))
     return _cut(shown, width) if width else shown
+
+
+def exact(char: str) -> str:
+    """A character that nobody can take for another: what shows nothing, or no more than a blank, is spelled."""
+    if char == " " or (char.isprintable() and not _UNSEEN.match(char)):
+        return char
+    sign = _sign(char)
+    return sign if sign != char else f"\\u{ord(char):04x}"
 
 
 def _sign(char: str) -> str:

@@ -7,22 +7,21 @@ there is none, unless `--yes` says otherwise.
 import argparse
 import queue
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from inspector.cli_asking import ask
 from inspector.cli_output import note, number, plain, progress_line, write_json, write_lines
 from inspector.cli_select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
-from inspector.live.agent.controls import Permit
 from inspector.live.agent.demo import demo_folder, demo_plan
 from inspector.live.agent.fork import fork
 from inspector.live.agent.plan import Limits, Permissions, Plan
 from inspector.live.agent.resume import resume
 from inspector.live.agent.runner import Runner
-from inspector.live.agent.standing import Permission, Standing, TurnReport
+from inspector.live.agent.standing import Standing, TurnReport
 from inspector.live.files import open_transcript
 
 TEXT = 100
@@ -99,27 +98,9 @@ def _attend(runner: Runner, told: "queue.SimpleQueue[Standing]", printer: "_Prin
             return standing
         if standing.asked is not None and standing.asked.id != asked:
             asked = standing.asked.id
-            runner.permit(asked, _permit(standing.asked))
+            runner.permit(asked, ask(standing.asked))
         elif standing.asked is None:
             asked = ""
-
-
-def _permit(asked: Permission) -> Permit:
-    """Ask on the terminal. Nothing but a clear yes is one."""
-    shown = "\n".join(plain(line) for line in asked.what.splitlines())
-    sys.stderr.write(f"\n{shown}\n")
-    while True:
-        sys.stderr.write("[y]es, this once; [a]lways; [n]o: ")
-        sys.stderr.flush()
-        said = ""
-        with suppress(EOFError):
-            said = input().strip().lower()
-        if said in ("y", "yes"):
-            return "once"
-        if said in ("a", "always"):
-            return "always"
-        if said in ("n", "no", ""):
-            return "no"
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:

@@ -35,6 +35,7 @@ def looks(colours: Colours) -> Looks:
             "heading": _text(heading, colours.quiet),
             "prose": _text(ui_font(), colours.text),
             "code": _text(mono_font(), colours.text),
+            "exact": _text(mono_font(), colours.text),
             "diff": _text(mono_font(), colours.text),
         },
         kinds={

@@ -253,11 +253,10 @@ class Running(QObject):
         if self._run is not None and self.active:
             self._run.stop()
 
-    def permit(self, how: Permit) -> None:
-        """Answer the permission that is asked for."""
-        standing = self.standing
-        if self._run is not None and standing is not None and standing.asked is not None:
-            self._run.permit(standing.asked.id, how)
+    def permit(self, id: str, how: Permit) -> None:  # noqa: A002
+        """Answer the permission of that id: the one that was read, not the one that may have come meanwhile."""
+        if self._run is not None:
+            self._run.permit(id, how)
 
     def forget(self) -> None:
         """A run that is over is no longer shown."""

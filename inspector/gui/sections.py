@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from inspector.gui.plain_json import Rules, looks_like_diff, pretty
 from inspector.gui.visible import Shown, visible
 
-Look: TypeAlias = Literal["heading", "prose", "code", "diff"]
+Look: TypeAlias = Literal["heading", "prose", "code", "exact", "diff"]
+"""Code that is JSON is laid out anew; what is exact stays as it is."""
 
 PIECE = 16_000
 """Characters of one piece: a few milliseconds of work."""

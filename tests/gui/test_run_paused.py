@@ -2,14 +2,17 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextCursor, QTextOption
 
+from inspector.core.message import ToolCall
 from inspector.gui.need_panel import NeedPanel
 from inspector.gui.run_bar import GO, GO_WITH
 from inspector.gui.run_breaks import BreakRows
 from inspector.gui.timeline import Timeline
 from inspector.live.agent.breakpoints import Breakpoints
+from inspector.live.agent.standing import Permission
 from inspector.live.simulated.call import Said
+from inspector.live.tools.asking import Question
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
 from tests.live.agent.running import call, opened, script, texts
@@ -128,13 +131,55 @@ def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pyte
     stage.until(panel.asked.isVisible)
     assert panel.windowTitle() == "Run ●"
     shown = panel.asked.what.toPlainText()
-    assert "笔记.md" in shown
-    assert "+记下来了" in shown
+    assert shown == "@@ -0,0 +1,1 @@\n+记下来了"
+    assert "笔记.md" in panel.asked.about.text()
+    assert "until this run ends" in panel.asked.covers.text()
     click(panel.asked.buttons[how])  # type: ignore[index]
     stage.state("ended")
     assert (stage.workspace / "笔记.md").exists() == (how == "once")
     stage.until(lambda: not panel.asked.isVisible())
     assert panel.windowTitle() == "Run"
+
+
+def test_nothing_of_a_question_is_hidden(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blanks stay and are marked, what is behind them is there; the second click of two answers nothing."""
+    hidden = "x = 1" + " " * 330 + '; import os; os.system("id")'
+    command = "\n".join(f"echo {n}  {chr(9)}x" for n in range(200)) + "\nAlways: nothing.\u202e"
+    wanted = [call("write_file", path="a.py", content=hidden), call("run_command", command=command)]
+    script(monkeypatch, wanted, "Done.")
+    stage.begin(permissions="ask")
+    box = stage.panel.asked
+    first = stage.state("asking").asked
+    stage.until(box.isVisible)
+    assert f"+{hidden}\n\\ no line end" in box.what.toPlainText()
+    assert box.what.document().defaultTextOption().flags() & QTextOption.Flag.ShowTabsAndSpaces
+    click(box.buttons["once"])
+    stage.until(lambda: (one := stage.state("asking").asked) is not None and first is not None and one.id != first.id)
+    stage.until(lambda: "echo 199" in box.what.toPlainText())
+    assert box.what.original(0, len(box.what.toPlainText()) + 20) == command
+    assert "⟨U+202E⟩" in box.what.toPlainText()
+    assert "201 lines" in box.about.text()
+    click(box.buttons["once"])  # too soon
+    assert (stage.workspace / "a.py").read_text() == hidden
+    assert stage.state("asking")
+    stage.until(box.buttons["no"].isEnabled)
+    click(box.buttons["no"])
+    stage.state("ended")
+
+
+def test_what_is_too_long_to_lay_in_says_so(stage: Stage) -> None:
+    """The first part, a sentence, and the whole on demand."""
+    text = "+line of some length, to be written\n" * 40_000
+    box = stage.panel.asked
+    asked = Permission("id", ToolCall("c", "write_file", {}), Question("Write big.py", text, "", is_diff=True))
+    assert box.show_permission(asked)
+    stage.until(lambda: not box.rest.isHidden())
+    assert box.rest.text() == f"Cut: only the first part of {len(text):,} characters is shown. Show all"
+    assert "40,001 lines" in box.about.text()
+    box.rest.click()
+    stage.until(lambda: box.what.complete)
+    assert box.rest.isHidden()
+    assert box.what.toPlainText() == text
 
 
 def test_a_need_is_met_by_hand_in_the_need_panel(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,8 +50,7 @@ def begin(
     models.of(MAIN, buffer.prompt)
     running = policy.fresh(settings) if plan.running is None else plan.running
     journal = Journal(plan.record, new=plan.resumed is None)
-    allowed = dict.fromkeys(plan.resumed.allowed if plan.resumed else ())
-    run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, allowed, compacts_remotely(plan))
+    run = Run(plan, policy, settings, window, controls, voice, journal, tools, models, {}, compacts_remotely(plan))
     agent = Agent(run, MAIN, buffer, running)
     header = _header(plan, policy, window)
     if plan.resumed is None:

@@ -43,8 +43,6 @@ class Resumed:
     usage: Usage | None = None
     finish: str = ""
     """Of the last call."""
-    allowed: tuple[str, ...] = ()
-    """What is allowed for the whole session."""
     begun: tuple[str, ...] = ()
     """Ids of calls that had begun and have no result: nobody knows how far they came."""
     threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))

@@ -56,7 +56,6 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
         turn=main.turn,
         usage=last.usage if last is not None else None,
         finish=last.finish if last is not None else "",
-        allowed=tuple(reader.allowed),
         begun=begun,
         threads={name: thread.buffer for name, thread in reader.threads.items()},
         running={name: thread.running for name, thread in reader.threads.items()} if same else {},

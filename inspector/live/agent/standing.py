@@ -11,6 +11,7 @@ from inspector.core.message import ToolCall
 from inspector.core.needs import Need
 from inspector.core.policies.policy import Verdict
 from inspector.core.tokens.pressure import Pressure, PressureKind
+from inspector.live.tools.asking import Question
 
 RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]
 """calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a
@@ -22,11 +23,12 @@ End: TypeAlias = Literal["", "done", "error", "stopped", "max turns"]
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A call that wants to be allowed. `what` says exactly what it will do; plain text, may have many lines."""
+    """A call that wants to be allowed. `what` says exactly what it will do; `id` is of this question alone: those of
+    calls may come again."""
 
     id: str
     call: ToolCall
-    what: str
+    what: Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """The tool calls of one answer, one after the other: asked about where they must be, run, cut to size, journalled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from uuid import uuid4
 
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.live.agent.run import Run
 from inspector.live.agent.standing import Permission
+from inspector.live.tools.asking import Question
 from inspector.live.tools.schemas import TASK
 from inspector.live.tools.toolbox import denied
 
@@ -22,7 +24,8 @@ def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable
     """
     what = run.tools.needs_permission(call)
     if begun and (what or call.name == TASK):
-        what = f"{INTERRUPTED}\n\n{what or f'Start the sub-agent of {call.id} once more.'}"
+        what = what or Question("Start the sub-agent once more, with this task:", _prompt(call))
+        what = replace(what, says=f"{INTERRUPTED}\n\n{what.says}")
         if run.plan.permissions != "ask" or not _may(run, call, thread, what, anew=True):
             return denied(call, INTERRUPTED)
     elif what and not _may(run, call, thread, what, anew=False):
@@ -33,7 +36,7 @@ def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable
     return cut(found, run.plan.limits.max_output)
 
 
-def _may(run: Run, call: ToolCall, thread: str, what: str, *, anew: bool) -> bool:
+def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
     """May it be done? What was allowed once and for all, or is by the plan, is not asked again."""
     covers = run.tools.covered_by_always(call)
     if not anew:
@@ -41,8 +44,9 @@ def _may(run: Run, call: ToolCall, thread: str, what: str, *, anew: bool) -> boo
             return True
         if run.plan.permissions == "never":
             return False
-    run.controls.ask_permission(call.id)
-    run.voice.say(state="asking", why=call.name, asked=Permission(call.id, call, what))
+    asked = Permission(uuid4().hex, call, what)
+    run.controls.ask_permission(asked.id)
+    run.voice.say(state="asking", why=call.name, asked=asked)
     try:
         how = run.controls.permission()
     finally:
@@ -51,6 +55,11 @@ def _may(run: Run, call: ToolCall, thread: str, what: str, *, anew: bool) -> boo
     if how == "always":
         run.allowed[covers] = None
     return how != "no"
+
+
+def _prompt(call: ToolCall) -> str:
+    given = call.arguments.get("prompt") if isinstance(call.arguments, Mapping) else None
+    return given if isinstance(given, str) else ""
 
 
 def cut(message: Message, limit: int) -> Message:

@@ -1,37 +1,92 @@
 """What a person is asked before something is changed or run: exactly what it will do, and what "always" would cover."""
 
-from difflib import unified_diff
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 
-from inspector.live.tools.limits import Limits
 from inspector.live.tools.refused import plain
 from inspector.live.tools.writing import Change
 
-_LARGEST = 400_000
-"""Bytes up to which a diff is worked out: it costs more than linear time."""
+_LARGEST = 200_000
+"""Characters up to which what differs is worked out line by line: it costs more than linear time."""
+_AROUND = 2
+"""Lines that are shown before and after what differs."""
+OPEN_END = "\\ no line end at the end of the file"
 
 
-def about_change(tool: str, change: Change, limits: Limits) -> str:
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`says` and `covers` are our words; `exact` is what will run or be written, whole and to the letter.
+
+    Whoever shows it keeps the two apart: a command may hold a sentence that sounds like ours.
+    """
+
+    says: str
+    exact: str
+    covers: str = ""
+    is_diff: bool = False
+
+
+def about_change(tool: str, change: Change) -> Question:
     """A question with the diff."""
-    what = "Write the new file" if change.before is None else "Change the file"
     always = f"Always: {tool} may change any file in this workspace until this run ends."
-    return f"{what} {change.told}\n\n{_diff(change, limits)}\n\n{always}"
+    if change.before is None:
+        what = "Write the new file" if change.after else "Write the new, empty file"
+    else:
+        what = "Change the file" if change.after != change.before else "Write the file again as it is:"
+    return Question(f"{what} {change.told}", "\n".join(_diff(change)), always, is_diff=True)
 
 
-def about_command(command: str, folder: str, seconds: float) -> str:
+def about_command(command: str, folder: str, seconds: float) -> Question:
     """A question with the command, word for word."""
     always = "Always: this very command, letter for letter, until this run ends; any other asks again."
-    body = plain(command)
-    return f"Run in {folder}, for at most {seconds:g} s:\n\n{body}\n\nIt can do what you can do. {always}"
+    return Question(
+        f"Run in {folder}, for at most {seconds:g} s:", plain(command), f"It can do what you can do. {always}"
+    )
 
 
-def _diff(change: Change, limits: Limits) -> str:
-    before = (change.before or b"").decode("utf-8", "replace")
-    after = change.after.decode("utf-8", "replace")
-    if len(before) + len(after) > _LARGEST:
-        return f"({len(change.before or b''):,} bytes before, {len(change.after):,} after; too large to compare)"
-    rows = unified_diff(before.splitlines(), after.splitlines(), change.told, change.told, lineterm="", n=2)
-    lines = [plain(row[:300]) for row in islice(rows, limits.diff_lines + 1)]
-    if len(lines) > limits.diff_lines:
-        lines[-1] = "… more lines follow …"
-    return "\n".join(lines) or "(only the ends of lines change)"
+def _diff(change: Change) -> Iterator[str]:
+    """What is taken out (-), put in (+) and stands around it. No line is cut, none is left out but those that stay."""
+    before, after = _lines(change.before or b""), _lines(change.after)
+    first = _same(before, after)
+    last = _same(before[first:][::-1], after[first:][::-1])
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    if sum(map(len, old)) + sum(map(len, new)) > _LARGEST:
+        groups = [[("replace", first, len(before) - last, first, len(after) - last)]]
+    else:
+        start = max(0, first - _AROUND)
+        tail = max(0, last - _AROUND)
+        matcher = SequenceMatcher(None, before[start : len(before) - tail], after[start : len(after) - tail])
+        groups = [
+            [(kind, a + start, b + start, c + start, d + start) for kind, a, b, c, d in group]
+            for group in matcher.get_grouped_opcodes(_AROUND)
+        ]
+    for group in groups:
+        if old or new:
+            yield f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@"
+            for kind, a, b, c, d in group:
+                yield from _rows(" " if kind == "equal" else "-", before[a:b])
+                yield from _rows("+", () if kind == "equal" else after[c:d])
+
+
+def _lines(data: bytes) -> list[str]:
+    """With their ends. Bytes that are no text are spelled out."""
+    pieces = data.decode("utf-8", "backslashreplace").split("\n")
+    return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines are the same from the beginning on."""
+    least = min(len(one), len(other))
+    return next((n for n in range(least) if one[n] != other[n]), least)
+
+
+def _range(start: int, end: int) -> str:
+    return f"{start + 1 if end > start else start},{end - start}"
+
+
+def _rows(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield OPEN_END

@@ -1,8 +1,8 @@
 """run_command: a shell command in the workspace, within its time and its output.
 
 It runs in a session of its own, with nothing to read, and with an environment that is an allow-list: keys, tokens and
-secrets of this program are not among it. When it ends, or is ended, all that it started ends with it. A small shell
-beside it waits for the end of this program: were that killed, the command would end as well.
+secrets of this program are not among it. When it ends, or is ended, all that it started ends with it: a keeper above it
+sees to that, also for a daemon that left its session, and also where this program is killed.
 """
 
 import os
@@ -11,6 +11,7 @@ import selectors
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -22,9 +23,9 @@ from inspector.live.tools.processes import MARK, end_all
 from inspector.live.tools.refused import Refused, plain
 
 _ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
-_GUARDED = 'exec 3<&0 </dev/null; (read _ <&3; kill -s KILL -- -$$) >/dev/null 2>&1 & exec /bin/sh -c "$1" sh 3<&-'
-"""Its input is a pipe that only we hold open: when nobody does any more, the whole group is ended."""
-BEAT_S, DRAIN_S = 0.05, 0.3
+_KEEPER = Path(__file__).with_name("keeper.py")
+"""Its input is a pipe that only we hold open: when nobody does any more, it ends the command."""
+BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
 _PIECE = 65_536
 
 
@@ -65,7 +66,7 @@ def run_command(folder: Path, command: str, seconds: float, limits: Limits, canc
     mark = uuid4().hex
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARDED, "sh", command], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-I", "-S", str(_KEEPER), command], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
         )  # fmt: skip
     except (OSError, UnicodeEncodeError) as why:
@@ -76,10 +77,12 @@ def run_command(folder: Path, command: str, seconds: float, limits: Limits, canc
     try:
         ended = _watch(process, process.stdout, output, monotonic() + seconds, cancelled)
     finally:
-        end_all(process.pid, mark)
+        process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(KEEPER_S)
+        end_all(process.pid, mark)  # where the keeper was ended by its own command
         process.wait()
         process.stdout.close()
-        process.stdin.close()
     if ended == "time":
         return Ran(output.text(), None, f"it ran for longer than {seconds:g} s")
     return Ran(output.text(), None, "it was stopped") if ended else Ran(output.text(), process.returncode)

@@ -27,5 +27,3 @@ class Limits:
     command_most_s: float = 600.0
     output_bytes: int = 30_000
     """Of a command: its head and its tail, half each."""
-    diff_lines: int = 60
-    """Of a diff in a question."""

@@ -1,6 +1,6 @@
-"""Ends a command with all that it started, also what went into a session of its own.
+"""Ends what a command started where its keeper could not: the command may have ended it, or this is no Linux.
 
-The command's group is ended first. What left the group is found by a mark in its environment, which children inherit
+The keeper's group is ended first. All else is found by a mark in its environment, which children inherit
 (Linux: /proc); a process is held by a descriptor while it is looked at, so that no other one of the same number is hit.
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.live.tools.arguments import checked
-from inspector.live.tools.asking import about_change, about_command
+from inspector.live.tools.asking import Question, about_change, about_command
 from inspector.live.tools.commands import run_command
 from inspector.live.tools.inside import Workspace, regular
 from inspector.live.tools.limits import Limits
@@ -25,6 +25,8 @@ class Toolbox:
     def __init__(self, workspace: Path, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._workspace = Workspace(workspace)
+        self._asked: tuple[ToolCall, Change] | None = None
+        """The change that was asked about last: this one is made, or none, whatever becomes of the file meanwhile."""
 
     @property
     def folder(self) -> Path:
@@ -49,8 +51,8 @@ class Toolbox:
         except Refused:
             return ""
 
-    def needs_permission(self, call: ToolCall) -> str:
-        """What the person is to be asked first: what it will do, word for word; empty for a call that is free.
+    def needs_permission(self, call: ToolCall) -> Question | None:
+        """What the person is to be asked first: what it will do, word for word; None for a call that is free.
 
         A call that would be refused anyway is free: it changes nothing, and its result says why.
         """
@@ -58,12 +60,14 @@ class Toolbox:
             arguments = checked(call)
             match call.name:
                 case "edit_file" | "write_file":
-                    return about_change(call.name, self._change(call.name, arguments), self._limits)
+                    change = self._change(call.name, arguments)
+                    self._asked = call, change
+                    return about_change(call.name, change)
                 case "run_command":
                     return about_command(arguments["command"], str(self.folder), self._seconds(arguments))
         except Refused:
             pass
-        return ""
+        return None
 
     def covered_by_always(self, call: ToolCall) -> str:
         """What an "always" for this call is remembered by: calls of the same key are not asked about again.
@@ -92,7 +96,8 @@ class Toolbox:
             case "search_files":
                 return search_files(workspace, limits, arguments, cancelled), False
             case "edit_file" | "write_file":
-                change = self._change(call.name, arguments)
+                asked, self._asked = self._asked, None
+                change = asked[1] if asked is not None and asked[0] is call else self._change(call.name, arguments)
                 put(workspace, arguments["path"], change)
                 return told(change), False
             case "run_command":

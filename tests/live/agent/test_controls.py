@@ -302,7 +302,8 @@ def test_permission_once_always_and_no(planned: Planned, workspace: Path, monkey
             asking = heard.state("asking")
             assert asking.asked is not None
             assert asking.asked.call.name == "write_file"
-            assert ".txt" in asking.asked.what
+            assert ".txt" in asking.asked.what.says
+            assert asking.asked.what.exact.startswith("@@ -0,0 +1,1 @@\n+")
             runner.permit("somebody-else", "always")
             runner.permit(asking.asked.id, how)
         assert heard.state("ended").end == "done"

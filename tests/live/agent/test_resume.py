@@ -132,7 +132,8 @@ def test_a_call_that_had_begun_is_run_again_only_after_asking(
         if answer:
             asking = heard.state("asking")
             assert asking.asked is not None
-            assert "not known" in asking.asked.what
+            assert "not known" in asking.asked.what.says
+            assert asking.asked.what.exact == "echo run >> times.txt"
             runner.permit(asking.asked.id, answer)  # type: ignore[arg-type]
         assert heard.state("ended").end == "done"
     times = (workspace / "times.txt").read_text().count("run")
@@ -204,7 +205,8 @@ def test_a_journal_that_was_gone_on_with_meanwhile_is_not_spoilt(
         pass
 
 
-def test_what_was_allowed_for_the_session_stays_allowed(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_always_ends_with_the_run(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever goes on with it is asked anew."""
     writes = [[call("write_file", path=f"{n}.txt", content="x")] for n in range(3)]
     script(monkeypatch, *writes)
     plan = planned(permissions="ask", limits=Limits(max_turns=1))
@@ -214,9 +216,13 @@ def test_what_was_allowed_for_the_session_stays_allowed(planned: Planned, monkey
         assert asking.asked is not None
         runner.permit(asking.asked.id, "always")
         heard.state("ended")
-    heard, _ = finished(resume(plan.record, permissions="ask", limits=QUICK))
-    assert heard.all[-1].end == "done"
-    assert "asking" not in heard.states
+    with running(resume(plan.record, permissions="ask", limits=QUICK)) as (runner, heard):
+        runner.start()
+        again = heard.state("asking").asked
+        assert again is not None
+        runner.permit(again.id, "always")
+        assert heard.state("ended").end == "done"
+    assert len({one.asked.id for one in heard.all if one.asked is not None}) == 1
 
 
 def test_two_runs_never_write_one_journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:

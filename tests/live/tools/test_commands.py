@@ -1,6 +1,7 @@
 """Commands: their output, their end, and that nothing is left of them; no key of ours reaches one."""
 
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -13,6 +14,13 @@ from inspector.core.message import ToolCall
 from inspector.live.tools.limits import Limits
 from inspector.live.tools.toolbox import Toolbox
 from tests.live.tools.conftest import Do
+
+
+DAEMON = (
+    "env -i setsid sh -c '(setsid sh -c \"exec >/dev/null 2>&1 </dev/null; echo \\$\\$ > daemon; exec sleep 300\" &) &';"
+    " until [ -s daemon ]; do sleep 0.01; done; cat daemon; {}"
+)
+"""A double fork into sessions of its own, without the environment, all its streams elsewhere."""
 
 
 def _alive(process: int) -> bool:
@@ -66,12 +74,42 @@ def test_time_is_limited(do: Do) -> None:
         "setsid sleep 300 & echo $!; sleep 300",
         "nohup setsid sh -c 'sleep 300; :' >/dev/null 2>&1 & echo $!; sleep 300",
         "trap '' TERM INT HUP; echo $$; while :; do sleep 1; done",
+        DAEMON.format("sleep 60"),
+        "(env -i sh -c 'sleep 300 & echo $!'); sleep 300",
     ],
 )
 def test_grandchildren_end_too(do: Do, command: str) -> None:
     """Also those in a session of their own, and those that hear no signal."""
     process = int(do("run_command", command=command, timeout_s=1).content.split()[0])
     assert _gone(process)
+
+
+def test_a_daemon_ends_with_its_command(do: Do) -> None:
+    """It has left session, parents and environment, and nothing of it is open to us: it ends all the same, at once."""
+    started = time.monotonic()
+    result = do("run_command", command=DAEMON.format("exit 4"))
+    assert result.content.endswith("[exit code 4]")
+    assert _gone(int(result.content.split()[0]))
+    assert time.monotonic() - started < 30
+
+
+def test_what_forks_without_end_is_ended(do: Do) -> None:
+    """Each process starts the next one and goes."""
+    flees = (
+        "import os,time\nos.setsid()\nuntil=time.time()+20\nwhile time.time()<until:\n if os.fork(): os._exit(0)\n"
+        " open('alive','a').write('x')"
+    )
+    do("run_command", command=f"env -i {sys.executable} -c {shlex.quote(flees)} & sleep 0.3")
+    before = do("run_command", command="wc -c < alive").content
+    time.sleep(0.2)
+    assert do("run_command", command="wc -c < alive").content == before
+    assert int(before.split()[0]) > 3
+
+
+def test_a_keeper_that_its_command_ends_takes_the_command_along(do: Do) -> None:
+    """What is left of the session, and what carries the mark."""
+    result = do("run_command", command="sleep 300 & echo $! $$; kill -9 $PPID; sleep 300", timeout_s=5)
+    assert all(_gone(int(process)) for process in result.content.split()[:2])
 
 
 def test_what_a_command_leaves_behind_ends_with_it(do: Do) -> None:

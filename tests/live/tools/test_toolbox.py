@@ -1,5 +1,6 @@
 """The door to the tools: what is asked first, how wrong arguments are told, what "always" covers."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.core.message import ToolCall
+from inspector.live.tools.asking import OPEN_END, Question
 from inspector.live.tools.prompt import prompt
 from inspector.live.tools.schemas import TOOLS, WITHOUT_TASK
 from inspector.live.tools.toolbox import Toolbox, denied
+
+
+def _asked(tools: Toolbox, name: str, **arguments: Any) -> Question:
+    found = tools.needs_permission(_call(name, **arguments))
+    assert found is not None
+    return found
 
 
 def _call(name: str, **arguments: Any) -> ToolCall:
@@ -42,7 +50,7 @@ def test_wrong_arguments_are_told(workspace: Path, call: ToolCall, said: str) ->
     """As a result that says what is needed; nobody is asked for a call that would be refused anyway."""
     with Toolbox(workspace) as tools:
         message = tools.run(call)
-        assert tools.needs_permission(call) == ""
+        assert tools.needs_permission(call) is None
     assert message.role == "tool"
     assert message.result is not None
     assert message.result.is_error
@@ -62,14 +70,14 @@ def test_looking_is_free_and_changing_is_not(workspace: Path) -> None:
     """The question holds the exact command, or the diff; and what always would cover."""
     with Toolbox(workspace) as tools:
         free = (_call("list_files"), _call("read_file", path="a.txt"), _call("search_files", pattern="x"))
-        assert [tools.needs_permission(call) for call in free] == ["", "", ""]
-        edit = tools.needs_permission(_call("edit_file", path="a.txt", old_text="two", new_text="2"))
-        assert "-two\n+2" in edit
-        assert "Always: edit_file may change any file in this workspace" in edit
-        assert "+hi" in tools.needs_permission(_call("write_file", path="new.txt", content="hi\n"))
-        run = tools.needs_permission(_call("run_command", command="rm -rf build", timeout_s=9_999))
-        assert f"Run in {workspace}, for at most 600 s:\n\nrm -rf build\n" in run
-        assert "letter for letter" in run
+        assert [tools.needs_permission(call) for call in free] == [None] * 3
+        edit = _asked(tools, "edit_file", path="a.txt", old_text="two", new_text="2")
+        assert edit.exact == "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+        assert "Always: edit_file may change any file in this workspace" in edit.covers
+        assert "+hi" in _asked(tools, "write_file", path="new.txt", content="hi\n").exact
+        run = _asked(tools, "run_command", command="rm -rf build", timeout_s=9_999)
+        assert (run.says, run.exact) == (f"Run in {workspace}, for at most 600 s:", "rm -rf build")
+        assert "letter for letter" in run.covers
         assert (workspace / "a.txt").read_text() == "one\ntwo\nthree\n", "asking changes nothing"
 
 
@@ -84,13 +92,64 @@ def test_always_is_narrow() -> None:
         assert key(_call("run_command", command="ls")) != key(_call("edit_file", path="ls"))
 
 
-def test_a_huge_diff_is_cut(workspace: Path) -> None:
-    """A question fits on a screen."""
+def test_nothing_is_left_out_of_a_question(workspace: Path) -> None:
+    """However long: what shows it may cut, and says so."""
+    hidden = "x = 1" + " " * 330 + '; import os; os.system("id")'
     with Toolbox(workspace) as tools:
-        asked = tools.needs_permission(_call("write_file", path="new", content="line\n" * 5_000))
-        assert "… more lines follow …" in asked
-        assert asked.count("\n") < 80
-        assert "too large" in tools.needs_permission(_call("write_file", path="new", content="x" * 900_000))
+        assert f"+{hidden}" in _asked(tools, "write_file", path="new", content=hidden).exact
+        assert _asked(tools, "run_command", command=hidden).exact == hidden
+        asked = _asked(tools, "write_file", path="new", content="line\n" * 5_000).exact
+        assert asked.count("\n+line") == 5_000
+        assert len(_asked(tools, "write_file", path="new", content="x" * 900_000).exact) > 900_000
+
+
+def test_what_was_read_is_what_is_written(workspace: Path) -> None:
+    """A file that changes between question and answer is not changed by something that nobody read."""
+    call = _call("edit_file", path="a.txt", old_text="two", new_text="2")
+    with Toolbox(workspace) as tools:
+        tools.needs_permission(call)
+        (workspace / "a.txt").write_text("rm -rf two\n")
+        result = tools.run(call).result
+    assert result is not None
+    assert "meanwhile" in result.content
+    assert (workspace / "a.txt").read_text() == "rm -rf two\n"
+
+
+_LINES = st.lists(st.sampled_from(["a", "b", "", "a ", "\t", "c\r", "\x0b", "\u2028", "é"]), max_size=12)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(before=_LINES, after=_LINES, ends=st.tuples(st.booleans(), st.booleans()))
+def test_a_diff_makes_the_one_of_the_other(
+    workspace: Path, before: list[str], after: list[str], ends: tuple[bool, bool]
+) -> None:
+    """Read by hand: with what is shown, the old text becomes the very bytes that are written; line ends, too."""
+    old, new = ("\n".join(lines) + "\n" * end for lines, end in zip((before, after), ends, strict=True))
+    (workspace / "d.txt").write_bytes(old.encode())
+    with Toolbox(workspace) as tools:
+        exact = _asked(tools, "write_file", path="d.txt", content=new).exact
+    assert _patched(old, exact) == new
+
+
+def _patched(old: str, diff: str) -> str:
+    """`old` with the hunks done to it."""
+    lines, made, at, sign = old.split("\n"), list[str](), 0, ""
+    lines = [f"{one}\n" for one in lines[:-1]] + [lines[-1]] * bool(lines[-1])
+    for row in diff.split("\n") if diff else ():
+        if found := re.match(r"@@ -(\d+),(\d+) ", row):
+            start = int(found[1]) - (found[2] != "0")
+            made += lines[at:start]
+            at = start
+        elif row == OPEN_END:
+            made[-1:] = [one.removesuffix("\n") if sign != "-" else one for one in made[-1:]]
+        else:
+            sign = row[0]
+            if sign in " -":
+                assert lines[at].removesuffix("\n") == row[1:]
+                at += 1
+            if sign in " +":
+                made.append(row[1:] + "\n")
+    return "".join(made + lines[at:])
 
 
 JSON = st.recursive(

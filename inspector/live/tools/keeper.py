@@ -1,0 +1,116 @@
+"""The process between the program and a command: it sees to it that nothing of the command is left when that ends.
+
+A script of its own (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that only
+the program holds open: when nobody does any more, the command is ended. On Linux whatever the command starts stays below
+this process, also what leaves its session and its parents (a daemon): an orphan becomes the keeper's child, not init's.
+"""
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+GIVE_UP_S = 5.0
+"""What cannot be ended (it runs as somebody else, or hangs in the system) is left after so long."""
+BEAT_S = 0.002
+
+
+def main(command: str) -> None:
+    """Run it, end what it leaves, and end as it ended."""
+    with suppress(OSError, AttributeError):  # no Linux
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    process = os.posix_spawn(
+        "/bin/sh",
+        ["/bin/sh", "-c", command, "sh"],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+        setsid=True,
+        setsigdef=(signal.SIGCHLD,),
+    )
+    for stream in (1, 2):  # else the output would seem open as long as we live
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    status = _wait(process, woken)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+    _end_all()
+    _end_as(status)
+
+
+def _wait(process: int, woken: int) -> int:
+    """Its wait status; of one that is killed, as soon as nobody holds our input open any more."""
+    while True:
+        ready, _, _ = select.select([0, woken], [], [])
+        if 0 in ready and not os.read(0, 1):
+            return signal.SIGKILL
+        if woken in ready:
+            os.read(woken, 4096)
+            while (found := _reaped())[0]:
+                if found[0] == process:
+                    return found[1]
+
+
+def _reaped() -> tuple[int, int]:
+    """(process, status) of a child that has ended; zeros where none has."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return 0, 0
+
+
+def _end_all() -> None:
+    """Kill our children until there are none: every orphan becomes one, so then nothing is left.
+
+    Without a pause as long as there are new ones: who forks and goes, again and again, is overtaken.
+    """
+    until = time.monotonic() + GIVE_UP_S
+    before: set[int] = set()
+    while time.monotonic() < until:
+        now = set(_children())
+        for process in now:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        if now <= before:
+            time.sleep(BEAT_S)
+        before = now
+
+
+def _children() -> list[int]:
+    with suppress(OSError):  # not every kernel tells it so
+        return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
+    return [int(one) for one in os.listdir("/proc") if one.isdecimal() and _parent(one) == os.getpid()]
+
+
+def _parent(process: str) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _end_as(status: int) -> None:
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        which = os.WTERMSIG(status)
+        with suppress(OSError, ValueError):
+            signal.signal(which, signal.SIG_DFL)
+        os.kill(os.getpid(), which)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
