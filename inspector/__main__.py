@@ -7,10 +7,13 @@ from pathlib import Path
 
 from inspector import cli
 from inspector.cli_output import note
+from inspector.live.sealing import seal
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
+    if argv is None:  # as a program of its own, not called by another
+        seal()
     words = list(sys.argv[1:] if argv is None else argv)
     if words and (words[0] in cli.COMMANDS or words[0].startswith("-")):
         return cli.main(words)

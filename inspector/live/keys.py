@@ -13,6 +13,8 @@ from inspector.core.errors import InspectorError
 
 ENVIRONMENT: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """Provider -> the variable that holds its key."""
+URL_KEY = "CONTEXT_INSPECTOR_API_KEY"
+"""The variable with the key of a server that is named by its URL. No other key is ever sent there."""
 SERVICE = "context-inspector"
 """The name under which keys lie in the keyring; the user name is the provider's."""
 REDACTED = "[key]"
@@ -49,10 +51,25 @@ class Key:
 NO_KEY = Key("")
 
 
+_taken: dict[str, str] = {}
+
+
+def take_keys() -> None:
+    """Take the keys out of the environment: no process that we start has them, no later look into it shows them."""
+    for variable in (*ENVIRONMENT.values(), URL_KEY):
+        if (text := os.environ.pop(variable, None)) is not None:
+            _taken[variable] = text
+
+
+def key_in(variable: str) -> str:
+    """What the environment says, or said when the program began; empty for nothing."""
+    return (os.environ.get(variable) or _taken.get(variable, "")).strip()
+
+
 def find_key(provider: str) -> Key:
     """The key of `anthropic`, `openai` or another server's name. Raises KeyMissing."""
     variable = ENVIRONMENT.get(provider, "")
-    if text := os.environ.get(variable, "").strip() if variable else "":
+    if text := key_in(variable):
         return _checked(text, variable)
     try:
         text = _stored(provider)
@@ -65,7 +82,7 @@ def find_key(provider: str) -> Key:
 
 def key_place(provider: str) -> Place:
     """Where the key of a provider lies; empty where there is none. Asks the keyring, never shows the key."""
-    if os.environ.get(ENVIRONMENT.get(provider, ""), "").strip():
+    if key_in(ENVIRONMENT.get(provider, "")):
         return "environment"
     try:
         return "keyring" if _stored(provider) else ""

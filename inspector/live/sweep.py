@@ -24,6 +24,7 @@ from inspector.core.replay_report import Ground, Report, report
 from inspector.core.tokens.windows import find_window
 from inspector.live.files import open_transcript
 from inspector.live.models import user_windows
+from inspector.live.sealing import seal
 from inspector.live.user_policies import find_policy
 
 Pairs = tuple[tuple[str, str], ...]
@@ -147,6 +148,7 @@ class _Stop:
 
 
 def _begin(stop: Any) -> None:
+    seal()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's to answer
     _Stop.event = stop
 

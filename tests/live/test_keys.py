@@ -25,7 +25,7 @@ from inspector.live.keys import (
     key_place,
     save_key,
 )
-from inspector.live.providers.opening import URL_KEY, Wire
+from inspector.live.providers.opening import Wire
 from inspector.live.simulated.server import SimulatedServer
 from tests.live.providing import SECRET, WIRES, asking, provider
 

@@ -1,13 +1,12 @@
 """A provider by its name: which dialect it speaks, with which key, at which address."""
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
-from inspector.live.keys import NO_KEY, Key, find_key
+from inspector.live.keys import NO_KEY, URL_KEY, Key, find_key, key_in
 from inspector.live.providers.anthropic import AnthropicDialect
 from inspector.live.providers.dialect import Compaction, Dialect
 from inspector.live.providers.openai_chat import ChatDialect
@@ -16,8 +15,6 @@ from inspector.live.providers.provider import Provider
 
 Wire: TypeAlias = Literal["anthropic", "responses", "chat"]
 KNOWN = "offline, simulated, anthropic, openai, or a URL"
-URL_KEY = "CONTEXT_INSPECTOR_API_KEY"
-"""The variable with the key of a server that is named by its URL. No other key is ever sent there."""
 SIMULATED = "simulated"
 
 _URL = re.compile(r"(?:(anthropic|responses|chat)\+)?(https?://.+)", re.IGNORECASE)
@@ -77,7 +74,7 @@ def _at_url(wire: str, url: str) -> Address:
         raise InspectorError(f"{url} is not a URL that can be called.")
     if parts.username or parts.password:
         raise InspectorError(f"Put the key into {URL_KEY}, not into the URL.")
-    text = os.environ.get(URL_KEY, "").strip()
+    text = key_in(URL_KEY)
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if wire == "anthropic":
         return Address(host, "anthropic", Key(text or "none"), base.removesuffix("/v1"))

@@ -24,6 +24,7 @@ from inspector.live.proxy.record_file import RecordFile
 from inspector.live.proxy.records import NoteSeen, Record, RuleSeen
 from inspector.live.proxy.redact import redacted_url
 from inspector.live.proxy.tape import Budget, Tape
+from inspector.live.sealing import open_environment
 
 LONGEST_QUEUE = 100_000
 """Records that may wait to be handed on; bodies are bounded by their bytes."""
@@ -178,8 +179,9 @@ def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hear
     pipe = subprocess.PIPE
     try:
         made = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True
-        )
+            command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True,
+            env=open_environment(os.environ),
+        )  # fmt: skip
     except OSError as error:
         raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None
     assert made.stdin is not None

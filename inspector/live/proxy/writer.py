@@ -20,6 +20,7 @@ from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, received
 from inspector.live.proxy.record_file import RecordFile
 from inspector.live.proxy.records import Record, RequestSeen, RuleSeen
 from inspector.live.proxy.redact import Secrets
+from inspector.live.sealing import seal
 
 _BUFFER = 1 << 18
 
@@ -27,6 +28,7 @@ _BUFFER = 1 << 18
 def main(words: list[str]) -> None:
     """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the standing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    seal()
     handle, path, upstream, is_torn, hears, standing = words
     file = RecordFile.handed(Path(path), int(handle), is_torn=is_torn == "1")
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
