@@ -253,13 +253,13 @@ def _grown(before: Thread | None, now: Thread | None) -> bool:
 
 
 def _three(series: Series, at: int) -> tuple[str, ...]:
-    """`84,210 reported`, `84,190 predicted`, `Roku believes 83,100`: as far as they are known."""
+    """`84,210 reported`, `84,190 predicted`, `83,100 believed` by the policy: as far as they are known."""
     kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
     words = [f"{grouped(height)} {kind}" if height is not None else kind]
     if kind == "reported" and predicted is not None:
         words.append(f"{grouped(predicted)} predicted")
     if at < len(series.believed):
-        words.append(f"{series.believer} believes {grouped(series.believed[at])}")
+        words.append(f"{grouped(series.believed[at])} believed")
     return tuple(words)
 
 

@@ -82,6 +82,7 @@ class TierPanel(Panel):
         head.addWidget(self.due)
         below = QHBoxLayout()
         below.setContentsMargins(13, 0, 10, 8)
+        below.setSpacing(8)
         below.addWidget(self.here, 1)
         below.addWidget(self.turn)
         self._tiers = QVBoxLayout()
@@ -161,7 +162,8 @@ class TierPanel(Panel):
         if outlook is None:
             return
         title = outlook.policy.title
-        shown = outlook.sizer.pressure_of(outlook.buffer).tokens or 0
+        known = outlook.sizer.kind == "predicted"  # an estimate is no truth to be wrong about
+        shown = (outlook.sizer.pressure_of(outlook.buffer).tokens or 0) if known else 0
         error = error_words(outlook.tokens / shown - 1 if shown else None)
         self.here.setText(f"{title} believes {grouped(outlook.tokens)} tokens{error}")
         breaker = outlook.policy.breaker(outlook.settings, outlook.running)

@@ -46,6 +46,7 @@ class Timeline(Panel):
         head.addWidget(self._here, 1)
         self._key = CurveKey(desk.theme)
         head.addWidget(self._key)
+        head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

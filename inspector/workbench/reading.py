@@ -47,8 +47,10 @@ class Reading:
 
     @property
     def belief_error(self) -> float | None:
-        """believed / shown - 1."""
-        return None if self.believed is None or not self.pressure.tokens else self.believed / self.pressure.tokens - 1
+        """believed / shown - 1. None where nothing was ever reported: an estimate is no truth to be wrong about."""
+        if self.believed is None or not self.pressure.tokens or self.pressure.kind not in ("reported", "predicted"):
+            return None
+        return self.believed / self.pressure.tokens - 1
 
     @property
     def measured(self) -> int | None:

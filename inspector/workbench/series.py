@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.core.policies.catalogue import TITLES
 from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind
 from inspector.workbench.state import State
@@ -35,8 +34,6 @@ class Series:
     """Pressure of the buffer after the last record."""
     believed: tuple[int, ...]
     """By the chosen policy; empty until it is worked out."""
-    believer: str
-    """The policy's title."""
     cache_read: tuple[int | None, ...]
     fresh: tuple[int | None, ...]
     """Tokens read anew: cache writes and uncached input."""
@@ -70,7 +67,6 @@ def series(state: State) -> Series | None:
         kinds=tuple(one.kind for one in pressures),
         predicted=tuple(one.predicted.tokens if one.predicted is not None else None for one in pressures),
         end=pressures.end.tokens,
-        believer=TITLES.get(state.choices.policy, state.choices.policy),
         believed=state.believed.tokens if state.believed is not None and state.believed.thread is thread else (),
         cache_read=tuple(usage.cache_read if usage else None for usage in usages),
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
