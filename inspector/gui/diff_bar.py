@@ -118,11 +118,11 @@ def headline(comparison: Comparison) -> str:
 
 
 def in_short(comparison: Comparison) -> str:
-    """`L0 preview: −73,815, 36,015 unseen stay`: where the room is narrow. How many of each fate the chips tell."""
+    """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. How many of each fate the chips tell."""
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
-    stays = f", {grouped(unseen)} unseen stay" if unseen else ""
+    stays = f" · unseen {grouped(unseen)}" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
 
 
