@@ -26,8 +26,8 @@ from inspector.live.simulated.world import World
 SAMPLE = Path(__file__).parent / "data" / "codex" / "turns.jsonl"
 Capture = pytest.CaptureFixture[str]
 FIELDS = (
-    "turn", "thread", "reported", "estimated", "calibrated", "predicted", "band", "believed", "tokens", "kind", "output",
-    "window", "ratio", "fired", "tools", "finish", "text", "error",
+    "turn", "thread", "reported", "estimated", "calibrated", "predicted", "band", "believed", "tokens", "kind",
+    "output", "window", "ratio", "fired", "tools", "finish", "text", "error",
 )  # fmt: skip
 
 
