@@ -1,13 +1,16 @@
 """JSON in and out, tolerant of what real transcripts hold.
 
 In: orjson for speed, the standard library where orjson is too strict (lone surrogates, NaN, a byte-order mark).
-Lone surrogates become U+FFFD on the way in, so that everything behind can encode to UTF-8. Out: compact, non-ASCII
-left as it is.
+Lone surrogates become U+FFFD on the way in, so that everything after it can encode to UTF-8. What comes out of `loads`
+is bounded: nested at most `DEEPEST` levels (`str`, `repr` and `==` go as deep as their value), whole numbers of at most
+64 bits, other numbers finite. Out: compact, non-ASCII left as it is.
 """
 
 import json
 import math
 import re
+import sys
+from gc import get_referents
 from typing import Any
 
 import orjson
@@ -19,35 +22,81 @@ _ESCAPES = re.compile(
 """An escaped backslash, a surrogate pair, or (group 1) a lone surrogate."""
 
 
+DEEPEST = 200
+"""Lists and objects that may stand in one another."""
+_TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+
+
 class NotJson(ValueError):
-    """The bytes are not a JSON value. `str(error)` says why, in a few words."""
+    """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
 
 
-def loads(data: bytes | bytearray | memoryview) -> Any:
-    """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError."""
+def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None) -> Any:
+    """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError.
+
+    A number that no float can hold becomes the largest there is, NaN and Infinity become null; `told` gets a sentence.
+    """
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError as strict:
-        return _tolerant(bytes(data), str(strict))
+        return _tolerant(bytes(data), str(strict), told)
+    _check_depth(value)
+    return value
 
 
-def _tolerant(data: bytes, why: str) -> Any:
+def _check_depth(value: Any) -> None:
+    """Raises NotJson. The garbage collector knows what each value holds: a level at a time, without a loop of ours."""
+    level = get_referents(value)
+    for _ in range(DEEPEST - 1):
+        if not level:
+            return
+        level = get_referents(*level)
+    if any(isinstance(inner, list | dict) for inner in level):
+        raise NotJson(_TOO_DEEP)
+
+
+def _tolerant(data: bytes, why: str, told: list[str] | None) -> Any:
     if "recursion" in why or "depth" in why:
-        raise NotJson("nested deeper than 1,024 levels")
+        raise NotJson(_TOO_DEEP)
     if data.startswith(b"\xef\xbb\xbf"):
-        return loads(data[3:])
+        return loads(data[3:], told)
     if b"\\u" in data:
         mended = _ESCAPES.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(0), data)
         if mended != data:
-            return loads(mended)
+            return loads(mended, told)
+    numbers = _Numbers()
     try:
         text = data.decode("utf-8", errors="replace")
-        value = json.loads(text)
+        value = json.loads(text, parse_int=numbers.whole, parse_float=numbers.broken, parse_constant=numbers.none)
     except RecursionError:
-        raise NotJson("nested deeper than 1,000 levels") from None
+        raise NotJson(_TOO_DEEP) from None
     except ValueError as error:
         raise NotJson(str(error)) from None
+    _check_depth(value)
+    if told is not None:
+        told += numbers.told
     return value
+
+
+class _Numbers:
+    """Numbers as the standard library's parser meets them, within the bounds of orjson's."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, None] = {}
+
+    def whole(self, digits: str) -> int | float:
+        value = int(digits) if len(digits) <= 20 else 1 << 64
+        return value if -1 << 63 <= value < 1 << 64 else self.broken(digits)
+
+    def broken(self, digits: str) -> float:
+        value = float(digits)
+        if math.isfinite(value):
+            return value
+        self.told["a number in it is too large for any use; it was read as the largest there is"] = None
+        return math.copysign(sys.float_info.max, value)
+
+    def none(self, word: str) -> None:
+        self.told[f"{word} is no number in JSON; it was read as null"] = None
 
 
 def dumps(value: object) -> str:

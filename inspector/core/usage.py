@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from inspector.core.quick import quick
+
+MOST = 10**12
+"""Tokens. No call, window or session has more: a larger count is a mistake of whoever wrote it."""
+ABSURD = f"a count of more than {MOST:,} tokens: what was reported there was left out"
 
 
 @quick
@@ -34,6 +39,20 @@ class Usage:
     def cache_write_5m(self) -> int:
         """Of `cache_write`, what was written to be kept for five minutes."""
         return self.cache_write - self.cache_write_1h
+
+
+def is_absurd(told: Any) -> bool:
+    """Does an object of counts (or one in it) hold a number that can be no count of tokens?"""
+    if not isinstance(told, dict | list):
+        return False
+    for value in told.values() if isinstance(told, dict) else told:
+        kind = type(value)
+        if kind is int or kind is float:
+            if not -MOST <= value <= MOST:
+                return True
+        elif (kind is dict or kind is list) and is_absurd(value):
+            return True
+    return False
 
 
 def cache_written(tokens: int, ttl_s: int) -> Usage:

@@ -37,6 +37,8 @@ class Feeder:
         self._dropped = 0
         self._problems: list[Problem] = []
         self._more = 0
+        self._odd: list[str] = []
+        """What was odd in the line that was parsed last, but could be read."""
 
     @property
     def problems(self) -> list[Problem]:
@@ -84,12 +86,19 @@ class Feeder:
     def _line(self, line: bytes | bytearray | memoryview, last: bool = False) -> None:
         self.line += 1
         try:
-            value = loads(line)
+            value = loads(line, self._odd)
         except NotJson as why:
             self._mend(bytes(line), str(why), last)
             return
+        if self._odd:
+            self._tell_odd(bytes(line))
         self.values += 1
         self.feed(self.line, value, self._file)
+
+    def _tell_odd(self, line: bytes) -> None:
+        for what in self._odd:
+            self._problem(what, line)
+        self._odd.clear()
 
     def _mend(self, line: bytes, why: str, last: bool) -> None:
         """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""

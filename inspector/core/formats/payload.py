@@ -19,6 +19,7 @@ from inspector.core.formats.payload_threads import Growing, Threads
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
+from inspector.core.usage import ABSURD, is_absurd
 
 
 def payload_format(dialect: Dialect, title: str, sniff: Callable[[Head], float] | None = None) -> Format:
@@ -102,6 +103,8 @@ class PayloadReader:
         self._named = self._named or _session_key(one.request or {})
         if one.request is None:
             self._partial.add("A response stands alone: the request it answers is not in this file.")
+        if is_absurd((one.response or {}).get(self._dialect.counts)):
+            self._problems.append(Problem(one.line, ABSURD, dumps(one.response)[:120]))
         reason = side_reason(self._dialect, one)
         self._threads.add(one, step=not reason)
         if reason:

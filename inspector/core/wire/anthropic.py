@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 
 _LISTS = (list, tuple)
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -142,8 +142,13 @@ def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
 
     With several iterations the cost is their sum and the context is that of the last one that made a message.
     """
-    if not isinstance(usage, dict) or ("input_tokens" not in usage and not _COUNTS & usage.keys()):
+    if not has_counts(usage):
         return None
+    return None if is_absurd(usage) else read_counts(usage, output_is_final=output_is_final)
+
+
+def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
+    """The same of an object that is known to hold counts, none of them absurd."""
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and len(rounds) > 1:
         counted = [one for one in rounds if isinstance(one, dict)]
@@ -153,6 +158,11 @@ def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
     write = _written(usage)
     hourly = min(_hourly(usage), write)
     return Usage(fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly)
+
+
+def has_counts(usage: Any) -> bool:
+    """Is it what a call reported?"""
+    return isinstance(usage, dict) and ("input_tokens" in usage or bool(_COUNTS & usage.keys()))
 
 
 _READ = "cache_read_input_tokens"

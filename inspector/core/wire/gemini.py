@@ -13,7 +13,7 @@ from typing import Any
 from inspector.core.buffer import Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 from inspector.core.wire.gemini_write import write_body, write_contents
 
 __all__ = ["paired", "read_content", "read_contents", "read_prompt", "read_usage", "write_body", "write_contents"]
@@ -163,7 +163,7 @@ def _named(message: Message, taken: set[str], waiting: dict[str, list[str]]) -> 
 
 def read_usage(usage: Any) -> Usage | None:
     """`usageMetadata`; None where there is none. The prompt includes what was cached and what tools used."""
-    if not isinstance(usage, Mapping) or not any(type(_of(usage, key)) is int for key in _COUNTED):
+    if not isinstance(usage, Mapping) or not any(type(_of(usage, key)) is int for key in _COUNTED) or is_absurd(usage):
         return None
     cached, thoughts = _count(usage, "cachedContentTokenCount"), _count(usage, "thoughtsTokenCount")
     prompt = _count(usage, "promptTokenCount") + _count(usage, "toolUsePromptTokenCount")

@@ -10,7 +10,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 from inspector.core.wire.openai_responses import read_arguments, read_image
 
 _ROLES: Mapping[str, Role] = {
@@ -104,7 +104,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 def read_usage(usage: Any) -> Usage | None:
     """`usage` of a response; None where there is none. `prompt_tokens` includes what was read from the cache."""
-    if not isinstance(usage, Mapping) or not any(isinstance(usage.get(k), int) for k in _COUNTED):
+    if not isinstance(usage, Mapping) or not any(isinstance(usage.get(k), int) for k in _COUNTED) or is_absurd(usage):
         return None
     within, out = _inner(usage, "prompt_tokens_details"), _inner(usage, "completion_tokens_details")
     read = _count(within.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens"))

@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.buffer import Prompt, Tool
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 from inspector.core.wire.openai_responses_write import write_body
 
 __all__ = ["is_compaction", "join", "read_item", "read_items", "read_parts", "read_prompt", "read_usage", "write_body"]
@@ -220,7 +220,7 @@ def read_usage(usage: Any) -> Usage | None:
 
     `input_tokens` includes what was read from the cache, `output_tokens` includes the reasoning.
     """
-    if not isinstance(usage, dict):
+    if not isinstance(usage, dict) or is_absurd(usage):
         return None
     total, output = usage.get("input_tokens"), usage.get("output_tokens")
     if type(total) is not int and type(output) is not int:

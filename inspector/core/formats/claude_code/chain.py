@@ -9,6 +9,7 @@ from functools import partial
 
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Compaction
+from inspector.core.usage import ABSURD, is_absurd
 from inspector.core.wire.anthropic import read_messages, read_part
 
 from .attachments import read_attachment
@@ -188,6 +189,8 @@ def take_answer(row: Row, record: Record, findings: Findings) -> Sequence[ToolCa
         return _take_late_line(row, record, call)
     else:
         call.report.add(message, value.get("version"))
+    if call.report.absurd:
+        findings.add(ABSURD, record.line, value, record.file)
     row.nodes[record.uuid] = call
     parts = _parts(record)
     if row.listed:  # the blocks of earlier lines are repeated
@@ -252,6 +255,8 @@ def take_system(row: Row, record: Record, findings: Findings) -> None:
     match record.value.get("subtype"):
         case "compact_boundary":
             uuids = preserved(record, row)
+            if is_absurd(mapping(record.value, "compactMetadata")):
+                findings.add(ABSURD, record.line, record.value, record.file)
             _cut(row, read_boundary(record))
             row.nodes[record.uuid] = row.tail
             row.keeping = partial(_restore, row, record, uuids, findings)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from inspector.core.usage import MOST
+
 
 def text(value: Any, key: str) -> str:
     """The string at `key`, or empty where there is none."""
@@ -24,7 +26,7 @@ def texts(value: Any, key: str) -> list[str]:
 def count(value: Any, key: str) -> int | None:
     """The whole number at `key`, or None."""
     found = value.get(key) if isinstance(value, dict) else None
-    return found if type(found) is int and found >= 0 else None
+    return found if type(found) is int and 0 <= found <= MOST else None
 
 
 class Record:

@@ -6,10 +6,10 @@ output grows, and in versions 2.1.9 to 2.1.42 only a placeholder of the stream's
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from inspector.core.usage import Usage
-from inspector.core.wire.anthropic import read_edits, read_usage
+from inspector.core.usage import Usage, is_absurd
+from inspector.core.wire.anthropic import has_counts, read_counts, read_edits
 
 _FINAL_AT_LAST = (2, 1, 8)
 """Up to this version the last line holds the final output although no stop reason was written."""
@@ -18,16 +18,20 @@ _FINAL_AT_LAST = (2, 1, 8)
 class Report:
     """The usage, the stop reason and the model's own word about one call, line by line."""
 
-    __slots__ = ("_grew", "_output", "_usage", "edits", "finish", "version")
+    __slots__ = ("_grew", "_known", "_output", "_usage", "absurd", "edits", "finish", "version")
 
     def __init__(self) -> None:
         self.finish = ""
         self.version = ""
         self.edits: Sequence[Mapping[str, Any]] = ()
         """What the provider says it cleared before the model read it."""
+        self.absurd = False
+        """The last line told counts that there cannot be; they were left out."""
         self._usage: dict[str, Any] | None = None
         self._output = -1
         self._grew = False
+        self._known: Usage | Literal[False] | None = False
+        """The usage so far; False = to be worked out anew."""
 
     def add(self, message: dict[str, Any], version: Any) -> None:
         """Take the figures of one more line."""
@@ -38,7 +42,9 @@ class Report:
             self.version = version
         if message.get("context_management"):
             self.edits = read_edits(message)
-        if not isinstance(usage, dict):
+        self._known = False
+        self.absurd = usage != self._usage and is_absurd(usage)  # most lines repeat the one before
+        if self.absurd or not isinstance(usage, dict):
             return
         output = usage.get("output_tokens")
         output = output if type(output) is int else 0
@@ -48,7 +54,12 @@ class Report:
 
     def usage(self) -> Usage | None:
         """The call's usage; `output_is_final` False where only a lower bound of the output was recorded."""
-        return read_usage(self._usage, output_is_final=self._is_final()) if self._usage is not None else None
+        if self._known is False:
+            told = self._usage
+            self._known = None
+            if told is not None and has_counts(told):
+                self._known = read_counts(told, output_is_final=self._is_final())
+        return self._known
 
     def thinking(self) -> int:
         """Tokens of its thinking, as far as they were reported (2.1.330 on)."""

@@ -15,6 +15,7 @@ from inspector.core.formats.codex.replaced import replaced
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.message import Message, Part, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem
+from inspector.core.usage import ABSURD, MOST, is_absurd
 from inspector.core.wire.openai_responses import is_compaction, read_parts, read_usage
 
 _SILENT = ("world_state",)
@@ -135,6 +136,9 @@ class Rollout:
         last, total = info.get("last_token_usage"), info.get("total_token_usage")
         if not isinstance(last, dict):
             return
+        if is_absurd(info):
+            self._problem(line, ABSURD, info)
+            return
         if not last.get("input_tokens") and not last.get("output_tokens"):
             estimated = last.get("total_tokens")
             if type(estimated) is int and estimated > 0:
@@ -148,7 +152,7 @@ class Rollout:
     def _count(self, usage: Any, line: int, time: str) -> None:
         reported = read_usage(usage)
         if reported is None:
-            self._problem(line, "a count without tokens", usage)
+            self._problem(line, ABSURD if is_absurd(usage) else "a count without tokens", usage)
         elif self._side_call:
             self._side_call = False
         else:
@@ -156,7 +160,7 @@ class Rollout:
 
     def _window(self, holder: Mapping[str, Any]) -> None:
         window = holder.get("model_context_window")
-        if type(window) is int and window > 0:
+        if type(window) is int and 0 < window <= MOST:
             self.calls.setting.window = window
 
     def _unknown_kind(self, line: int, what: str, value: Any) -> None:

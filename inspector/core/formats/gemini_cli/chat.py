@@ -23,6 +23,7 @@ from inspector.core.formats.gemini_cli.replaced import compare
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Request
+from inspector.core.usage import ABSURD, is_absurd
 
 _SHOWN = ("info", "warning", "error")
 """What the client says to the user only."""
@@ -71,6 +72,8 @@ class Chat:
         kind = value.get("type")
         if kind in _SHOWN:
             return
+        if is_absurd(value.get("tokens")):
+            self._problems.append(Problem(line, ABSURD, excerpt(value), self.file))
         if kind not in ("user", "gemini"):
             what = f"unknown message type {str(kind)[:40]!r}"
             self._problems.append(Problem(line, what, excerpt(value), self.file))

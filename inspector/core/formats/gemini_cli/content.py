@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 
 _BY_CLIENT = ("<session_context>", "<hook_context>")
 
@@ -151,7 +151,7 @@ def read_usage(value: Mapping[str, Any]) -> Usage | None:
     `input` includes what came from the cache; `tool` is what tools of the provider's own read besides.
     """
     tokens = value.get("tokens")
-    if not isinstance(tokens, dict):
+    if not isinstance(tokens, dict) or is_absurd(tokens):
         return None
     names = ("input", "output", "cached", "thoughts", "tool")
     prompt, output, cached, thoughts, tool = (_count(tokens.get(name)) for name in names)

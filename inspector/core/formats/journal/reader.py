@@ -9,6 +9,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.journal.threads import Growing
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
+from inspector.core.usage import ABSURD, MOST, is_absurd
 from inspector.core.wire.neutral import read_buffer
 
 NAME = "journal"
@@ -62,7 +63,7 @@ class JournalReader:
             case "request":
                 self._of(value).ask(value, line, time)
             case "answer":
-                self._of(value).answer(value.get("answer"), line, time)
+                self._of(value).answer(self._counted(value.get("answer"), line), line, time)
             case "failed":
                 self._of(value).fail(value.get("failure"))
             case "tier":
@@ -74,6 +75,13 @@ class JournalReader:
                 self._of(value).run(value)
             case _:
                 self._take_small(kind, value, line)
+
+    def _counted(self, answer: Any, line: int) -> Any:
+        """An answer without its usage, where that is none."""
+        if not isinstance(answer, Mapping) or not is_absurd(answer.get("usage")):
+            return answer
+        self._problems.append(Problem(line, ABSURD, excerpt(answer.get("usage"))))
+        return {key: value for key, value in answer.items() if key != "usage"}
 
     def _take_small(self, kind: str, value: Mapping[str, Any], line: int) -> None:
         """Records that no buffer depends on."""
@@ -111,7 +119,7 @@ class JournalReader:
 
     def _take_window(self) -> None:
         window = self.header.get("window")
-        self._window = window if type(window) is int and window > 0 else None
+        self._window = window if type(window) is int and 0 < window <= MOST else None
 
     def _take_header(self, value: Mapping[str, Any]) -> None:
         if self.header:

@@ -13,6 +13,7 @@ from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
 from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Thread
+from inspector.core.usage import MOST
 from inspector.core.wire.neutral import read_messages
 
 REFUSED = "context_window_exceeded"
@@ -103,8 +104,8 @@ class Growing:
     def _compaction(
         self, value: Mapping[str, Any], new: Sequence[Message], kept: int, trigger: str, line: int, time: str
     ) -> Compaction:
-        fates = value.get("fates")
-        changed: Mapping[str, Any] = fates if isinstance(fates, Mapping) else {}
+        told = _mapping(value.get("fates"))
+        changed = {key: fate for key, fate in told.items() if isinstance(fate, str)}
         summary = next((message for message in new if message.summary), None)
         kind: CompactionKind = "edit"
         if summary is not None or "summarised" in changed.values():
@@ -117,8 +118,8 @@ class Growing:
             len(self._requests),
             trigger,
             kind,
-            before if type(before) is int else None,
-            after if type(after) is int else None,
+            before if type(before) is int and 0 <= before <= MOST else None,
+            after if type(after) is int and 0 <= after <= MOST else None,
             summary,
             kept,
             cleared,

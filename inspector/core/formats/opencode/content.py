@@ -11,7 +11,7 @@ from typing import Any
 
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 
 CLEARED = "[Old tool result content cleared]"
 INTERRUPTED = "[Tool execution was interrupted]"
@@ -199,7 +199,7 @@ def read_usage(value: Mapping[str, Any]) -> Usage | None:
     cache = mapping(tokens, "cache")
     fresh, output, reasoning = (_count(tokens, name) for name in ("input", "output", "reasoning"))
     read, write = _count(cache, "read"), _count(cache, "write")
-    if not fresh + output + reasoning + read + write:
+    if not fresh + output + reasoning + read + write or is_absurd(tokens):
         return None
     total = tokens.get("total")
     apart = type(total) is int and total == fresh + read + write + output + reasoning

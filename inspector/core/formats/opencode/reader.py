@@ -12,6 +12,7 @@ from inspector.core.formats.opencode.content import KINDS, listed, mapping, stri
 from inspector.core.formats.opencode.track import Track
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
+from inspector.core.usage import ABSURD, is_absurd
 
 NAME = "opencode"
 TABLES = ("database", "session", "message", "part")
@@ -52,6 +53,7 @@ class OpencodeReader:
             track = self._track(string(row, "session_id"))
             if table == "message":
                 made = row.get("time_created")
+                self._check(line, data)
                 time = {"created": made} | {**mapping(data, "time")}
                 track.take_message({**data, "id": string(row, "id"), "time": time})
             else:
@@ -62,10 +64,15 @@ class OpencodeReader:
 
     def _take_part(self, line: int, track: Track, part: Mapping[str, Any], message: str) -> None:
         kind = part.get("type")
+        self._check(line, part)
         track.take_part(part, message)
         if (not isinstance(kind, str) or kind not in KINDS) and str(kind) not in self._unknown:
             self._unknown.add(str(kind))
             self._problems.append(Problem(line, f"unknown part type {str(kind)[:40]!r}", excerpt(part)))
+
+    def _check(self, line: int, told: Mapping[str, Any]) -> None:
+        if is_absurd(told.get("tokens")):
+            self._problems.append(Problem(line, ABSURD, excerpt(told)))
 
     def _track(self, name: str) -> Track:
         track = self._tracks.get(name)
@@ -85,6 +92,7 @@ class OpencodeReader:
                 self._problems.append(Problem(line, "not a message of a session", excerpt(one)))
                 continue
             name = string(about, "id") or f"message-{n:06}"
+            self._check(line, about)
             track.take_message({**about, "id": name})
             for m, part in enumerate(listed(one, "parts")):
                 if isinstance(part, dict):

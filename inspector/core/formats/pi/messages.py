@@ -8,7 +8,7 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens.characters import u16
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 
 _SUMMARY = "The conversation history before this point was compacted into the following summary:"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:"
@@ -151,7 +151,7 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     pi's `input` is the uncached part. The output of a call that failed is what had come until then.
     """
     usage = message.get("usage")
-    if not isinstance(usage, dict):
+    if not isinstance(usage, dict) or is_absurd(usage):
         return None
     fresh, output = _count(usage.get("input")), _count(usage.get("output"))
     read, write = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))

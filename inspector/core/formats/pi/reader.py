@@ -31,6 +31,7 @@ from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
 from inspector.core.tokens.characters import u16
+from inspector.core.usage import ABSURD, MOST, is_absurd
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
@@ -168,6 +169,8 @@ class PiReader:
     def _call(self, message: Mapping[str, Any], read: Message, node: Node) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
         usage, finish = read_usage(message), _str(message.get("stopReason"))
+        if is_absurd(message.get("usage")):
+            self._problems.append(Problem(read.line, ABSURD, excerpt(message)))
         self._model = _str(message.get("model")) or self._model
         if usage is None and finish in FAILED:
             return read
@@ -216,7 +219,7 @@ class PiReader:
             Compaction(
                 before_request=len(self._requests),
                 trigger="extension" if value.get("fromHook") is True else "",
-                tokens_before=before if type(before) is int and before > 0 else None,
+                tokens_before=before if type(before) is int and 0 < before <= MOST else None,
                 summary=summary,
                 kept=len(stays),
                 line=where.line,

@@ -18,6 +18,7 @@ from inspector.core.formats.proxy.side import plain_kind, side_kind
 from inspector.core.formats.proxy.told import Teller, gist
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
+from inspector.core.usage import ABSURD, MOST
 
 
 class ProxyReader:
@@ -185,6 +186,8 @@ class ProxyReader:
             self._problem(line, f"a second response of exchange {one.number}; it was left out", value)
             return
         reply = one.reply = read_reply(one.endpoint.dialect, value)
+        if reply.absurd:
+            self._problem(line, ABSURD, value)
         if one.endpoint.purpose == "count":
             one.counted = _tokens(value.get("body"))
         if reply.failure and not one.kind:
@@ -245,11 +248,11 @@ _EXCHANGED = ("request", "response", "sent", "held", "released")
 def _tokens(body: Any) -> int | None:
     """What a count says, in the provider's own word."""
     found = [body.get(key) for key in ("input_tokens", "totalTokens", "total_tokens")] if isinstance(body, dict) else []
-    return next((one for one in found if type(one) is int), None)
+    return next((one for one in found if type(one) is int and one <= MOST), None)
 
 
 def _int(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None
+    return value if type(value) is int and 0 < value <= MOST else None
 
 
 def _str(value: Any) -> str:

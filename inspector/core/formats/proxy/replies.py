@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.payload_dialect import Dialect, unwrapped
-from inspector.core.usage import Usage
+from inspector.core.usage import Usage, is_absurd
 from inspector.core.wire.anthropic import read_edits
 from inspector.core.wire.streams import events, gather
 
@@ -28,6 +28,8 @@ class Reply:
     """Why there is no answer; empty where there is one."""
     status: int | None = None
     time: str = ""
+    absurd: bool = False
+    """It told counts that there cannot be; they were left out."""
 
 
 def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
@@ -45,7 +47,8 @@ def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     name = next((told for key in ("id", "responseId") if isinstance(told := body.get(key), str)), "")
     usage = _usage(dialect, body, final=finished)
     lost = failure if not answer and not _whole(dialect, body, finished) else ""
-    return Reply(answer, usage, finish, model, name, read_edits(body), lost, code, when)
+    odd = is_absurd(body.get(dialect.counts))
+    return Reply(answer, usage, finish, model, name, read_edits(body), lost, code, when, odd)
 
 
 def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
