@@ -4,8 +4,10 @@ Pure, for a session of any format, O(messages): buffers of one line of growth ar
 only what lies behind the parting.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from inspector.core.buffer import View
 from inspector.core.changes import Changes, compare
@@ -58,14 +60,19 @@ class Drops:
 
 def session_drops(session: Session) -> tuple[Drop, ...]:
     """Of all threads, in their order."""
-    return tuple(drop for thread in session.threads for drop in thread_drops(thread, session).found)
+    parents = _Parents(session)
+    return tuple(drop for thread in session.threads for drop in _drops(thread, parents, None).found)
 
 
 def thread_drops(thread: Thread, session: Session | None = None, former: Drops | None = None) -> Drops:
     """Of one thread. `session` tells of its parent; `former`: what was found when the thread was shorter."""
+    return _drops(thread, _Parents(session) if session else None, former)
+
+
+def _drops(thread: Thread, parents: "_Parents | None", former: Drops | None) -> Drops:
     requests = thread.requests
     start = former.count if former is not None and _holds(former, thread) else 0
-    found = list(former.found) if former is not None and start else _birth(thread, session) + _cut_at_once(thread)
+    found = list(former.found) if former is not None and start else _birth(thread, parents) + _cut_at_once(thread)
     announced = _announced(thread.compactions)
     for at in range(max(1, start), len(requests)):
         if (drop := _between(thread, requests[at - 1], requests[at], announced.get(at))) is not None:
@@ -93,12 +100,40 @@ def _announced(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
     return found
 
 
-def _birth(thread: Thread, session: Session | None) -> list[Drop]:
+class _Parents:
+    """What threads were counted at when a sub-agent of theirs began: each is gone through once, for all of them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._threads: dict[str, Thread] | None = None
+        self._counted: dict[str, tuple[list[str], list[int | None]]] = {}
+
+    def told_before(self, name: str, first: Request) -> int | None:
+        """What the thread's last request before the sub-agent's first was counted at."""
+        if self._threads is None:
+            self._threads = {thread.id: thread for thread in reversed(self._session.threads)}
+        if name not in self._counted:
+            thread = self._threads.get(name)
+            self._counted[name] = _counts(thread.requests if thread else ())
+        latest, prompts = self._counted[name]
+        at = bisect_right(latest, first.time) if first.time else len(latest)
+        return prompts[at - 1] if at else None
+
+
+def _counts(requests: Sequence[Request]) -> tuple[list[str], list[int | None]]:
+    """By request: the latest time so far, and what was counted last."""
+    prompts = accumulate(
+        (request.usage.prompt if request.usage else None for request in requests),
+        lambda last, prompt: last if prompt is None else prompt,
+    )
+    return list(accumulate((request.time for request in requests), max)), list(prompts)
+
+
+def _birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
     """A sub-agent begins with a buffer of its own: on the wire it looks as if the conversation had shrunk."""
     if not thread.parent or not thread.requests:
         return []
     first = thread.requests[0]
-    parents = [one for one in session.threads if one.id == thread.parent] if session else []
     return [
         Drop(
             thread.id,
@@ -107,7 +142,7 @@ def _birth(thread: Thread, session: Session | None) -> list[Drop]:
             False,
             f"A sub-agent of {thread.parent} begins with a buffer of its own; the parent's goes on unchanged.",
             f"call {thread.parent_call}" if thread.parent_call else "a thread of its own",
-            tokens_before=_told_before(parents[0], first) if parents else None,
+            tokens_before=parents.told_before(thread.parent, first) if parents else None,
             tokens_after=first.usage.prompt if first.usage else None,
             line=first.line,
             time=first.time,
@@ -122,16 +157,6 @@ def _cut_at_once(thread: Thread) -> list[Drop]:
         return []
     drop = _between(thread, first, first, announced)
     return [drop] if drop is not None else []
-
-
-def _told_before(parent: Thread, first: Request) -> int | None:
-    """What the parent's last request before the sub-agent's first was counted at."""
-    found = None
-    for request in parent.requests:
-        if first.time and request.time > first.time:
-            break
-        found = request.usage.prompt if request.usage else found
-    return found
 
 
 def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:

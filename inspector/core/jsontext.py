@@ -24,14 +24,15 @@ _ESCAPES = re.compile(
 
 DEEPEST = 200
 """Lists and objects that may stand in one another."""
-_TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+WRAPPED = DEEPEST + 50
+"""The same in what this program writes itself: there such a value stands inside something of ours."""
 
 
 class NotJson(ValueError):
     """The bytes are not a JSON value that can be worked with. `str(error)` says why, in a few words."""
 
 
-def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None) -> Any:
+def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None, deepest: int = DEEPEST) -> Any:
     """Parse one JSON value. Raises NotJson; never RecursionError, never UnicodeDecodeError.
 
     A number that no float can hold becomes the largest there is, NaN and Infinity become null; `told` gets a sentence.
@@ -39,40 +40,48 @@ def loads(data: bytes | bytearray | memoryview, told: list[str] | None = None) -
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as strict:
-        return _tolerant(bytes(data), str(strict), told)
-    _check_depth(value)
+        return _tolerant(bytes(data), str(strict), told, deepest)
+    if len(data) > 2 * deepest and is_deeper(value, deepest):
+        raise _too_deep(deepest)
     return value
 
 
-def _check_depth(value: Any) -> None:
-    """Raises NotJson. The garbage collector knows what each value holds: a level at a time, without a loop of ours."""
+def is_deeper(value: Any, levels: int) -> bool:
+    """Do more than so many lists and objects stand in one another?
+
+    The garbage collector knows what each holds: a level at a time, without a loop of ours over the items.
+    """
     level = get_referents(value)
-    for _ in range(DEEPEST - 1):
+    for _ in range(levels - 1):
         if not level:
-            return
+            return False
         level = get_referents(*level)
-    if any(isinstance(inner, list | dict) for inner in level):
-        raise NotJson(_TOO_DEEP)
+    return any(isinstance(inner, list | dict) for inner in level)
 
 
-def _tolerant(data: bytes, why: str, told: list[str] | None) -> Any:
+def _too_deep(deepest: int) -> NotJson:
+    return NotJson(f"nested deeper than {deepest} levels")
+
+
+def _tolerant(data: bytes, why: str, told: list[str] | None, deepest: int) -> Any:
     if "recursion" in why or "depth" in why:
-        raise NotJson(_TOO_DEEP)
+        raise _too_deep(deepest)
     if data.startswith(b"\xef\xbb\xbf"):
-        return loads(data[3:], told)
+        return loads(data[3:], told, deepest)
     if b"\\u" in data:
         mended = _ESCAPES.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(0), data)
         if mended != data:
-            return loads(mended, told)
+            return loads(mended, told, deepest)
     numbers = _Numbers()
     try:
         text = data.decode("utf-8", errors="replace")
         value = json.loads(text, parse_int=numbers.whole, parse_float=numbers.broken, parse_constant=numbers.none)
     except RecursionError:
-        raise NotJson(_TOO_DEEP) from None
+        raise _too_deep(deepest) from None
     except ValueError as error:
         raise NotJson(str(error)) from None
-    _check_depth(value)
+    if is_deeper(value, deepest):
+        raise _too_deep(deepest)
     if told is not None:
         told += numbers.told
     return value

@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer
 from inspector.core.diff import readable
-from inspector.core.jsontext import dumps, loads
+from inspector.core.jsontext import WRAPPED, dumps, loads
 from inspector.core.outcome import FateName
 from inspector.core.policies.catalogue import policy
 from inspector.core.wire.neutral import read_buffer, write_message
@@ -54,14 +54,14 @@ def ran(steps: Steps, at: int) -> Ran:
         calibrated=calibrated,
         fates={fate.id: fate.name for fate in fates if fate.name != "kept"},
         inserted=tuple(readable(fate.after) for fate in fates if fate.before is None and fate.after is not None),
-        events=tuple((event.name, loads(dumps(dict(event.fields)).encode())) for event in step.events),
+        events=tuple((event.name, loads(dumps(dict(event.fields)).encode(), deepest=WRAPPED)) for event in step.events),
     )
 
 
 def run(policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]) -> list[Ran]:
     """Run the steps one after the other from `start` (`messages` a JSON text each). Raises InspectorError."""
     by = policy(policy_name)
-    messages = [loads(line.encode("utf-8", "replace")) for line in start["messages"]]
+    messages = [loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]]
     origin = read_buffer({**start, "messages": messages})
     tree = Steps("main", None, by.name, origin, by.load(by.settings(), state))
     for told in steps:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import dumps, loads
+from inspector.core.jsontext import WRAPPED, dumps, is_deeper, loads
 from inspector.core.policies.catalogue import policy
 from inspector.workbench.regression import ran, start_of, told_path
 from inspector.workbench.steps import Steps
@@ -48,6 +48,11 @@ def test_step(taken: list[Ran], n: int) -> None:
 # The buffer where the steps start: one message a line.
 """
 
+_DEEPEST = 60
+"""Brackets in one another that a literal has: Python's own parser refuses two hundred. Deeper ones stand as JSON."""
+
+_FROM_JSON = "json.loads("
+
 
 def pytest_text(steps: Steps, source: Source) -> str:
     """The file, for the steps down to where we stand. Raises InspectorError where none was taken."""
@@ -56,7 +61,6 @@ def pytest_text(steps: Steps, source: Source) -> str:
         raise InspectorError("There is no step to export here: take one first.")
     told, names = told_path(steps), _Names()
     pieces = [
-        _HEAD,
         f"SOURCE = {_flat({**asdict(source), 'thread': steps.thread_id, 'request': steps.request})}\n",
         f"POLICY = {steps.policy!r}\n",
         f"STATE: dict[str, Any] = {_laid_out(policy(steps.policy).dump(steps.running))}\n",
@@ -66,7 +70,9 @@ def pytest_text(steps: Steps, source: Source) -> str:
         _TESTS,
         _start(start_of(steps.origin)),
     ]
-    return "".join(pieces)
+    body = "".join(pieces)
+    head = _HEAD.replace("from typing", "import json\nfrom typing", 1) if f" {_FROM_JSON}" in body else _HEAD
+    return head + body
 
 
 class _Names:
@@ -112,7 +118,9 @@ def _laid_out(values: Mapping[str, Any]) -> str:
 
 def _flat(value: Any) -> str:
     """A literal on one line. Through JSON: what is not a plain value there has no place in the file."""
-    return repr(loads(dumps(value).encode("utf-8", "replace")))
+    text = dumps(value)
+    plain = loads(text.encode("utf-8", "replace"), deepest=WRAPPED)
+    return f"{_FROM_JSON}{text!r})" if is_deeper(plain, _DEEPEST) else repr(plain)
 
 
 def _start(start: Mapping[str, Any]) -> str:

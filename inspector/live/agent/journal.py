@@ -15,7 +15,7 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
 from inspector.core.formats.journal.shape import write_shape
-from inspector.core.jsontext import dumps, loads
+from inspector.core.jsontext import WRAPPED, dumps, loads
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure
 from inspector.core.outcome import Outcome
@@ -134,7 +134,7 @@ class Journal:
 
     def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
         """The policy's running state behind `turn` turns: what changed of it since it was last written."""
-        plain: dict[str, Any] = loads(dumps(data).encode())
+        plain: dict[str, Any] = loads(dumps(data).encode(), deepest=WRAPPED)
         last = self._running.get(thread, {})
         changed, more = {}, {}
         for key, value in plain.items():

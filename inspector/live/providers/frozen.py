@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from inspector.core.buffer import Tool
-from inspector.core.jsontext import dumps, loads
+from inspector.core.jsontext import WRAPPED, dumps, loads
 
 Shape: TypeAlias = Callable[[Tool], Any]
 """A tool's definition in a provider's own shape; None for a tool that this provider cannot be offered."""
@@ -22,7 +22,7 @@ class FrozenTools:
 
     def definitions(self) -> list[Any]:
         """The list to send: always the same keys in the same order, so always the same bytes."""
-        found: list[Any] = loads(self.json)
+        found: list[Any] = loads(self.json, deepest=WRAPPED)
         return found
 
     def holds(self, tools: Sequence[Tool]) -> bool:
@@ -43,4 +43,4 @@ def _canonical(tools: Iterable[Tool]) -> list[bytes]:
 
 def _plain(value: Any) -> Any:
     """What orjson cannot sort (deep nesting, huge numbers) goes in as its text."""
-    return loads(dumps(value).encode("utf-8", "replace"))
+    return loads(dumps(value).encode("utf-8", "replace"), deepest=WRAPPED)

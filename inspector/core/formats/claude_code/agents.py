@@ -5,6 +5,7 @@ with the words of a Task call. The call that started it is recorded in one of fo
 latest call with the same words before the agent's first record.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -60,14 +61,11 @@ def origins(agents: Sequence[Agent], spawns: Iterable[Spawn]) -> dict[str, Spawn
             by_words.setdefault(spawn.words, []).append(spawn)
     for agent in sorted(agents, key=lambda agent: agent.began):
         candidates = by_words.get(agent.words, []) if agent.id not in found else []
-        n = next((n for n in reversed(range(len(candidates))) if _may_start(candidates[n], agent)), None)
+        end = bisect_right(candidates, agent.began, key=lambda spawn: spawn.time) if agent.began else len(candidates)
+        n = next((n for n in reversed(range(end)) if candidates[n].owner != agent.id), None)
         if n is not None:
             found[agent.id] = candidates.pop(n)
     return found
-
-
-def _may_start(spawn: Spawn, agent: Agent) -> bool:
-    return spawn.owner != agent.id and (not agent.began or spawn.time <= agent.began)
 
 
 def thread(agent: Agent, origin: Spawn | None, *, is_main: bool) -> Thread:

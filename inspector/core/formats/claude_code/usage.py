@@ -6,6 +6,7 @@ output grows, and in versions 2.1.9 to 2.1.42 only a placeholder of the stream's
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from inspector.core.usage import Usage, is_absurd
@@ -71,6 +72,7 @@ class Report:
         return bool(self.finish) or (self._grew and numbers(self.version) <= _FINAL_AT_LAST)
 
 
+@lru_cache(maxsize=256)  # a file names a few, on every line
 def numbers(version: str) -> tuple[int, ...]:
     """A version as numbers that compare; none where it is not told."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
