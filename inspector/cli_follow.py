@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
             follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch)
         else:
-            follow(arguments.file, printer.take, printer.rest, format=arguments.format)
+            follow(arguments.file, printer.take, printer.rest, format=arguments.format, lost=note)
     except KeyboardInterrupt:
         printer.rest_of_it()
 

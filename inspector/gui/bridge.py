@@ -64,6 +64,7 @@ class Jobs(Protocol):
         done: Callable[[T], None],
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
+        fell: Callable[[BaseException], None] | None = None,
     ) -> Task:
         """As `Bridge.run`."""
         ...
@@ -81,9 +82,10 @@ class Lent:
         done: Callable[[T], None],
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
+        fell: Callable[[BaseException], None] | None = None,
     ) -> Task:
-        """As `Bridge.run`."""
-        return self._bridge.run(job, done, failed, reported, self._fell)
+        """As `Bridge.run`; a job that says itself who hears of it is not told here."""
+        return self._bridge.run(job, done, failed, reported, fell or self._fell)
 
 
 class Bridge(QObject):

@@ -1,6 +1,7 @@
 """The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
 
 from dataclasses import fields, replace
+from functools import partial
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
@@ -125,7 +126,8 @@ class Docks(QMainWindow):
         if told is not None and all(getattr(told, name) is getattr(state, name) for name in _CONCERNS):
             return
         for panel in self.panels.values():
-            panel.receive(state)
+            if failure := attempt(partial(panel.receive, state)):
+                panel.fall(failure)
 
     def restyle(self) -> None:
         """The colours have changed."""

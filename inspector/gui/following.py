@@ -72,12 +72,15 @@ class Follow:
                     latest.told = True
                     task.report(latest)
 
-            follow(what, path, tell, task, opened)
+            follow(what, path, tell, task, opened, task.report)
 
         fell = partial(self._fell, path)
         self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell)
 
-    def _reported(self, latest: _Latest) -> None:
+    def _reported(self, latest: _Latest | str) -> None:
+        if isinstance(latest, str):  # the file is gone, or nothing that can be read; it may come back
+            self._workbench.failed(latest)
+            return
         latest.told = False  # before it is looked at: what comes now is told again
         if latest.session is not None:
             self._workbench.open(latest.session)
@@ -104,16 +107,21 @@ class Follow:
 
 
 def follow(
-    what: Following, path: Path, tell: Callable[[Session], None], task: Task, opened: "Opened | None" = None
+    what: Following,
+    path: Path,
+    tell: Callable[[Session], None],
+    task: Task,
+    opened: "Opened | None",
+    lost: Callable[[str], None],
 ) -> None:
     """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
     from inspector.live import follow as live
     from inspector.live.newest import project_folder
 
     if what == "file":
-        live.follow(path, tell, task.rest, opened=opened)
+        live.follow(path, tell, task.rest, opened=opened, lost=lost)
         return
     folder = project_folder(path)
     if not folder:
         raise NoProject(f"{path} does not tell which folder the agent worked in")
-    live.follow_newest(folder, tell, task.rest, opened=opened)
+    live.follow_newest(folder, tell, task.rest, opened=opened, lost=lost)

@@ -35,6 +35,10 @@ _INSTEAD: Mapping[str, Callable[[], object]] = MappingProxyType(
 """What Qt is given instead of an answer; None by all other names."""
 
 
+_CALLED = ("mouseClickEvent", "mouseDragEvent", "hoverEvent")
+"""What pyqtgraph calls while Qt waits. What they raise it prints where nobody looks."""
+
+
 class Guarded:
     """Stands before the Qt class among the bases. Guards what the class and those that inherit from it override."""
 
@@ -51,9 +55,10 @@ def guard(kind: type) -> None:
 
 
 def overrides(kind: type, name: str) -> bool:
-    """Does Qt have a method of that name for `kind`?"""
-    return not name.startswith("__") and any(
-        base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__
+    """Does Qt have a method of that name for `kind`, or does pyqtgraph call it for Qt?"""
+    return name in _CALLED or (
+        not name.startswith("__")
+        and any(base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__)
     )
 
 

@@ -103,7 +103,7 @@ class LostPanel(Panel):
 
     def receive(self, state: State) -> None:
         """Looked for whether seen or not: the title tells the count."""
-        self.show_state(state)
+        self.attempt(state)
 
     def show_state(self, state: State) -> None:
         """Look anew where other buffers are compared."""

@@ -118,12 +118,16 @@ class Panel(Guarded, QWidget):
     def _catch_up(self) -> None:
         if self.seen and self._waiting is not None:
             waiting, self._waiting = self._waiting, None
-            if self.cover is not None:  # what it keeps from then may be half of one state, half of another
-                self.cover.deleteLater()
-                self.cover = None
-                attempt(lambda: self.show_state(State()))
-            if failure := attempt(lambda: self.show_state(waiting)):
-                self.fall(failure)
+            self.attempt(waiting)
+
+    def attempt(self, state: State) -> None:
+        """Show the state, or say in place that it could not be shown. Nothing is raised."""
+        if self.cover is not None:  # what it keeps from then may be half of one state, half of another
+            self.cover.deleteLater()
+            self.cover = None
+            attempt(lambda: self.show_state(State()))
+        if failure := attempt(lambda: self.show_state(state)):
+            self.fall(failure)
 
     def fall(self, failure: BaseException) -> None:
         """Say in place that the state could not be shown: what stands in the panel is of an older one."""

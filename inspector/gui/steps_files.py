@@ -77,9 +77,17 @@ class StepsFiles:
         session = self._desk.workbench.state.session
         if not path or session is None:
             return
-        self._run(
-            lambda: save_text(text(), path, force=True, source=session.path),
+
+        def fell(failure: BaseException) -> None:
+            kind = type(failure).__name__
+            failure.add_note(f"{Path(path).name} was not written: something went wrong inside the program ({kind}).")
+            self._desk.say(failure.__notes__[0])
+
+        self._desk.bridge.run(
+            lambda task: save_text(text(), path, force=True, source=session.path),
             lambda _: self._told(f"Written to {Path(path).name}."),
+            lambda error: self._desk.say(str(error)),
+            fell=fell,
         )
 
     # -- in ----------------------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ class Trouble:
             self._told.add(place)
             text = "".join(traceback.format_exception(kind, error, trace))
             LOG.error("unexpected: %s", text)
-            sentence = f"Something went wrong inside the program ({kind.__name__}). You can go on."
+            usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
+            sentence = next(iter(getattr(error, "__notes__", ())), usual)  # who met it first may know what it concerns
             QTimer.singleShot(0, lambda: self._tell(sentence, report(text)))  # not in the middle of a paint event
 
 

@@ -6,6 +6,7 @@ file that was truncated, replaced or rewritten is read anew; companions (sub-age
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from time import monotonic
 
@@ -44,13 +45,15 @@ def follow(
     *,
     format: str | None = None,  # noqa: A002
     opened: Opened | None = None,
+    lost: Callable[[str], None] = lambda sentence: None,
 ) -> None:
     """Tell the session as it is, and again whenever it has grown, until `rest` says stop.
 
-    Where it was `opened` before, nothing is read twice, and only what has come since is told. Raises NothingToRead,
-    UnknownFormat and PackedFile where there never was anything to follow.
+    Where it was `opened` before, nothing is read twice, and only what has come since is told. `lost` is told in one
+    sentence when the file is gone, or nothing that can be read; it is followed again when it is back. Raises
+    NothingToRead, UnknownFormat and PackedFile where there never was anything to follow.
     """
-    follower = Follower(path, told, format=format, cancelled=lambda: rest(0), opened=opened)
+    follower = Follower(path, told, format=format, cancelled=lambda: rest(0), opened=opened, lost=lost)
     try:
         follower.look()
         while not rest(OFTEN):
@@ -67,13 +70,14 @@ def follow_newest(
     home: Path | None = None,
     switched: Callable[[Path], None] | None = None,
     opened: Opened | None = None,
+    lost: Callable[[str], None] = lambda sentence: None,
 ) -> None:
     """Follow the newest session of a project's folder, and the next as soon as one starts. It may start later."""
     newest, follower = Newest(Path(folder), home), None
     try:
         while not rest(OFTEN):
             if (path := newest.look()) is not None:
-                follower = Follower(path, told, cancelled=lambda: rest(0), opened=opened)
+                follower = Follower(path, told, cancelled=lambda: rest(0), opened=opened, lost=lost)
                 opened = None
                 if switched is not None:
                     switched(path)
@@ -94,8 +98,13 @@ class Follower:
         format: str | None = None,  # noqa: A002
         cancelled: Callable[[], bool] | None = None,
         opened: Opened | None = None,
+        lost: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.path, self._told, self._format = Path(path), told, format
+        self.path, self._told, self._format, self._lost = Path(path), told, format, lost
+        self._why = ""
+        """Why what was there cannot be read any more; empty as long as it can."""
+        self._missed: tuple[str, float] | None = None
+        """Such a reason, and when it is told."""
         self._watch = Watch(cancelled=cancelled)
         self._reader: Reader | None = None
         self._chosen: Format | None = None
@@ -128,6 +137,19 @@ class Follower:
         if fed:
             self._ever = True
             self._told(self.session())
+        if self._ever:
+            self._tell_loss()
+
+    def _tell_loss(self) -> None:
+        """What was followed and cannot be read any more is told once, when it has not come back for a while."""
+        why = "it is gone" if stands(self.path) is None else self._why
+        if not why:
+            self._missed = None
+        elif self._missed is None or self._missed[0] != why:
+            self._missed = why, monotonic() + PATIENCE
+        elif self._missed[1] < monotonic():
+            self._missed = why, inf
+            self._lost(f"{self.path} cannot be followed for now: {why}. What is shown is what was read before.")
 
     def session(self) -> Session:
         """The session so far."""
@@ -151,11 +173,14 @@ class Follower:
                 self._read()
         except (NothingToRead, UnknownFormat) as failure:
             self._reader = None
+            empty = now is not None and now[2] == 0
+            self._why = "it is empty" if empty else str(failure).removeprefix(f"{self.path}: ")
             if self._ever or now is None or now[2] == 0 or self._since + PATIENCE > monotonic():
                 return False
             path = f"{self.path}: "
             bare = isinstance(failure, UnknownFormat) and not str(failure).startswith(path)
             raise type(failure)(f"{path if bare else ''}{failure}") from None
+        self._why = ""
         return True
 
     def _read(self) -> None:

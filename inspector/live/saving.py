@@ -56,14 +56,23 @@ def _now() -> str:
 def save_text(text: str, path: str, force: bool, source: str = "") -> None:
     """Whole or not at all. `source` is the transcript it was made from.
 
-    Raises InspectorError where the file exists and `force` is not set, and where it is the source itself.
+    Raises InspectorError where the file exists and `force` is not set, where it is the source itself, and where it
+    cannot be written.
     """
     target = Path(path)
     if source and _is_same(target, Path(source)):
         raise InspectorError(f"{path} is the transcript itself; it is never overwritten. Choose another name.")
-    if target.exists() and not force:
-        raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        if target.exists() and not force:
+            raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
+        _write(text, target)
+    except (OSError, ValueError) as failure:
+        why = failure.strerror or failure if isinstance(failure, OSError) else failure
+        raise InspectorError(f"{path} cannot be written: {why}.") from None
+
+
+def _write(text: str, target: Path) -> None:
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")  # its own name may be as long as names can be
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -140,7 +140,9 @@ class Workbench:
     def fell(self, path: str, failure: BaseException) -> None:
         """A failure that nobody expected while `path` was read or weighed; what is shown stays."""
         kind = type(failure).__name__
-        self.failed(f"{Path(path).name or 'It'} cannot be shown: something went wrong inside the program ({kind}).")
+        told = f"{Path(path).name or 'It'} cannot be shown: something went wrong inside the program ({kind})."
+        failure.add_note(told)
+        self.failed(told)
 
     def follow(self, what: Following) -> None:
         """Fuller sessions will come by `open` while the agent writes; empty = no more of them."""

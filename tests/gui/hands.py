@@ -15,7 +15,8 @@ def click(widget: QWidget, at: QPoint | None = None) -> None:
 def double_click(widget: QWidget, at: QPoint) -> None:
     """A double click as Qt sees one."""
     QTest.mouseClick(widget, Qt.MouseButton.LeftButton, _PLAIN, at)
-    QTest.mouseDClick(widget, Qt.MouseButton.LeftButton, _PLAIN, at)
+    QTest.mouseDClick(widget, Qt.MouseButton.LeftButton, _PLAIN, at)  # its second press alone
+    QTest.mouseRelease(widget, Qt.MouseButton.LeftButton, _PLAIN, at)
 
 
 def press(widget: QWidget, key: Qt.Key, modifier: Qt.KeyboardModifier = _PLAIN) -> None:

@@ -1,0 +1,224 @@
+"""Nothing that is shown is stale: one panel that fails starves no other, and says so itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF
+from pytestqt.qtbot import QtBot
+
+from inspector.core.errors import InspectorError
+from inspector.gui import ask, opening, steps_files
+from inspector.gui.calibration_panel import CalibrationPanel
+from inspector.gui.panel import Panel
+from inspector.gui.panels import PANELS
+from inspector.gui.window import Window
+from inspector.live.saving import save_text
+from inspector.workbench import workbench as bench_module
+from inspector.workbench.state import State
+from inspector.workbench.workbench import Workbench
+from tests.gui.hands import double_click
+from tests.gui.made import payload, session
+from tests.gui.thrown import Thrown, thrown_in
+from tests.live.made import lines_of, write
+
+Until = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def until(qtbot: QtBot) -> Until:
+    return lambda condition: qtbot.waitUntil(lambda: bool(condition()), timeout=20_000)
+
+
+def fall(*arguments: object, **more: object) -> None:
+    raise Thrown
+
+
+def idle(window: Window) -> bool:
+    state = window.workbench.state
+    return state.session is not None and state.opening is None and not window.bridge.busy
+
+
+@pytest.fixture
+def opened(window: Window, until: Until) -> Window:
+    window.open_sample()
+    until(lambda: idle(window))
+    return window
+
+
+@pytest.mark.parametrize("kind", [kind for _, kind in PANELS], ids=lambda kind: kind.__name__)
+def test_a_panel_that_fails_says_so_and_starves_no_other(
+    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, kind: type[Panel]
+) -> None:
+    panels = opened.docks.panels
+    broken = panels[kind.TITLE]
+    opened.docks.bring(kind.TITLE)
+    until(lambda: broken.isVisible() and idle(opened))
+    with qtbot.captureExceptions() as caught, thrown_in(kind.show_state):
+        opened.open_path(str(payload(tmp_path / "next.json")))
+        until(lambda: opened.windowTitle().startswith("next.json") and idle(opened))
+        assert broken.cover is not None
+        assert broken.cover.isVisible()
+        assert broken.cover.geometry() == broken.rect()
+        assert kind.TITLE in broken.cover.words.text()
+    assert {kind for kind, _, _ in caught} == {Thrown}
+    others = [one for one in panels.values() if one is not broken]
+    assert all(one.cover is None for one in others)
+    opened.workbench.move(0)
+    opened.workbench.set_window(77_000)
+    assert broken.cover is None
+    until(lambda: idle(opened))
+
+
+def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: Window, until: Until, qtbot: QtBot) -> None:
+    diff = opened.docks.panels["Diff"]
+
+    with qtbot.captureExceptions() as caught:
+        diff.desk.bridge.run(fall, lambda _: None)
+        until(lambda: diff.cover is not None)
+    assert [kind for kind, _, _ in caught] == [Thrown]
+    assert [one.TITLE for one in opened.docks.panels.values() if one.cover is not None] == ["Diff"]
+
+
+def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(opened: Window, until: Until, tmp_path: Path) -> None:
+    plot = opened.docks.panels["Timeline"].plot  # type: ignore[attr-defined]
+    viewport = plot._graphics.viewport()
+    whole = plot.above.getViewBox().viewRange()[0]
+    for part in (plot.below, plot.above):
+        plot.above.getViewBox().setXRange(1, 6, padding=0)
+        place = plot._graphics.mapFromScene(part.getViewBox().sceneBoundingRect().center())
+        double_click(viewport, place)
+        for other in (plot.below, plot.above):
+            assert other.getViewBox().viewRange()[0] == pytest.approx(whole, abs=0.5)
+    opened.open_path(str(payload(tmp_path / "next.json")))
+    until(lambda: opened.windowTitle().startswith("next.json") and idle(opened))
+    assert not any(panel.cover for panel in opened.docks.panels.values())
+
+
+def test_the_plots_of_calibration_and_comparison_too(opened: Window, until: Until) -> None:
+    calibration = opened.docks.panels["Calibration"]
+    assert isinstance(calibration, CalibrationPanel)
+    opened.docks.bring("Calibration")
+    until(lambda: calibration.plots is not None and idle(opened))
+    graphics = calibration.plots._graphics
+    for part in (calibration.plots.scatter, calibration.plots.scale, calibration.plots.errors):
+        before = part.getViewBox().viewRange()[0]
+        part.getViewBox().setXRange(before[0] + 1, before[0] + 9, padding=0)
+        corner = part.getViewBox().sceneBoundingRect().bottomRight() - QPointF(5, 5)  # where no point is in the way
+        double_click(graphics.viewport(), graphics.mapFromScene(corner))
+        assert part.getViewBox().viewRange()[0] == pytest.approx(before, rel=0.05, abs=0.5)
+
+
+# -- the order of states -------------------------------------------------------------------------------------------
+
+
+def test_a_change_made_while_a_state_is_told_comes_after_it() -> None:
+    bench = Workbench()
+    bench.open(session(6, path="six.jsonl"))
+    first: list[int | None] = []
+    second: list[int | None] = []
+
+    def walks(state: State) -> None:
+        first.append(state.at)
+        if state.at == 2:
+            bench.move(4)
+
+    bench.subscribe(walks)
+    bench.subscribe(lambda state: second.append(state.at))
+    bench.move(2)
+    assert first == [5, 2, 4]
+    assert second == [5, 2, 4]
+    assert bench.state.at == 4
+
+
+def test_a_subscriber_that_fails_keeps_nothing_from_the_others() -> None:
+    bench = Workbench()
+    told: list[int | None] = []
+
+    def falls(state: State) -> None:
+        if state.at == 1:
+            raise Thrown
+
+    bench.subscribe(falls)
+    bench.subscribe(lambda state: told.append(state.at))
+    bench.open(session(4, path="four.jsonl"))
+    with pytest.raises(Thrown):
+        bench.move(1)
+    bench.move(2)
+    assert told[-2:] == [1, 2]
+
+
+# -- failures ------------------------------------------------------------------------------------------------------
+
+
+def test_opening_ends_whatever_fails_while_reading(
+    window: Window, until: Until, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "open_transcript", fall)
+    with qtbot.captureExceptions() as caught:
+        window.open_path("/made/broken.jsonl")
+        until(lambda: window.workbench.state.opening is None)
+    assert [kind for kind, _, _ in caught] == [Thrown]
+    assert window.notice.words.text().startswith("Broken.jsonl cannot be shown: something went wrong")
+
+
+def test_opening_ends_whatever_fails_while_weighing(
+    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_module, "weigh", fall)
+    with qtbot.captureExceptions() as caught:
+        opened.open_path(str(payload(tmp_path / "next.json")))
+        until(lambda: opened.workbench.state.opening is None and not opened.bridge.busy)
+    assert {kind for kind, _, _ in caught} <= {Thrown}
+    assert opened.workbench.state.failure.startswith("next.json cannot be shown")
+    assert opened.notice.isVisible()
+
+
+def test_a_followed_file_that_vanishes_or_turns_to_garbage_is_told(
+    window: Window, until: Until, tmp_path: Path
+) -> None:
+    path = write(tmp_path, lines_of(8))
+    whole = path.read_bytes()
+    window.follow_path(str(path))
+    until(lambda: window.workbench.state.session is not None and not window.workbench.state.failure)
+    for break_it, word in (
+        (path.unlink, "gone"),
+        (lambda: path.write_bytes(b"\x00\xffnothing that is a transcript\n" * 9), "cannot be followed"),
+        (lambda: path.write_bytes(b""), "empty"),
+    ):
+        break_it()
+        until(lambda word=word: word in window.workbench.state.failure)
+        assert str(path) in window.notice.words.text()
+        assert window.workbench.state.following == "file"
+        path.write_bytes(whole)
+        until(lambda: not window.workbench.state.failure)
+
+
+def test_a_save_that_fails_names_the_file(tmp_path: Path) -> None:
+    nowhere = tmp_path / "no folder" / "buffer.json"
+    for path, text in (
+        (nowhere, "text"),
+        (tmp_path, "text"),
+        (tmp_path / ("n" * 300), "text"),
+        (tmp_path / "surrogate.json", "\ud800"),
+        (tmp_path / "nul\0.json", "text"),
+    ):
+        with pytest.raises(InspectorError, match="cannot be written") as caught:
+            save_text(text, str(path), force=True)
+        assert str(path) in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_save_that_fails_in_the_window_names_the_file(
+    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = opened.docks.panels["Steps"]
+    monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json"))
+    steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
+    until(lambda: str(tmp_path / "gone" / "buffer.json") in opened.notice.words.text())
+    monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "buffer.json"))
+    monkeypatch.setattr(steps_files, "buffer_text", fall)
+    with qtbot.captureExceptions():
+        steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
+        until(lambda: "buffer.json was not written" in opened.notice.words.text())
+    assert steps.cover is None
