@@ -65,7 +65,7 @@ class Recorder:
         self.first_exchange = file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
         try:
-            self._writer = _start(file, redacted_url(upstream), standing, hears=heard is not None)
+            self._writer = _start(file, upstream, standing, hears=heard is not None)
         finally:
             file.close()
         self._threads = [
@@ -173,14 +173,14 @@ class Recorder:
 def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hears: bool) -> "subprocess.Popen[bytes]":
     """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.live.proxy.writer import main; main(sys.argv[1:])"
-    words = [str(file.handle), str(file.path), upstream, str(int(file.is_torn)), str(int(hears))]
+    words = [str(file.handle), str(file.path), redacted_url(upstream), str(int(file.is_torn)), str(int(hears))]
     words.append(dumps(dict(standing)))
     command = [sys.executable, "-I", "-c", code, *words]
     pipe = subprocess.PIPE
     try:
         made = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True,
-            env=open_environment(os.environ),
+            env=open_environment(os.environ) | {"CONTEXT_INSPECTOR_UPSTREAM": upstream},
         )  # fmt: skip
     except OSError as error:
         raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None

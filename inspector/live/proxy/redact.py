@@ -1,14 +1,14 @@
 """What of a request may be written down: header values and query values by an allow-list, nothing else.
 
 Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
-loses its value. Where a body says a key again (an error that quotes it, a server that echoes), it is taken out there.
+loses its value; so does a part of a path that looks like a key. What was taken out of a head is taken out wherever else
+it stands (`secrets.py`).
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import parse_qsl
+from urllib.parse import unquote, unquote_plus
 
-from inspector.core.jsontext import dumps
 from inspector.live.proxy.gate import Pairs
 
 REDACTED = "(redacted)"
@@ -55,19 +55,74 @@ _PLAIN = re.compile(r"[\w.,:*+/|~-]*")
 """A value that holds no other pair: `alt=sse;key=...` is how a careless client joins two."""
 
 
+_KEY = re.compile(
+    r"(?i)(?:sk|pk|rk)[-_]\S{4,}|(?=.*\d)(?:api[-_]?key|key|token|bearer|secret|auth)[-_=:.~]\S{4,}"
+    r"|(?:gh[pousr]|github_pat|gsk|hf|xai|glpat|nvapi|r8|pplx|ya29)[-_.][\w.-]{6,}"
+    r"|(?-i:AIza[\w-]{10,}|A[KS]IA[A-Z0-9]{8,}|eyJ[\w-]{8,}[\w.-]*)"
+    r"|[0-9a-f]{32,}"
+    r"|(?-i:(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w-]{20,})"
+)
+"""A part of a path that is a key by its look: how the known ones begin, hexadecimal digits, capitals and digits mixed."""
+_ID = re.compile(
+    r"(?:resp|msg|msgbatch|batch|file|thread|run|asst|conv|vs|chatcmpl|req|call|toolu|gen|item|session|proj|org)[-_]"
+)
+_HOLDERS = frozenset(("key", "keys", "token", "tokens", "secret", "auth", "api-key", "apikey", "virtual-key"))
+_NAMED = frozenset(("models", "model", "deployments", "projects", "locations", "publishers", "engines"))
+"""What comes next in a path is certainly a key, or certainly none."""
+
+
 def redacted_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     """The same names in the same order; the values of those that are not on the list are taken out."""
-    return tuple((name, value if _is_kept(name.lower()) else REDACTED) for name, value in headers)
+    return tuple((name, value if _is_kept(name) else REDACTED) for name, value in headers)
 
 
 def _is_kept(name: str) -> bool:
-    return name in _HEADERS or (name.startswith(_FAMILIES) and not _SECRET.search(name))
+    name = name.lower()
+    return name in _HEADERS or (name.startswith(_FAMILIES) and not is_secret(name))
+
+
+def is_secret(name: str) -> bool:
+    """Is a header or a query value of this name a key by its name?"""
+    return _SECRET.search(name) is not None
+
+
+def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of all that is redacted in a head; of a query both as it was spelled and as it was meant."""
+    for name, value in headers:
+        if not _is_kept(name):
+            yield name, value
+    place, _, query = path.partition("?")
+    for pair in query.split("&"):
+        if _redacted_pair(pair) != pair:
+            name, mark, value = pair.partition("=")
+            for spelled in {value if mark else name, unquote_plus(value if mark else name)}:
+                yield name if mark else "key", spelled
+    parts = place.split("/")
+    for part, shown in zip(parts, _redacted_parts(parts), strict=True):
+        if part != shown:
+            for spelled in {part, unquote(part), part.rpartition("=")[2]}:
+                yield "key", spelled
 
 
 def redacted_path(path: str) -> str:
-    """Path and query, values of the query by the list; spelled as it came otherwise."""
+    """Path and query, keys in the path taken out, values of the query by the list; spelled as it came otherwise."""
     place, mark, query = path.partition("?")
-    return place + mark + "&".join(map(_redacted_pair, query.split("&"))) if mark else path
+    place = "/".join(_redacted_parts(place.split("/")))
+    return place + mark + "&".join(map(_redacted_pair, query.split("&"))) if mark else place
+
+
+def _redacted_parts(parts: list[str]) -> list[str]:
+    return [_redacted_part(part, before.lower()) for part, before in zip(parts, ["", *parts], strict=False)]
+
+
+def _redacted_part(part: str, before: str) -> str:
+    plain = unquote(part)
+    name, mark, value = plain.partition(";")[2].partition("=")
+    if mark and value and is_secret(name):
+        return f"{part.partition(';')[0]};{name}={REDACTED}"
+    held = before in _HOLDERS and len(plain) >= 6 and any(map(str.isdigit, plain))
+    looks = before not in _NAMED and not _ID.match(plain) and _KEY.match(plain) is not None
+    return REDACTED if held or looks else part
 
 
 def _redacted_pair(pair: str) -> str:
@@ -79,43 +134,8 @@ def _redacted_pair(pair: str) -> str:
 
 
 def redacted_url(url: str) -> str:
-    """An upstream's address without what may be secret: user, password, query."""
+    """An upstream's address without what may be secret: user, password, query, keys in its path."""
     scheme, mark, rest = url.partition("://")
     place = rest.partition("?")[0].partition("#")[0]
     host, slash, path = place.partition("/")
-    return scheme + mark + host.rpartition("@")[2] + slash + path
-
-
-_CREDENTIAL = re.compile(r"authorization$|api-?key$|token$|cookie$|secret|password|^key$", re.IGNORECASE)
-_IS_KEY = re.compile(r"(?=.*\d)\S{8,}|\S{16,}")
-"""A word such as `none` or `simulated` is no key: it may stand in any text."""
-_KEPT = 64
-
-
-class Secrets:
-    """The keys that came by lately."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, None] = {}
-
-    def learn(self, headers: Iterable[tuple[str, str]], path: str) -> None:
-        """Keep in mind what a request is allowed by."""
-        for word in _credentials(headers, path):
-            if _IS_KEY.fullmatch(word):
-                spelled = dumps(word)[1:-1]
-                self._known.pop(spelled, None)
-                self._known[spelled] = None
-        while len(self._known) > _KEPT:
-            del self._known[next(iter(self._known))]
-
-    def taken_out(self, line: str) -> str:
-        """The line without them."""
-        for word in self._known:
-            line = line.replace(word, REDACTED)
-        return line
-
-
-def _credentials(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
-    for name, value in (*headers, *parse_qsl(path.partition("?")[2])):
-        if _CREDENTIAL.search(name) and name.lower() not in _QUERY:
-            yield from value.replace(";", " ").split()
+    return scheme + mark + host.rpartition("@")[2] + redacted_path(slash + path)

@@ -4,12 +4,14 @@ It outlives the proxy for as long as it takes to write what it was given: a prox
 passed. It answers on its other pipe (see `parcels`), as long as somebody reads that.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from inspector import __version__
@@ -18,22 +20,25 @@ from inspector.core.jsontext import dumps, loads
 from inspector.live.proxy.lines import Lines
 from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, received
 from inspector.live.proxy.record_file import RecordFile
-from inspector.live.proxy.records import Record, RequestSeen, RuleSeen
-from inspector.live.proxy.redact import Secrets
+from inspector.live.proxy.records import FramesSeen, Record, RequestSeen, ResponseSeen, RuleSeen
+from inspector.live.proxy.secrets import Secrets
 from inspector.live.sealing import seal
 
 _BUFFER = 1 << 18
+UPSTREAM = "CONTEXT_INSPECTOR_UPSTREAM"
+"""The variable in which the proxy hands it over: others see what a process is called with."""
 
 
 def main(words: list[str]) -> None:
     """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the standing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked = os.environ.pop(UPSTREAM, "")
     seal()
     handle, path, upstream, is_torn, hears, standing = words
     file = RecordFile.handed(Path(path), int(handle), is_torn=is_torn == "1")
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
     writer = Writer(file, upstream, loads(standing.encode()), Answers(sys.stdout.buffer, hears=hears == "1"))
-    writer.begin()
+    writer.begin(asked)
     while (record := received(source)) is not None:
         writer.take(record)
     file.close()
@@ -80,8 +85,9 @@ class Writer:
         self._trouble = ""
         self._is_lost = False
 
-    def begin(self) -> None:
-        """The first line of a run of the proxy."""
+    def begin(self, asked: str = "") -> None:
+        """The first line of a run of the proxy. `asked`: the upstream with what may be secret of it."""
+        self._secrets.learn((), urlsplit(asked).path)
         try:
             self._begin()
         except OSError as error:
@@ -105,9 +111,11 @@ class Writer:
             self._lose(error)
         if isinstance(record, RequestSeen):
             self._secrets.learn(record.headers, record.path)
+        elif isinstance(record, ResponseSeen | FramesSeen):
+            self._secrets.learn(record.headers, is_answer=True)
         elif isinstance(record, RuleSeen):
             self._standing = record.standing
-        line = self._secrets.taken_out(dumps(self._lines.line(record)))
+        line = self._secrets.line(self._lines.line(record))
         if self._is_lost:
             return line
         try:
