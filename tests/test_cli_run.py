@@ -148,6 +148,18 @@ def _hasty(made: Any) -> Any:
     return init
 
 
+@pytest.mark.parametrize("more", ["?api_key=sk-hidden", "/v1#sk-hidden", "/v1?"])
+@pytest.mark.parametrize("user", ["", "me:sk-hidden@"])
+def test_a_providers_address_holds_no_key(capsys: Capture, folder: Path, user: str, more: str) -> None:
+    """One sentence that does not repeat it, before anything is written."""
+    more_words = ("--provider", f"anthropic+http://{user}127.0.0.1:9{more}", "--model", "m")
+    status, out, err = run(capsys, *words(folder), *more_words)
+    assert (status, out) == (1, "")
+    assert "not into the URL" in err.splitlines()[-1]
+    assert "sk-hidden" not in err
+    assert not (folder.parent / "run.jsonl").exists()
+
+
 def test_a_journal_is_never_written_over(capsys: Capture, folder: Path) -> None:
     (folder.parent / "run.jsonl").write_text("mine")
     status, _, err = run(capsys, *words(folder))

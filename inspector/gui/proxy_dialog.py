@@ -20,6 +20,7 @@ from inspector.gui.chips import Chips
 from inspector.gui.plain import label
 from inspector.gui.proxying import Wanted
 from inspector.gui.settings import Settings
+from inspector.live.addresses import address_trouble
 from inspector.live.proxy.watching import SIMULATED, UPSTREAMS
 
 ADDRESS = "an address"
@@ -42,6 +43,7 @@ class ProxyDialog(QDialog):
         self._settings = settings
         self.wanted: Wanted | None = None
         kept = settings.text("proxy/upstream", "anthropic")
+        kept = "anthropic" if address_trouble(kept) else kept  # kept by an earlier version
         self._kind = kept if kept in dict(PROVIDERS) else ADDRESS
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)
@@ -120,8 +122,9 @@ class ProxyDialog(QDialog):
     def _accept(self) -> None:
         upstream = self.address.text().strip() if self._kind == ADDRESS else self._kind
         record = self.record.text().strip()
-        if not upstream or not record:
-            self.trouble.setText("Type the provider's address." if not upstream else "Say where to record.")
+        trouble = "Type the provider's address." if not upstream else address_trouble(upstream)
+        if trouble or not record:
+            self.trouble.setText(trouble or "Say where to record.")
             self.trouble.show()
             return
         self._settings.keep_text("proxy/upstream", upstream)

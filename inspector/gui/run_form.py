@@ -24,6 +24,7 @@ from inspector.gui.numbers import plural
 from inspector.gui.plain import label, tip
 from inspector.gui.setting_row import SettingRow
 from inspector.gui.settings_form import FIRST
+from inspector.live.addresses import address_trouble
 from inspector.live.keys import key_place
 
 SIMULATED, ADDRESS = "simulated", "an address"
@@ -78,6 +79,8 @@ class ProviderForm(QWidget):
         """What is missing, as a sentence; empty for nothing."""
         if self._kind == ADDRESS and not self.provider:
             return "Type the address of the server, or choose another provider."
+        if self._kind == ADDRESS and (trouble := address_trouble(self.provider)):
+            return trouble
         if self._kind == ADDRESS and not self.model.text().strip():
             return "Name the model: a server of one's own has no usual one."
         return ""

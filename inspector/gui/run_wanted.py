@@ -8,6 +8,7 @@ from PySide6.QtCore import QDateTime, QStandardPaths
 
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.gui.settings import Settings
+from inspector.live.addresses import address_trouble
 
 Permissions: TypeAlias = Literal["ask", "always", "never"]
 NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
@@ -50,6 +51,8 @@ def remembered(settings: Settings) -> Wanted:
         told = {}
     told = told if isinstance(told, dict) else {}
     kept = {name: told[name] for name in _KEPT if isinstance(told.get(name), str)}
+    if address_trouble(kept.get("provider", "")):  # kept by an earlier version
+        del kept["provider"]
     pairs = tuple((str(one[0]), str(one[1])) for one in told.get("settings") or () if len(one) == 2)
     window = told.get("window") if isinstance(told.get("window"), int) else None
     return Wanted(**kept, settings=pairs, window=window, record=new_record())

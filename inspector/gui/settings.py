@@ -1,5 +1,7 @@
 """What the window remembers between runs: layout, theme, recent transcripts. Nothing of a transcript's content."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
@@ -13,6 +15,7 @@ class Settings:
 
     def __init__(self, store: QSettings | None = None) -> None:
         self._store = store if store is not None else QSettings("context-inspector", "context-inspector")
+        _make_private(self._store.fileName())
 
     def recents(self) -> tuple[str, ...]:
         """Paths of recent transcripts, newest first."""
@@ -48,3 +51,12 @@ class Settings:
     def keep_data(self, key: str, value: QByteArray) -> None:
         """Remember bytes."""
         self._store.setValue(key, value)
+
+
+def _make_private(name: str) -> None:
+    """Paths, tasks and addresses are nobody else's: the file is its owner's before anything is written into it."""
+    if Path(name).suffix in (".conf", ".ini"):  # elsewhere the system keeps them
+        with suppress(OSError):
+            Path(name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.chmod(name, 0o600)

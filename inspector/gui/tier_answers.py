@@ -9,6 +9,7 @@ from inspector.gui.calling import model_of
 from inspector.gui.chips import Chips
 from inspector.gui.panel import Desk
 from inspector.gui.plain import label, tip
+from inspector.live.addresses import address_trouble
 from inspector.live.keys import key_place
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
@@ -112,8 +113,9 @@ class AnswerBlock(QWidget):
         self._show_note(PROVIDER, who)
 
     def _chosen(self, word: str) -> None:
-        who = {BY_HAND: HAND, PROVIDER: self.provider.currentText().strip() or PROVIDERS[0]}.get(word, word)
-        self._desk.workbench.stepping.choose(answer_by=who)
+        named = self.provider.currentText().strip()
+        named = PROVIDERS[0] if not named or address_trouble(named) else named
+        self._desk.workbench.stepping.choose(answer_by={BY_HAND: HAND, PROVIDER: named}.get(word, word))
 
     def _name_model(self) -> None:
         model = self.model.text().strip()
@@ -122,5 +124,7 @@ class AnswerBlock(QWidget):
 
     def _name_provider(self) -> None:
         who = self.provider.currentText().strip()
-        if who and who != self._desk.workbench.state.choices.answer_by:
+        if trouble := address_trouble(who):
+            self.note.setText(trouble)
+        elif who and who != self._desk.workbench.state.choices.answer_by:
             self._desk.workbench.stepping.choose(answer_by=who)

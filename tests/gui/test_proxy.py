@@ -120,6 +120,10 @@ def test_from_the_welcome_page(stage: Stage) -> None:
         assert dialog.address.isVisible()
         click(dialog.start)
         assert "address" in dialog.trouble.text()
+        dialog.address.setText("https://gateway.example/v1?key=k")
+        click(dialog.start)
+        assert "not into the URL" in dialog.trouble.text()
+        assert window.settings.text("proxy/upstream") == ""
         click(dialog.chips.buttons["simulated"])
         assert not dialog.address.isVisible()
         assert "data" in dialog.record.text()

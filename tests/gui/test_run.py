@@ -54,8 +54,13 @@ def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: py
         click(dialog.provider.chips.buttons[ADDRESS])
         click(dialog.run)
         assert "address" in dialog.trouble.text()
-        dialog.provider.address.setText("http://127.0.0.1:9/v1")
         dialog.provider.model.setText("m")
+        for bad in ("http://me:pw@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=k", "http://127.0.0.1:9/v1#k"):
+            dialog.provider.address.setText(bad)
+            click(dialog.run)
+            assert "not into the URL" in dialog.trouble.text()
+            assert stage.window.settings.text("run/last") == ""
+        dialog.provider.address.setText("http://127.0.0.1:9/v1")
         dialog.policy.which.setCurrentIndex(dialog.policy.which.findData("pi"))
         dialog.limit.setText("50,000")
         dialog.record.setText("/proc/nothing/run.jsonl")

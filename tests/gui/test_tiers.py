@@ -241,6 +241,11 @@ def test_who_answers_is_chosen(window: Window, stepper: TierPanel) -> None:
     editor = answers.provider.lineEdit()
     assert editor is not None
     editor.selectAll()
+    write(editor, "http://me@127.0.0.1:9/v1")
+    press(editor, Qt.Key.Key_Return)
+    assert "not into the URL" in answers.note.text()
+    assert window.workbench.state.choices.answer_by == "anthropic"
+    editor.selectAll()
     write(editor, "http://127.0.0.1:9/v1")
     press(editor, Qt.Key.Key_Return)
     assert window.workbench.state.choices.answer_by == "http://127.0.0.1:9/v1"

@@ -59,6 +59,11 @@ def test_a_url_with_or_without_its_version(simulated: SimulatedServer, scheme: s
         ("http://:80", "m", "not a URL"),
         ("http://127.0.0.1:99999", "m", "not a URL"),
         ("http://user:secret@127.0.0.1:1", "m", "not into the URL"),
+        ("http://secret@127.0.0.1:99999", "m", "not into the URL"),
+        ("http://@127.0.0.1:1", "m", "not into the URL"),
+        ("http://127.0.0.1:1/v1?key=secret", "m", "not into the URL"),
+        ("anthropic+http://127.0.0.1:1?", "m", "not into the URL"),
+        ("responses+http://127.0.0.1:1/v1#secret", "m", "not into the URL"),
         ("http://127.0.0.1:1", "", "--model"),
     ],
 )

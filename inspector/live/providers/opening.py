@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
+from inspector.live.addresses import address_trouble
 from inspector.live.keys import NO_KEY, URL_KEY, Key, find_key, key_in
 from inspector.live.providers.anthropic import AnthropicDialect
 from inspector.live.providers.dialect import Compaction, Dialect
@@ -56,6 +57,8 @@ def find_address(who: str) -> Address:
             return Address("openai", "responses", find_key("openai"))
         case "openai:chat":
             return Address("openai", "chat", find_key("openai"))
+    if trouble := address_trouble(who.strip()):
+        raise InspectorError(trouble)
     if (match := _URL.fullmatch(who.strip())) is None:
         raise InspectorError(f"There is no answerer {who!r}; it is one of {KNOWN}.")
     url = match[2].rstrip("/")
@@ -72,8 +75,6 @@ def _at_url(wire: str, url: str) -> Address:
         host = ""
     if not host or host.startswith(":"):
         raise InspectorError(f"{url} is not a URL that can be called.")
-    if parts.username or parts.password:
-        raise InspectorError(f"Put the key into {URL_KEY}, not into the URL.")
     text = key_in(URL_KEY)
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if wire == "anthropic":

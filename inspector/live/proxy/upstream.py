@@ -9,6 +9,7 @@ import ssl
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
+from inspector.live.addresses import address_trouble
 from inspector.live.proxy.link import Link
 
 
@@ -20,6 +21,8 @@ class Upstream:
     """One provider's address: `http://host:port/prefix`, `https://...`. Raises InspectorError for anything else."""
 
     def __init__(self, url: str) -> None:
+        if address_trouble(url):
+            raise InspectorError("The upstream is an address only: keys come from the client, with each request.")
         try:
             parts = urlsplit(url if "://" in url else f"https://{url}")
             port = parts.port
@@ -27,8 +30,6 @@ class Upstream:
             raise InspectorError(f"{url} is not a URL: {error}.") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InspectorError(f"{url} is not a provider's address: it begins with https:// or http://.")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise InspectorError("The upstream is an address only: keys come from the client, with each request.")
         self.is_secure = parts.scheme == "https"
         self.host = parts.hostname
         self.port = port or (443 if self.is_secure else 80)

@@ -19,8 +19,8 @@ LONGEST_LINE = 1 << 16
 """Bytes of one header: clients put whole JSON documents there."""
 _LOG = logging.getLogger("context-inspector.simulated")
 _LOG.addFilter(
-    lambda record: not (
-        record.exc_info and isinstance(record.exc_info[1], ConnectionError | ClientError | HttpProcessingError)
+    lambda record: (
+        not (record.exc_info and isinstance(record.exc_info[1], ConnectionError | ClientError | HttpProcessingError))
     )
 )
 """What a client does (leaves in the middle, speaks no HTTP) is no fault of ours, and no traceback."""

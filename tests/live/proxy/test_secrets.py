@@ -126,7 +126,10 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
     assert loads(secrets.line({"text": "b1234567"}).encode()) == {"text": REDACTED}
 
 
-@given(st.text(st.sampled_from('nu0123456789abc"\\/+ é'), max_size=12), st.text(st.sampled_from('\\nu"0123456789'), max_size=30))
+@given(
+    st.text(st.sampled_from('nu0123456789abc"\\/+ é'), max_size=12),
+    st.text(st.sampled_from('\\nu"0123456789'), max_size=30),
+)
 def test_a_line_stays_a_line_of_json(key: str, text: str) -> None:
     """Also where what is found begins behind a backslash, or stands in a number."""
     secrets = Secrets()

@@ -456,10 +456,14 @@ def test_it_listens_on_loopback_only(tmp_path: Path, host: str) -> None:
         ProxyServer("http://127.0.0.1:1", tmp_path / "r.jsonl", host=host)
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://", "https://user:pw@host", "https://host?key=1", "http://h:99999"])
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://x", "http://", "https://user:pw@host", "https://host?key=1", "https://host/#", "k@host", "http://h:99999"],
+)
 def test_an_upstream_must_be_an_address(tmp_path: Path, url: str) -> None:
     with pytest.raises(InspectorError):
         ProxyServer(url, tmp_path / "r.jsonl")
+    assert not (tmp_path / "r.jsonl").exists()
 
 
 def test_a_taken_port_is_told(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ def test_a_body_that_could_end_elsewhere_is_refused(tmp_path: Path, sent: bytes)
         assert wire.rest().startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.parametrize("sent", [b"Content-Length:  5\t\r\n\r\nabcde", b"transfer-ENCODING:\tChunked \r\n\r\n" + CHUNKS])
+@pytest.mark.parametrize(
+    "sent", [b"Content-Length:  5\t\r\n\r\nabcde", b"transfer-ENCODING:\tChunked \r\n\r\n" + CHUNKS]
+)
 def test_blanks_and_capitals_of_a_header_are_nothing(tmp_path: Path, sent: bytes) -> None:
     """Blanks and tabs around a value are no part of it."""
     with proxied(echo([], OK), tmp_path) as (proxy, _), client(proxy) as wire:
