@@ -49,9 +49,9 @@ def test_no_line_of_the_model_passes_for_ours() -> None:
 @given(st.text(max_size=400), st.integers(20, 90))
 def test_every_character_has_its_place(text: str, width: int) -> None:
     """However wide the terminal: all of it, in order; what was cut is counted."""
-    rows, left = shown(Question("", text, ""), width, 0)
+    _, left = shown(Question("", text, ""), width, 0)
     assert left == 0
-    rows, left = shown(Question("", text, ""), width, 3)
+    _, left = shown(Question("", text, ""), width, 3)
     whole = _rows(text, width, 0) if text else []
     assert (left > 0) == (len(whole) > 3)
 

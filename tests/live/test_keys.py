@@ -16,6 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import AskModel, Failure, Summarize
 from inspector.live.answerers import answerer
 from inspector.live.keys import (
+    URL_KEY,
     Key,
     KeyMissing,
     NoKeyring,

@@ -1,4 +1,4 @@
-"""No command that an agent runs reads a key of ours: not from its own environment, not from that of any process of ours."""
+"""No command that an agent runs reads a key of ours, neither in its own environment nor in that of our processes."""
 
 import os
 import subprocess
@@ -39,9 +39,10 @@ from inspector.live.sealing import seal
 if os.getuid() == 0:
     os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-look = "cat /proc/$PPID/environ | tr '\\\\0' '\\\\n' | grep -c SEALED_KEY; cat /proc/$PPID/maps | wc -l; ls /proc/$PPID/fd | wc -l"
+look = "cd /proc/$PPID; cat environ | tr '\\\\0' '\\\\n' | grep -c SEALED_KEY; cat maps | wc -l; ls fd | wc -l"
 def looked():
-    return subprocess.run(["/bin/sh", "-c", look], env={"PATH": os.environ["PATH"]}, stdout=-1, stderr=-1, cwd="/").stdout.split()
+    env = {"PATH": os.environ["PATH"]}
+    return subprocess.run(["/bin/sh", "-c", look], env=env, stdout=-1, stderr=-1, cwd="/").stdout.split()
 print(looked())
 seal()
 print(looked(), os.environ["SEALED_KEY"], subprocess.getoutput("echo $SEALED_KEY $ANTHROPIC_API_KEY"), flush=True)

@@ -62,7 +62,7 @@ _KEY = re.compile(
     r"|[0-9a-f]{32,}"
     r"|(?-i:(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w-]{20,})"
 )
-"""A part of a path that is a key by its look: how the known ones begin, hexadecimal digits, capitals and digits mixed."""
+"""A part of a path that is a key by its look: as known ones begin, hexadecimal, or capitals and digits mixed."""
 _ID = re.compile(
     r"(?:resp|msg|msgbatch|batch|file|thread|run|asst|conv|vs|chatcmpl|req|call|toolu|gen|item|session|proj|org)[-_]"
 )

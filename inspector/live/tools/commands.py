@@ -66,8 +66,8 @@ def run_command(folder: Path, command: str, seconds: float, limits: Limits, canc
     mark = uuid4().hex
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_KEEPER), command], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
+            [sys.executable, "-I", "-S", str(_KEEPER), command], cwd=folder, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
         )  # fmt: skip
     except (OSError, UnicodeEncodeError) as why:
         raise Refused(f"The command cannot be started: {why}.") from None

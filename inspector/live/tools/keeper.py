@@ -1,8 +1,8 @@
 """The process between the program and a command: it sees to it that nothing of the command is left when that ends.
 
-A script of its own (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that only
-the program holds open: when nobody does any more, the command is ended. On Linux whatever the command starts stays below
-this process, also what leaves its session and its parents (a daemon): an orphan becomes the keeper's child, not init's.
+A script of its own (`python -I -S keeper.py COMMAND`) that imports nothing of the program. Its input is a pipe that
+only the program holds open: when nobody does any more, the command is ended. On Linux whatever the command starts stays
+below this process, also what leaves its session and its parents (a daemon): an orphan becomes the keeper's child.
 """
 
 import ctypes

@@ -72,12 +72,16 @@ PATHS = [
     ("/v1/messages;key=abc123?beta=true", "/v1/messages;key=(redacted)?beta=true"),
 ]
 OPEN = (
-    "/v1/responses/resp_68af0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d", "/v1/messages/batches/msgbatch_01HkcTjaV5uDC8jWR4ZsDV8d/results",
-    "/v1/messages/count_tokens", "/v1beta/models/gemini-2.5-Flash-preview-05-20:streamGenerateContent?alt=sse",
+    "/v1/responses/resp_68af0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d",
+    "/v1/messages/batches/msgbatch_01HkcTjaV5uDC8jWR4ZsDV8d/results",
+    "/v1/messages/count_tokens",
+    "/v1beta/models/gemini-2.5-Flash-preview-05-20:streamGenerateContent?alt=sse",
     "/model/us.anthropic.claude-sonnet-4-20250514-v1:0/invoke-with-response-stream",
-    "/openai/deployments/MyGpt4oDeployment2024x/chat/completions?api-version=2024-06-01", "/backend-api/codex/responses",
-    "/v1/sessions/3f0c1e9a-8a55-4c1e-9a55-3f0c1e9a8a55/events", "/v1/projects/my-project-123456/locations/us-central1/x",
-)  # fmt: skip
+    "/openai/deployments/MyGpt4oDeployment2024x/chat/completions?api-version=2024-06-01",
+    "/backend-api/codex/responses",
+    "/v1/sessions/3f0c1e9a-8a55-4c1e-9a55-3f0c1e9a8a55/events",
+    "/v1/projects/my-project-123456/locations/us-central1/x",
+)
 
 
 @pytest.mark.parametrize(("path", "shown"), PATHS)
@@ -116,9 +120,13 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
     """What is no key stands in many texts."""
     secrets = Secrets()
     told = [
-        ("X-Forwarded-For", "127.0.0.1"), ("X-Model", "claude-sonnet-4-5-20250929"), ("X-Auth", "simulated"),
-        ("Authorization", "Bearer none"), ("Sec-Ch-Ua-Platform", "Linux x86_64 with words"), ("X-Portkey-Provider", "anthropic"),
-    ]  # fmt: skip
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Model", "claude-sonnet-4-5-20250929"),
+        ("X-Auth", "simulated"),
+        ("Authorization", "Bearer none"),
+        ("Sec-Ch-Ua-Platform", "Linux x86_64 with words"),
+        ("X-Portkey-Provider", "anthropic"),
+    ]
     secrets.learn(told, "/v1/messages?beta=true")
     secrets.learn([("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")], is_answer=True)
     text = " ".join(value for _, value in told) + " 31536000 0123456789"

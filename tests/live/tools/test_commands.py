@@ -15,9 +15,9 @@ from inspector.live.tools.limits import Limits
 from inspector.live.tools.toolbox import Toolbox
 from tests.live.tools.conftest import Do
 
-
 DAEMON = (
-    "env -i setsid sh -c '(setsid sh -c \"exec >/dev/null 2>&1 </dev/null; echo \\$\\$ > daemon; exec sleep 300\" &) &';"
+    "env -i setsid sh -c '(setsid sh -c"
+    ' "exec >/dev/null 2>&1 </dev/null; echo \\$\\$ > daemon; exec sleep 300" &) &\';'
     " until [ -s daemon ]; do sleep 0.01; done; cat daemon; {}"
 )
 """A double fork into sessions of its own, without the environment, all its streams elsewhere."""
