@@ -22,6 +22,8 @@ from inspector.live.proxy.tape import Tape
 
 HEARD, TOLD, SETTLED = b"H", b"T", b"S"
 """What the writer answers, a line each: a line of the recording, a sentence for people, the number of a `settling`."""
+UPSTREAM = "CONTEXT_INSPECTOR_UPSTREAM"
+"""The variable in which the writer is told the provider's address: what a process is called with is seen by all."""
 _SIZES = struct.Struct(">IQ")
 _KINDS: dict[str, type[Record]] = {
     kind.__name__: kind

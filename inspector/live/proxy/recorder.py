@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
-from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, freed, packed, settling
+from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, UPSTREAM, freed, packed, settling
 from inspector.live.proxy.record_file import RecordFile
 from inspector.live.proxy.records import NoteSeen, Record, RuleSeen
 from inspector.live.proxy.redact import redacted_url
@@ -180,7 +180,7 @@ def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hear
     try:
         made = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True,
-            env=open_environment(os.environ) | {"CONTEXT_INSPECTOR_UPSTREAM": upstream},
+            env=open_environment(os.environ) | {UPSTREAM: upstream},
         )  # fmt: skip
     except OSError as error:
         raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None

@@ -13,16 +13,18 @@ from urllib.parse import quote, quote_plus
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.live.proxy.redact import REDACTED, is_secret, taken_from_head
 
-_IS_KEY = re.compile(r"(?=.*\d).{6,}|\S*[a-z][A-Z]\S*(?<=\S{8})|.{16,}")
+_IS_KEY = re.compile(r"(?=.*\d).{6,}|\S*(?:[a-z].*[A-Z]|[^\w-])\S*(?<=\S{8})|.{12,}")
 _IS_LONG = re.compile(r"(?=.*\d).{8,}|.{16,}")
-"""Values of headers that are named as a key, and of all others. A word such as `none` or `simulated` is no key: it may
-stand in any text."""
+"""Values of headers that are named as a key, and of all others. A word such as `none`, `simulated` or `lm-studio` is no
+key: it may stand in any text."""
+_NO_KEY = re.compile(r"provider$|version$|www-authenticate", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"forwarded|ip$|host$|model|version|date$|time$|-type|accept|^sec-(?:ch|fetch)-|platform|language|encoding"
-    r"|modified|^if-|dnt|www-authenticate",
+    r"|modified|^if-|^dnt$",
     re.IGNORECASE,
 )
-"""Not on the list of what may be written down, and yet what they say stands in many texts: addresses, models, dates."""
+"""Names that look like a key's, or are not on the list of what may be kept, and yet what they say stands in many
+texts: addresses, models, dates."""
 _SPLIT = re.compile(r"[\s;,]+")
 _KEPT = 64
 _SHORTEST = 8
@@ -41,7 +43,8 @@ class Secrets:
         """Keep in mind what is redacted in this head. Of an answer's only what is a key by its name."""
         for name, value in taken_from_head(headers, path):
             if is_secret(name):
-                self._keep(self._keys, (word for word in _words(name, value) if _IS_KEY.fullmatch(word)))
+                words = _words(name, value) if not _NO_KEY.search(name) else ()
+                self._keep(self._keys, (word for word in words if _IS_KEY.fullmatch(word)))
             elif not is_answer and not _HARMLESS.search(name):
                 self._keep(self._others, (word for word in _words(name, value) if _IS_LONG.fullmatch(word)))
 

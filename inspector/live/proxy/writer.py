@@ -18,15 +18,13 @@ from inspector import __version__
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.live.proxy.lines import Lines
-from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, received
+from inspector.live.proxy.parcels import HEARD, SETTLED, TOLD, UPSTREAM, received
 from inspector.live.proxy.record_file import RecordFile
 from inspector.live.proxy.records import FramesSeen, Record, RequestSeen, ResponseSeen, RuleSeen
 from inspector.live.proxy.secrets import Secrets
 from inspector.live.sealing import seal
 
 _BUFFER = 1 << 18
-UPSTREAM = "CONTEXT_INSPECTOR_UPSTREAM"
-"""The variable in which the proxy hands it over: others see what a process is called with."""
 
 
 def main(words: list[str]) -> None:

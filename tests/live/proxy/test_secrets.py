@@ -23,6 +23,7 @@ NAMES = (
     "x-portkey-virtual-key", "X-Something-Else", "api-key", "cf-aig-authorization", "Cookie", "X-Amz-Security-Token",
 )  # fmt: skip
 SECRET = "v1/Zm9v+b4r_9f8e7d6c/5b4a"
+OTHERS = ("topsecretvalue", "hunter2", "pass_Word", "p@ssword!", "sk-1234", "two words, 1 value")
 SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "percent": lambda text: quote(text, safe=""),
@@ -60,6 +61,15 @@ def test_an_answer_that_echoes_is_recorded_without_it(tmp_path: Path, name: str)
     assert set(told[0]["body"]["echo"]) == set(echoed)
     assert told[0]["body"]["echo"]["as it is"] == f"<{REDACTED}>"
     assert "m-1" in recorded
+
+
+@pytest.mark.parametrize("secret", OTHERS)
+def test_keys_that_people_make_up_are_keys(secret: str) -> None:
+    """Short ones, words, what holds blanks; all of it, and the longer one before the one that stands in it."""
+    secrets = Secrets()
+    secrets.learn([("X-Auth", secret), ("X-Auth", f"{secret}-and-more")])
+    told = loads(secrets.line({"a": f"<{secret}>", "b": [f"({secret}-and-more)"]}).encode())
+    assert told == {"a": f"<{REDACTED}>", "b": [f"({REDACTED})"]}
 
 
 PATHS = [
@@ -125,7 +135,8 @@ def test_words_and_addresses_that_a_header_says_stay() -> None:
         ("X-Auth", "simulated"),
         ("Authorization", "Bearer none"),
         ("Sec-Ch-Ua-Platform", "Linux x86_64 with words"),
-        ("X-Portkey-Provider", "anthropic"),
+        ("X-Portkey-Provider", "azure-openai"),
+        ("x-api-key", "lm-studio"),
     ]
     secrets.learn(told, "/v1/messages?beta=true")
     secrets.learn([("Set-Cookie", "a=b1234567; Max-Age=31536000"), ("X-Amzn-Requestid", "0123456789")], is_answer=True)
