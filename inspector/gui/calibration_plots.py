@@ -46,6 +46,8 @@ class CalibrationPlots(QWidget):
         self._theme = theme
         self._fit: Fit | None = None
         self._predicted: Mapping[int, int] = {}
+        self._errors: Mapping[int, float] = {}
+        """By request, of those that are drawn."""
         self._at: int | None = None
         self._lines: list[_Lines] = []
         self._axes: list[Any] = []
@@ -91,7 +93,7 @@ class CalibrationPlots(QWidget):
         plot.hideButtons()
         plot.setMenuEnabled(False)
         plot.setMinimumWidth(0)
-        box.all_wanted.connect(lambda: self._range(self._fit.samples if self._fit else ()))
+        box.all_wanted.connect(self._range)
         self._graphics.ci.layout.setColumnStretchFactor(column, 1)
         left.setWidth(44)
         self._axes += (left, bottom)
@@ -134,14 +136,14 @@ class CalibrationPlots(QWidget):
         self._points.setData(x=x, y=y, data=[s.request for s in drawn])
         requests = _floats([s.request for s in samples])
         self._curve.setData(requests, _floats([s.scale for s in samples]))
-        errors = {s.request: error for s in drawn if (error := self._error(s)) is not None}
+        self._errors = errors = {s.request: error for s in drawn if (error := self._error(s)) is not None}
         self._error_points.setData(x=_floats(list(errors)), y=_floats(list(errors.values())), data=list(errors))
         line = fit.line if fit else None
         self._fitted.setVisible(line is not None)
         if line is not None:
             self._fitted.setPos(QPointF(0, line.overhead))
             self._fitted.setAngle(float(np.degrees(np.arctan(line.slope))))
-        self._range(samples, max(map(abs, errors.values()), default=0.0))
+        self._range()
         self._mark()
 
     def _error(self, sample: Sample) -> float | None:
@@ -149,7 +151,10 @@ class CalibrationPlots(QWidget):
         predicted = self._predicted.get(sample.request)
         return None if predicted is None else predicted / sample.reported - 1
 
-    def _range(self, samples: tuple[Sample, ...], worst: float) -> None:
+    def _range(self) -> None:
+        """All of it."""
+        samples = self._fit.samples if self._fit else ()
+        worst = max(map(abs, self._errors.values()), default=0.0)
         last = max((s.request for s in samples), default=1)
         top = max((max(s.estimated, s.reported) for s in samples), default=1)
         self.scatter.setXRange(0, max((s.estimated for s in samples), default=1) * 1.06, padding=0)
