@@ -25,9 +25,8 @@ _BLANKS = re.compile(r" +$")
 
 def ask(asked: Permission) -> Permit:
     """Ask. Nothing but a clear yes is one; what was typed before the question is none."""
-    with suppress(OSError, ValueError, termios.error):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    is_cut = _show(asked.what, ROWS)
+    forget_typed()
+    is_cut = show(asked.what, ROWS)
     while True:
         more = "[w]hole text; " if is_cut else ""
         sys.stderr.write(f"{more}[y]es, this once; [a]lways; [n]o: ")
@@ -38,10 +37,16 @@ def ask(asked: Permission) -> Permit:
         if said in _ANSWERS:
             return _ANSWERS[said]
         if said in ("w", "whole"):
-            is_cut = _show(asked.what, 0)
+            is_cut = show(asked.what, 0)
 
 
-def _show(what: Question, most: int) -> bool:
+def forget_typed() -> None:
+    """What was typed before a question answers none."""
+    with suppress(OSError, ValueError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def show(what: Question, most: int) -> bool:
     """Write it down, with `most` rows (0 = all). Says whether it was cut."""
     rows, left = shown(what, _width(), most)
     sys.stderr.write("".join(f"{row}\n" for row in ("", *rows)))

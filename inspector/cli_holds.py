@@ -10,14 +10,19 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from time import time
 
+from inspector.cli_asking import forget_typed, show
 from inspector.cli_output import note, number, plain
+from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
-from inspector.core.policies.settings import said
+from inspector.core.jsontext import dumps
+from inspector.core.policies.settings import said as said_window
+from inspector.core.wire.neutral import write_part
 from inspector.live.proxy.compacting import Compactor, Proposal, told
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
+from inspector.live.tools.asking import Question, difference
 
-KEYS = "[f]orward as it was, [c]ompact with {policy}, [d]rop: "
+KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +62,9 @@ class Attendant:
 
     def __init__(self, holds: Holds, arguments: argparse.Namespace, ask: Callable[[str], str] | None = None) -> None:
         self._holds = holds
-        self._compact = Compactor(arguments.compact_with or "roku", (*said(arguments.window), *(arguments.set or ())))
+        self._compact = Compactor(
+            arguments.compact_with or "roku", (*said_window(arguments.window), *(arguments.set or ()))
+        )
         self._name = arguments.compact_with or "roku"
         self._by_itself = bool(arguments.compact_with)
         self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
@@ -90,7 +97,10 @@ class Attendant:
             self._compacted(hold, None if proposal is None or proposal.is_small else proposal, proposal)
             return
         note(f"{self._name}: {hold.cannot if proposal is None else told(proposal, hold.window)}.")
-        match self._ask(KEYS.format(policy=self._name))[:1].lower():
+        keys = KEYS.format(policy=self._name)
+        while (said := self._ask(keys)[:1].lower()) == "s":
+            show(changed(proposal), 0)
+        match said:
             case "c":
                 self._compacted(hold, proposal, proposal)
             case "d":
@@ -132,7 +142,26 @@ def described(hold: Hold) -> str:
     return f"held ({hold.why}): exchange {hold.exchange}, {who}{size}; it goes as it was in {left} s."
 
 
+def changed(proposal: Proposal | None) -> Question:
+    """What the policy would take out of the request and put into it, whole."""
+    if proposal is None or proposal.after is None:
+        return Question("Nothing would be changed.", "")
+    before, after = (_lines(buffer).encode("utf-8", "backslashreplace") for buffer in (proposal.before, proposal.after))
+    return Question("What would go (-) and come (+):", difference(before, after), is_diff=True)
+
+
+def _lines(buffer: Buffer) -> str:
+    """Every message, as it is read: a text as it stands, all else as JSON."""
+    told = (
+        f"[{message.role}]\n"
+        + "".join(f"{getattr(part, 'text', None) or dumps(write_part(part))}\n" for part in message.parts)
+        for message in buffer.messages
+    )
+    return "".join(told)
+
+
 def _ask(prompt: str) -> str:
+    forget_typed()
     sys.stderr.write(prompt)
     sys.stderr.flush()
     return sys.stdin.readline()

@@ -34,7 +34,7 @@ def about_change(tool: str, change: Change) -> Question:
         what = "Write the new file" if change.after else "Write the new, empty file"
     else:
         what = "Change the file" if change.after != change.before else "Write the file again as it is:"
-    return Question(f"{what} {change.told}", "\n".join(_diff(change)), always, is_diff=True)
+    return Question(f"{what} {change.told}", difference(change.before or b"", change.after), always, is_diff=True)
 
 
 def about_command(command: str, folder: str, seconds: float) -> Question:
@@ -45,9 +45,12 @@ def about_command(command: str, folder: str, seconds: float) -> Question:
     )
 
 
-def _diff(change: Change) -> Iterator[str]:
+def difference(before: bytes, after: bytes) -> str:
     """What is taken out (-), put in (+) and stands around it. No line is cut, none is left out but those that stay."""
-    before, after = _lines(change.before or b""), _lines(change.after)
+    return "\n".join(_diff(_lines(before), _lines(after)))
+
+
+def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     first = _same(before, after)
     last = _same(before[first:][::-1], after[first:][::-1])
     old, new = before[first : len(before) - last], after[first : len(after) - last]

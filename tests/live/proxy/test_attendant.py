@@ -64,8 +64,8 @@ def test_by_a_policy(policy: str, simulated: SimulatedServer, tmp_path: Path) ->
         assert "released changed" in told
 
 
-def test_by_a_person(simulated: SimulatedServer, tmp_path: Path) -> None:
-    typed: Iterator[str] = iter(["c", "d", "f", ""])
+def test_by_a_person(simulated: SimulatedServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typed: Iterator[str] = iter(["s", "c", "d", "f", ""])
     asked: list[str] = []
 
     def person(prompt: str) -> str:
@@ -89,6 +89,9 @@ def test_by_a_person(simulated: SimulatedServer, tmp_path: Path) -> None:
         assert "released dropped" in kinds(proxy, 1)
         assert "released cut again" in kinds(proxy, 2)
     assert "[c]ompact with roku" in asked[0]
+    shown = [row for row in capsys.readouterr().err.splitlines() if row.startswith(("│ ", "┆ "))]
+    assert sum("line of code\\nline of code" in row for row in shown if row[2:3] == "-") > 3
+    assert any(row[2:3] == "+" for row in shown)
 
 
 def test_by_nobody_it_waits(simulated: SimulatedServer, tmp_path: Path) -> None:
