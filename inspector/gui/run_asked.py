@@ -3,6 +3,7 @@
 Our own words stand in labels; the text view holds what the model wrote and nothing else, blanks and tabs made visible.
 """
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QTimer
@@ -25,6 +26,10 @@ ANSWERS: tuple[tuple[Permit, str, str], ...] = (
 )
 
 
+_BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
+"""Between two words: what stands behind them is easily not seen."""
+
+
 class AskedBox(QFrame):
     """Hidden while nothing is asked."""
 
@@ -43,7 +48,8 @@ class AskedBox(QFrame):
         self.what.setMinimumHeight(self.fontMetrics().height() * 7)
         self.what.filled.connect(self._show_rest)
         seen = self.what.document().defaultTextOption()
-        seen.setFlags(seen.flags() | QTextOption.Flag.ShowTabsAndSpaces)
+        flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
+        seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
         self.what.document().setDefaultTextOption(seen)
         self.rest = QToolButton()
         self.rest.setProperty("role", "flat")
@@ -78,7 +84,9 @@ class AskedBox(QFrame):
             return False
         self._allow(not self._again.isActive())
         asked = permission.what
-        size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')})"
+        blanks = max(map(len, _BLANKS.findall(asked.exact)), default=0)
+        size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')}"
+        size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
         self.says.setText(f"May it use {line(permission.call.name, 60)}?")
         self.about.setText(visible(asked.says).text + (size if asked.exact else ""))
         self.covers.setText(asked.covers)

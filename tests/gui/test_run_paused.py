@@ -152,6 +152,7 @@ def test_nothing_of_a_question_is_hidden(stage: Stage, monkeypatch: pytest.Monke
     first = stage.state("asking").asked
     stage.until(box.isVisible)
     assert f"+{hidden}\n\\ no line end" in box.what.toPlainText()
+    assert "330 blanks in a row" in box.about.text()
     assert box.what.document().defaultTextOption().flags() & QTextOption.Flag.ShowTabsAndSpaces
     click(box.buttons["once"])
     stage.until(lambda: (one := stage.state("asking").asked) is not None and first is not None and one.id != first.id)
