@@ -5,11 +5,13 @@ its reports and what it raises arrive on the GUI thread, in order. What nobody e
 it meets the same hook as any other bug.
 """
 
+import gc
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -20,6 +22,9 @@ T = TypeVar("T")
 TURN_S = 0.0005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
+
+LONG = 0.3
+"""Seconds of a job that may have made many objects."""
 
 
 class Task:
@@ -118,7 +123,7 @@ class Bridge(QObject):
             task.cancel()
             return task
         self._tasks.add(task)
-        future = self._threads.submit(job, task)
+        future = self._threads.submit(_worked, job, task)
         end = partial(self._end, done=done, failed=failed)
         future.add_done_callback(lambda future: self._deliver(lambda: _heard(fell, partial(end, task, future))))
         return task
@@ -164,6 +169,16 @@ class Bridge(QObject):
             failed(error)
         else:
             raise error
+
+
+def _worked(job: Callable[[Task], T], task: Task) -> T:
+    """Do the job. What a long one made is much, and stays: looking through it for garbage would hold up the window."""
+    began = monotonic()
+    try:
+        return job(task)
+    finally:
+        if monotonic() - began > LONG:
+            gc.freeze()
 
 
 def _heard(fell: Callable[[BaseException], None] | None, call: Callable[[], None]) -> None:

@@ -11,7 +11,7 @@ from inspector.core.buffer import EMPTY_VIEW, Buffer, View
 from inspector.core.message import Message
 from inspector.core.outcome import FateName
 from inspector.core.session import Thread
-from inspector.core.tokens.estimators import count, estimator
+from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.prediction import UNSCALED, Scale
 from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
@@ -30,6 +30,10 @@ from inspector.workbench.steps import ORIGIN
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
+
+
+MANY = 5_000
+"""Messages of a thread whose names and sizes take longer than a frame."""
 
 
 class BufferPanel(Panel):
@@ -57,6 +61,7 @@ class BufferPanel(Panel):
         self._fresh_from = 0
         self._kind = KINDS[0]
         self._task: Task | None = None
+        self._looking: Task | None = None
         self._timer = QTimer(self, singleShot=True, interval=TYPING)
         self._timer.timeout.connect(self._filter)
         self.setFocusProxy(self.view)
@@ -121,10 +126,25 @@ class BufferPanel(Panel):
         self._thread, self._estimator, self._view = thread, name, None
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
-        self.model.forget(tool_names(messages), measure)
-        self._largest = max((count(measure, message) for message in messages), default=1)
-        self.delegate.largest = max(1, self.model.scale.rows(self._largest))
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if len(messages) <= MANY:
+            self._know(measure, *_known(measure, messages))
+            return
+        self._know(measure, {}, self._largest)  # until they are known
+        self._looking = self.desk.bridge.run(
+            lambda task: _known(measure, messages), lambda found: self._know(measure, *found)
+        )
+
+    def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int) -> None:
+        """The names of the tools, and the largest message: what the rows are painted with."""
+        self._looking = None
+        self.model.forget(tools, measure)
+        self._largest = largest
+        self.delegate.largest = max(1, self.model.scale.rows(largest))
         self.delegate.forget()
+        self.view.viewport().update()
 
     def _show_selected(self, message_id: str) -> None:
         current = self.view.currentIndex()
@@ -201,6 +221,11 @@ class BufferPanel(Panel):
         """The delegate keeps painted rows."""
         self.delegate.forget()
         self.view.viewport().update()
+
+
+def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int]:
+    """(name of the tool by call id, tokens of the largest message). O(messages)."""
+    return tool_names(messages), max((count(measure, message) for message in messages), default=1)
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:

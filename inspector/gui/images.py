@@ -28,8 +28,30 @@ class CannotShow(InspectorError):
     """The image is not shown. The sentence says why."""
 
 
-def decode(image: Image) -> tuple[QImage, QSize]:
-    """The picture, scaled down to what a screen can use, and its true size. Raises CannotShow. Any thread."""
+def measure(image: Image) -> tuple[QSize, QSize]:
+    """How large it is shown, and how large it is; nothing is decoded. Raises CannotShow. Any thread."""
+    _, _, size = _reader(image)
+    return _shown(size), size
+
+
+def decode(image: Image) -> QImage:
+    """The picture, scaled down to what a screen can use. Raises CannotShow. Any thread."""
+    reader, _kept, size = _reader(image)
+    if _shown(size) != size:
+        reader.setScaledSize(_shown(size))
+    picture = reader.read()
+    if picture.isNull():
+        raise CannotShow(f"image cannot be shown: {reader.errorString().rstrip('.').lower()}")
+    return picture
+
+
+def _shown(size: QSize) -> QSize:
+    longest = max(size.width(), size.height())
+    return size * (SHOWN_SIDE / longest) if longest > SHOWN_SIDE else size
+
+
+def _reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
+    """What reads the transcript's bytes, these (which it does not keep), and the true size. Raises CannotShow."""
     data = image_bytes(image)
     kind = sniff(data)
     if kind is None:
@@ -44,13 +66,7 @@ def decode(image: Image) -> tuple[QImage, QSize]:
     reader.setAutoTransform(True)
     size = reader.size()
     _check_size(size)
-    longest = max(size.width(), size.height())
-    if longest > SHOWN_SIDE:
-        reader.setScaledSize(size * (SHOWN_SIDE / longest))
-    picture = reader.read()
-    if picture.isNull():
-        raise CannotShow(f"image cannot be shown: {reader.errorString().rstrip('.').lower()}")
-    return picture, size
+    return reader, buffer, size
 
 
 def image_bytes(image: Image) -> bytes:

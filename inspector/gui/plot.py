@@ -3,9 +3,6 @@
 Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -18,13 +15,14 @@ from inspector.gui.graphs import pg
 from inspector.gui.guard import Guarded
 from inspector.gui.line_drag import REACH, LineDrag
 from inspector.gui.numbers import cache_words, grouped
+from inspector.gui.plot_curves import LOWER, UPPER, Curves
 from inspector.gui.plot_marks import PlotMarks
-from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis, end_place
+from inspector.gui.plot_parts import Grid, PlayheadBox, TokenAxis
 from inspector.gui.plot_tiers import PlotTiers
 from inspector.gui.theme import Theme
 from inspector.workbench.series import Series
 
-LOWER = 66
+LOWER_HEIGHT = 66
 """Pixels of the second plot."""
 FEW = 3000
 """Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
@@ -42,6 +40,7 @@ class Plot(Guarded, QWidget):
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
+        self._drawn = Curves()
         self._theme, self._drag = theme, drag
         self._lines: tuple[Watermark, ...] = ()
         self._series: Series | None = None
@@ -55,10 +54,10 @@ class Plot(Guarded, QWidget):
         self._axes: list[TokenAxis] = []
         self.above = self._add_plot(0)
         self.below = self._add_plot(1)
-        self.below.setMaximumHeight(LOWER)
+        self.below.setMaximumHeight(LOWER_HEIGHT)
         self.below.setXLink(self.above)
-        self._curves = {name: self.above.plot() for name in ("believed", "reported", "unreported")}
-        self._curves |= {name: self.below.plot() for name in ("cache_read", "fresh", "output")}
+        self._curves = {name: self.above.plot() for name in UPPER}
+        self._curves |= {name: self.below.plot() for name in LOWER}
         for curve in self._curves.values():
             curve.setDownsampling(auto=True, method="peak")
             curve.setClipToView(True)
@@ -91,31 +90,21 @@ class Plot(Guarded, QWidget):
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
-    def show_series(self, series: Series | None, thread: Thread | None) -> None:
+    def show_curves(self, curves: Curves, thread: Thread | None) -> None:
         """Other curves."""
-        before = self._shown_range() if _grown(self._thread, thread) else None
-        self._series, self._thread = series, thread
+        before = self._shown_range() if grown(self._thread, thread) else None
+        self._drawn, self._series, self._thread = curves, curves.series, thread
         self._few = thread is None or len(thread.requests) <= FEW
         self._set_pens()
         for name, curve in self._curves.items():
-            x, values = self._points(name)
-            curve.setData(x, _floats(values), connect="finite", antialias=self._few)
-        self.marks.show_marks(series.marks if series else (), self._heights(), series.end if series else None)
+            curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
+        series = curves.series
+        self.marks.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
         count = len(thread.requests) if thread else 0
         for plot in (self.above, self.below):
             plot.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
         self._keep_range(before)
         self._scale()
-
-    def _points(self, name: str) -> "tuple[np.ndarray[tuple[int], np.dtype[np.float64]], Sequence[int | None]]":
-        """(requests, values) of a curve."""
-        if self._series is None:
-            return np.array([], dtype=float), ()
-        values: Sequence[int | None] = getattr(self._series, name)
-        places = np.arange(len(values), dtype=float)
-        if name == "unreported" and len(values):
-            places[-1] = end_place(len(values) - 1)
-        return places, values
 
     def _shown_range(self) -> tuple[float, float, int] | None:
         """What is seen (first, last, number of requests then); None where that is all of it."""
@@ -134,9 +123,6 @@ class Plot(Guarded, QWidget):
         moved = count - then if last >= then - 1 else 0
         self.above.setXRange(first + moved, last + moved, padding=0)
 
-    def _heights(self) -> tuple[int | None, ...]:
-        return self._series.heights if self._series is not None else ()
-
     def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
         """The window and its watermarks."""
         self._lines = lines
@@ -145,16 +131,13 @@ class Plot(Guarded, QWidget):
 
     def _scale(self) -> None:
         """Up to the window where the curve comes near it; a curve far below is not flattened to the floor."""
-        heights = [height for height in self._heights() if height is not None]
-        heights += (*self._series.believed, self._series.end or 0) if self._series else ()
-        top = max(heights, default=1)
+        top = self._drawn.top
         window = self.marks.window_tokens
         if window and top > 0.3 * window:
             top = max(top, window)
         self.above.setYRange(0, top * HEADROOM, padding=0)
         if self._series is not None:
-            read = max(filter(None, (*self._series.cache_read, *self._series.fresh, *self._series.output)), default=0)
-            self.below.setYRange(0, max(1, read) * 1.1, padding=0)
+            self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
 
     def show_playhead(self, at: int | None) -> None:
         """Where we stand; None = behind the last request."""
@@ -243,7 +226,7 @@ class Plot(Guarded, QWidget):
             curve.setPen(pens[name])
 
 
-def _grown(before: Thread | None, now: Thread | None) -> bool:
+def grown(before: Thread | None, now: Thread | None) -> bool:
     """Is it the same thread, as it was or longer?"""
     if before is None or now is None or before.id != now.id or len(now.requests) < len(before.requests):
         return False
@@ -261,7 +244,3 @@ def _three(series: Series, at: int) -> tuple[str, ...]:
     if at < len(series.believed):
         words.append(f"{grouped(series.believed[at])} believed")
     return tuple(words)
-
-
-def _floats(values: Sequence[int | None]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)

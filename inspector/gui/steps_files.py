@@ -80,7 +80,7 @@ class StepsFiles:
 
         def fell(failure: BaseException) -> None:
             kind = type(failure).__name__
-            failure.add_note(f"{Path(path).name} was not written: something went wrong inside the program ({kind}).")
+            failure.add_note(f"Cannot write {Path(path).name}: something went wrong inside the program ({kind}).")
             self._desk.say(failure.__notes__[0])
 
         self._desk.bridge.run(

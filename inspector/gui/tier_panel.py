@@ -162,9 +162,8 @@ class TierPanel(Panel):
         if outlook is None:
             return
         title = outlook.policy.title
-        known = outlook.sizer.kind == "predicted"  # an estimate is no truth to be wrong about
-        shown = (outlook.sizer.pressure_of(outlook.buffer).tokens or 0) if known else 0
-        error = error_words(outlook.tokens / shown - 1 if shown else None)
+        known = outlook.sizer.kind == "predicted" and outlook.shown  # an estimate is no truth to be wrong about
+        error = error_words(outlook.tokens / outlook.shown - 1 if known else None)
         self.here.setText(f"{title} believes {grouped(outlook.tokens)} tokens{error}")
         breaker = outlook.policy.breaker(outlook.settings, outlook.running)
         self._breaker_caption.setVisible(breaker is not None)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout
 from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
+from inspector.gui.bridge import Task
 from inspector.gui.curve_key import CurveKey
 from inspector.gui.elided import Elided
 from inspector.gui.line_drag import LineDrag
@@ -19,6 +20,9 @@ from inspector.workbench.ghosts import ghosts
 from inspector.workbench.series import series
 from inspector.workbench.state import Believed, State
 from inspector.workbench.watermarks import firings, watermarks
+
+MANY = 5_000
+"""Requests of a thread whose curves take longer than a frame."""
 
 
 class Timeline(Panel):
@@ -31,6 +35,8 @@ class Timeline(Panel):
         self.plot: Any = None
         self._state: State | None = None
         self._drawn: tuple[Thread | None, Pressures | None, Believed | None] = (None, None, None)
+        self._curves_of: Thread | None = None
+        self._task: Task | None = None
         self._loading = False
         self._lines: tuple[Watermark, ...] = ()
         self._fired: Believed | None = None
@@ -98,10 +104,28 @@ class Timeline(Panel):
         drawn = (state.thread, state.pressures, state.believed)
         if any(one is not other for one, other in zip(self._drawn, drawn, strict=True)):
             self._drawn = drawn
-            self.plot.show_series(series(state), state.thread)
+            if self._task is not None:
+                self._task.cancel()
+                self._task = None
+            self._draw_curves(state, state.thread)
         self.plot.show_window(state.window, watermarks(state))
         self.plot.show_playhead(state.at)
         self._draw_tiers(state)
+
+    def _draw_curves(self, state: State, thread: Thread | None) -> None:
+        """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
+        from inspector.gui.plot import grown  # loaded with the plot
+        from inspector.gui.plot_curves import Curves, curves
+
+        if thread is None or len(thread.requests) <= MANY:
+            self.plot.show_curves(curves(series(state)), thread)
+            return
+        if not grown(self._curves_of, thread):
+            self.plot.show_curves(Curves(), None)
+        self._task = self.desk.bridge.run(
+            lambda task: curves(series(state)), lambda found: self.plot.show_curves(found, thread)
+        )
+        self._curves_of = thread
 
     def _draw_tiers(self, state: State) -> None:
         """Where the lines lie the tiers would have fired; what our steps did."""

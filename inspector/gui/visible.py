@@ -14,6 +14,10 @@ from typing import NamedTuple
 LONG_LINE = 10_000
 """Characters. A longer line costs Qt seconds to lay out; it is broken for display only."""
 BREAK = 2_000
+LONG_PICTURES, BREAK_PICTURES = 1_000, 200
+"""The same for lines that are mostly pictures: each costs as much as a hundred letters."""
+NEAR, MOST_JOINED = 4, 10
+"""Pictures joined into one, more than any that is in use; a joiner beyond them is spelt out."""
 BROKEN = "↩\n"
 """What stands where a long line was broken."""
 
@@ -26,6 +30,8 @@ _HIDDEN = re.compile(
 """Controls, bidi marks, zero-width and filler characters, tags, and the characters Qt takes for its own."""
 _PLAIN_HIDDEN = re.compile("([\x00-\x08\x0b-\x1f\x7f])\\1*")
 _LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
+_LONGISH = re.compile(f"[^\n]{{{LONG_PICTURES + 1},}}")
+_DRAWN = re.compile("[\u200d\ufe0f\U0001f000-\U0001faff]")
 _GLUE = "\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _PICTURE = re.compile("[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
 _JOINING = re.compile("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
@@ -89,7 +95,7 @@ def token(character: str, times: int = 1) -> str:
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
     """(first, last, what is shown instead), in order, never overlapping."""
-    flag_end = 0
+    flag_end = joined = joined_at = 0
     for match in (_PLAIN_HIDDEN if text.isascii() else _HIDDEN).finditer(text):
         at, end = match.span()
         character = text[at]
@@ -99,7 +105,13 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
         elif "\U000e0000" < character < "\U000e0080" and (flag := _FLAG.match(text, at - 1)):
             flag_end = flag.end()
         elif at >= flag_end:
-            at += _belongs(text, at)
+            belongs = _belongs(text, at)
+            if belongs and character == "\u200d":
+                joined = joined + 1 if at - joined_at <= NEAR else 1
+                joined_at = at
+                if joined > MOST_JOINED:
+                    belongs, joined = False, 0
+            at += belongs
             if at < end:
                 yield at, end, token(character, end - at)
 
@@ -119,7 +131,7 @@ def _belongs(text: str, at: int) -> bool:
 def _broken(shown: Shown) -> Shown:
     """The same with long lines broken, never inside a token or a spelt-together character."""
     marks: list[tuple[int, Edit | None]] = [
-        (at, None) for line in _LONG.finditer(shown.text) for at in _places(shown.text, line.start(), line.end())
+        (at, None) for start, end, every in _long_lines(shown.text) for at in _places(shown.text, start, end, every)
     ]
     if not marks:
         return shown
@@ -140,8 +152,18 @@ def _broken(shown: Shown) -> Shown:
     return Shown("".join([*pieces, shown.text[at:]]), shown.original, edits)
 
 
-def _places(text: str, start: int, end: int) -> Iterator[int]:
-    for place in range(start + BREAK, end, BREAK):
+def _long_lines(text: str) -> Iterator[tuple[int, int, int]]:
+    """(start, end, how often it is broken) of lines too long to lay out."""
+    for line in (_LONG if text.isascii() else _LONGISH).finditer(text):
+        start, end = line.span()
+        if len(_DRAWN.findall(text, start, end)) * 4 > end - start:
+            yield start, end, BREAK_PICTURES
+        elif end - start > LONG_LINE:
+            yield start, end, BREAK
+
+
+def _places(text: str, start: int, end: int, every: int) -> Iterator[int]:
+    for place in range(start + every, end, every):
         near = range(place, min(place + 64, end))
         yield next((at for at in near if not _glued(text, at)), place)
 

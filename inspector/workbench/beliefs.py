@@ -82,6 +82,7 @@ class Lateness:
 
 def lateness(line: Watermark, pressures: Pressures, believed: tuple[int, ...]) -> Lateness:
     """Of one line. O(requests)."""
+    least = line.least  # asked once: there may be very many requests
     reported = (one.reported for one in pressures)
-    true = next((n for n, tokens in enumerate(reported) if tokens is not None and line.fires(tokens)), None)
-    return Lateness(line, true, next((n for n, tokens in enumerate(believed) if line.fires(tokens)), None))
+    true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
+    return Lateness(line, true, next((n for n, tokens in enumerate(believed) if tokens >= least), None))

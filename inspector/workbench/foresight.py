@@ -47,7 +47,8 @@ def outlook(state: State) -> Outlook:
     verdicts = by.due(steps.buffer, settings, steps.state, moment_of(state))
     tokens = watermark_tokens(by, settings, verdicts, tokens)
     size = sizer_of(state)
-    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts)
+    shown = size.pressure_of(steps.buffer).tokens or 0
+    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
 
 
 class Foresight:

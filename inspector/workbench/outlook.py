@@ -14,16 +14,16 @@ from inspector.workbench.preview import Preview
 class Same:
     """Equal to another that holds the very same object. Holding it keeps its identity from being used again."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
-    def __init__(self, held: object) -> None:
-        self._held = held
+    def __init__(self, held: Any) -> None:
+        self.held = held
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other._held is self._held
+        return isinstance(other, Same) and other.held is self.held
 
     def __hash__(self) -> int:
-        return id(self._held)
+        return id(self.held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,8 @@ class Outlook:
     sizer: Sizer
     """What a buffer here really weighs: every size that is shown."""
     verdicts: tuple[Verdict, ...]
+    shown: int = 0
+    """Tokens of the buffer by that measure."""
     previews: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
     """By tier; those that are missing are being worked out."""
 

@@ -1,14 +1,16 @@
 """What the gauge says at the place where we stand: the pressure, what fills it, and how far the lines are."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from inspector.core.buffer import Stretch
 from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.policy import Watermark
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.windows import Window
-from inspector.workbench.beliefs import lateness, wanted
+from inspector.workbench.beliefs import Lateness, lateness, wanted
 from inspector.workbench.composition import Category, sized
+from inspector.workbench.outlook import Same
 from inspector.workbench.standing import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.watermarks import reserve, watermarks
@@ -103,5 +105,11 @@ def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:
     known, pressures = state.believed, state.pressures
     if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
         return ()
-    found = ((line, lateness(line, pressures, known.tokens).words) for line in lines)
-    return tuple(f"{line.label}: {words}" for line, words in found if words)
+    found = ((line, _lateness(line, Same(pressures), Same(known.tokens))) for line in lines)
+    return tuple(f"{line.label}: {late.words}" for line, late in found if late.words)
+
+
+@lru_cache(maxsize=8)
+def _lateness(line: Watermark, pressures: Same, believed: Same) -> Lateness:
+    """The same wherever we stand: not looked for at every step along a long session."""
+    return lateness(line, pressures.held, believed.held)

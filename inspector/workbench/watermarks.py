@@ -49,7 +49,8 @@ def firings(state: State) -> tuple[Firing, ...]:
 
 
 def _firing(line: Watermark, tokens: Sequence[int]) -> Firing:
-    above = [n for n, one in enumerate(tokens) if line.fires(one)]
+    least = line.least  # asked once: there may be very many requests
+    above = [n for n, one in enumerate(tokens) if one >= least]
     runs: list[tuple[int, int]] = []
     for n in above:
         if runs and runs[-1][1] == n - 1:

@@ -140,7 +140,7 @@ class Workbench:
     def fell(self, path: str, failure: BaseException) -> None:
         """A failure that nobody expected while `path` was read or weighed; what is shown stays."""
         kind = type(failure).__name__
-        told = f"{Path(path).name or 'It'} cannot be shown: something went wrong inside the program ({kind})."
+        told = f"Cannot show {Path(path).name or 'it'}: something went wrong inside the program ({kind})."
         failure.add_note(told)
         self.failed(told)
 

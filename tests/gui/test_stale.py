@@ -159,7 +159,7 @@ def test_opening_ends_whatever_fails_while_reading(
         window.open_path("/made/broken.jsonl")
         until(lambda: window.workbench.state.opening is None)
     assert [kind for kind, _, _ in caught] == [Thrown]
-    assert window.notice.words.text().startswith("Broken.jsonl cannot be shown: something went wrong")
+    assert window.notice.words.text().startswith("Cannot show broken.jsonl: something went wrong")
 
 
 def test_opening_ends_whatever_fails_while_weighing(
@@ -170,7 +170,7 @@ def test_opening_ends_whatever_fails_while_weighing(
         opened.open_path(str(payload(tmp_path / "next.json")))
         until(lambda: opened.workbench.state.opening is None and not opened.bridge.busy)
     assert {kind for kind, _, _ in caught} <= {Thrown}
-    assert opened.workbench.state.failure.startswith("next.json cannot be shown")
+    assert opened.workbench.state.failure.startswith("Cannot show next.json")
     assert opened.notice.isVisible()
 
 
@@ -220,5 +220,5 @@ def test_a_save_that_fails_in_the_window_names_the_file(
     monkeypatch.setattr(steps_files, "buffer_text", fall)
     with qtbot.captureExceptions():
         steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
-        until(lambda: "buffer.json was not written" in opened.notice.words.text())
+        until(lambda: "Cannot write buffer.json" in opened.notice.words.text())
     assert steps.cover is None

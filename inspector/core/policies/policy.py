@@ -105,9 +105,14 @@ class Watermark:
     fires_on: bool = False
     """The tiers fire on the line (>=), not above it (>)."""
 
+    @property
+    def least(self) -> int:
+        """The smallest buffer that fires the line's tiers."""
+        return self.tokens if self.fires_on else self.tokens + 1
+
     def fires(self, tokens: int) -> bool:
         """Does a buffer that the policy measures like this fire the line's tiers?"""
-        return tokens >= self.tokens if self.fires_on else tokens > self.tokens
+        return tokens >= self.least
 
     def to_go(self, tokens: int) -> int:
         """Tokens until it does; 0 or less = over by so many."""

@@ -1,0 +1,113 @@
+"""Time and memory of what others wrote: many images, joined emoji, very many records. The window goes on answering."""
+
+import os
+from pathlib import Path
+from time import thread_time
+
+import pytest
+from PySide6.QtCore import QBuffer, QIODevice
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.core.message import Image
+from inspector.gui.bridge import Bridge
+from inspector.gui.image_strip import MOST, MOST_BYTES, ImageStrip, Picture
+from inspector.gui.panel import Desk
+from inspector.gui.plain_text import PlainText
+from inspector.gui.sections import Section
+from inspector.gui.visible import MOST_JOINED, visible
+from inspector.gui.window import Window
+from tests.gui.gaps import many_records, watched
+
+
+def picture(side: int) -> Image:
+    image = QImage(side, side, QImage.Format.Format_Grayscale8)
+    image.fill(7)
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return Image("image/png", bytes(buffer.data().toBase64().data()).decode())
+
+
+def kept(strip: ImageStrip) -> list[Picture]:
+    return [one for one in strip.findChildren(Picture) if one.picture is not None]
+
+
+def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBot) -> None:
+    one, bridge = picture(3_000), desk.bridge
+    assert isinstance(bridge, Bridge)
+    strip = ImageStrip(bridge)
+    qtbot.addWidget(strip)
+    strip.resize(400, 300)
+    strip.show_images([one] * 60)
+    strip.show()
+    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) == 60 and len(kept(strip)) == 1, timeout=20_000)
+    size = kept(strip)[0].picture.sizeInBytes()  # type: ignore[union-attr]
+    most = 0
+    for at in range(60):
+        wanted = strip.findChildren(Picture)[at]
+        strip.ensureWidgetVisible(wanted)
+        qtbot.waitUntil(lambda wanted=wanted: wanted.picture is not None, timeout=20_000)
+        most = max(most, len(kept(strip)) * size)
+    assert MOST_BYTES / 2 < most < MOST_BYTES + 3 * size  # those in sight come on top
+    strip.show_images([picture(4)] * (MOST + 30))
+    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) >= MOST and not bridge.busy, timeout=20_000)
+    assert any("30 more images not shown" in child.text() for child in strip.findChildren(type(strip._caption(""))))
+
+
+TEXTS = {
+    "one endless chain": "👨\u200d" * (5_000_000 // 7),
+    "families": "👨\u200d👩\u200d👧\u200d👦" * (5_000_000 // 25),
+    "flags": "🇩🇪" * (5_000_000 // 8),
+    "skins in lines": ("👩🏽\u200d💻" * 200 + "\n") * 1_600,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("wrap", [True, False])
+def test_joined_emoji_are_painted_within_a_tenth_of_a_second(desk: Desk, qtbot: QtBot, name: str, wrap: bool) -> None:
+    text = PlainText(desk.theme)
+    qtbot.addWidget(text)
+    modes = QPlainTextEdit.LineWrapMode
+    text.setLineWrapMode(modes.WidgetWidth if wrap else modes.NoWrap)
+    text.resize(600, 600)
+    text.show_sections([Section("text", "👨\u200d👩 warm the font up")])
+    text.show()
+    text.viewport().repaint()
+    text.show_sections([Section("text", TEXTS[name])])
+    for place in (0, 7, 40):
+        text.verticalScrollBar().setValue(place)
+        began = thread_time()
+        text.viewport().repaint()
+        assert thread_time() - began < 0.1
+
+
+def test_a_chain_of_joined_pictures_that_nobody_uses_shows_its_joiners() -> None:
+    family = "👨\u200d👩\u200d👧\u200d👦"
+    assert visible(family * 50).text.count("⟨") == 0
+    chain = "👨\u200d" * 40 + "👨"
+    shown = visible(chain)
+    assert shown.text.count("⟨U+200D⟩") == 40 // (MOST_JOINED + 1)
+    assert shown.origin(0, len(shown.text)) == chain
+
+
+@pytest.mark.parametrize("records", [200_000 if os.environ.get("LONG") else 24_000])
+def test_many_records_are_opened_without_a_stall(window: Window, qtbot: QtBot, tmp_path: Path, records: int) -> None:
+    path = many_records(tmp_path / "many.jsonl", records)
+    qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy, timeout=20_000)
+    with watched() as gaps:
+        window.open_path(str(path))
+        state = lambda: window.workbench.state  # noqa: E731
+        qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
+        qtbot.waitUntil(lambda: state().outlook is not None and not window.bridge.busy, timeout=300_000)
+        for at in (0, 5, records // 4, None):
+            window.workbench.move(at)
+            QApplication.processEvents()
+        qtbot.waitUntil(lambda: not window.bridge.busy, timeout=300_000)
+    assert len(state().session.main.requests) == records // 2  # type: ignore[union-attr]
+    assert max(gaps.work) < 0.25
+    assert all(panel.cover is None for panel in window.docks.panels.values())
+    timeline = window.docks.panels["Timeline"]
+    assert len(timeline.plot._series.reported) == records // 2  # type: ignore[attr-defined]
+    assert window.docks.centre.model._tools  # type: ignore[attr-defined]
