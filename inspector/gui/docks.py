@@ -123,11 +123,15 @@ class Docks(QMainWindow):
     def tell(self, state: State) -> None:
         """Every panel is told what concerns it; those that cannot be seen show it later."""
         told, self._told = self._told, state
-        if told is not None and all(getattr(told, name) is getattr(state, name) for name in _CONCERNS):
+        if told is not None and _is_same(told, state):
             return
         for panel in self.panels.values():
             if failure := attempt(partial(panel.receive, state)):
                 panel.fall(failure)
+
+    def is_current(self, panel: Panel) -> bool:
+        """Does the panel show what it was last told, and is that the state?"""
+        return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state)
 
     def restyle(self) -> None:
         """The colours have changed."""
@@ -159,6 +163,11 @@ class Docks(QMainWindow):
     def kept(self) -> QByteArray:
         """The layout to remember."""
         return self.saveState(VERSION)
+
+
+def _is_same(one: State, other: State) -> bool:
+    """For panels."""
+    return all(getattr(one, name) is getattr(other, name) for name in _CONCERNS)
 
 
 def _head(kind: str, title: str) -> QWidget | None:

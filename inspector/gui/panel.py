@@ -70,6 +70,8 @@ class Panel(Guarded, QWidget):
         self.desk = desk
         self._waiting: State | None = None
         self._in_front = True
+        self.shown: State | None = None
+        """What is in the panel."""
         self.cover: Cover | None = None
         """Lies over the panel while it could not show the state."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -126,6 +128,7 @@ class Panel(Guarded, QWidget):
             self.cover.deleteLater()
             self.cover = None
             attempt(lambda: self.show_state(State()))
+        self.shown = state
         if failure := attempt(lambda: self.show_state(state)):
             self.fall(failure)
 

@@ -16,7 +16,7 @@ LONG_LINE = 10_000
 BREAK = 2_000
 LONG_PICTURES, BREAK_PICTURES = 1_000, 200
 """The same for lines that are mostly pictures: each costs as much as a hundred letters."""
-NEAR, MOST_JOINED = 4, 10
+MOST_JOINED = 10
 """Pictures joined into one, more than any that is in use; a joiner beyond them is spelt out."""
 BROKEN = "↩\n"
 """What stands where a long line was broken."""
@@ -95,7 +95,8 @@ def token(character: str, times: int = 1) -> str:
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
     """(first, last, what is shown instead), in order, never overlapping."""
-    flag_end = joined = joined_at = 0
+    flag_end = joined = 0
+    joined_at = -9
     for match in (_PLAIN_HIDDEN if text.isascii() else _HIDDEN).finditer(text):
         at, end = match.span()
         character = text[at]
@@ -107,13 +108,18 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
         elif at >= flag_end:
             belongs = _belongs(text, at)
             if belongs and character == "\u200d":
-                joined = joined + 1 if at - joined_at <= NEAR else 1
+                joined = joined + 1 if _is_one(text[joined_at + 1 : at]) else 1
                 joined_at = at
                 if joined > MOST_JOINED:
                     belongs, joined = False, 0
             at += belongs
             if at < end:
                 yield at, end, token(character, end - at)
+
+
+def _is_one(between: str) -> bool:
+    """Is it one picture, with what belongs to it?"""
+    return len(between) < 5 and sum(character not in _GLUE for character in between) == 1
 
 
 def _belongs(text: str, at: int) -> bool:

@@ -1,0 +1,1 @@
+"""Random hands on the real window."""

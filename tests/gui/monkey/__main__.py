@@ -1,0 +1,43 @@
+"""`python -m tests.gui.monkey SECONDS SEED...`: one window a seed; ends with 0 where all went well."""
+
+import faulthandler
+import sys
+import tempfile
+from pathlib import Path
+
+import tests.conftest  # noqa: F401  # no screen, no network, no user: before Qt is loaded
+
+faulthandler.enable()
+
+
+def main(seconds: float, seed: int) -> int:
+    """Number of things that went wrong."""
+    from PySide6.QtCore import QSettings
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QApplication
+
+    from inspector.app import build
+    from inspector.gui.settings import Settings
+    from tests.gui.monkey.monkey import Monkey
+
+    application = QApplication.instance() or QApplication(["monkey"])
+    assert isinstance(application, QApplication)
+    with tempfile.TemporaryDirectory(prefix="context-inspector-monkey-") as folder:
+        settings = Settings(QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat))
+        window = build(application, settings)
+        window.resize(1280, 800)
+        window.show()
+        QTest.qWait(300)
+        monkey = Monkey(window, seed, Path(folder))
+        window.open_sample()
+        monkey.play(seconds)
+        for told in monkey.found:
+            print(f"seed {seed}, {told}", flush=True)
+        print(f"seed {seed}: {monkey.acts:,} acts, {len(monkey.found)} went wrong", flush=True)
+        window.removeEventFilter(monkey._stays)
+        window.close()
+    return len(monkey.found)
+
+
+if __name__ == "__main__":
+    sys.exit(bool(sum(main(float(sys.argv[1]), int(seed)) for seed in sys.argv[2:])))
