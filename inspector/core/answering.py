@@ -27,7 +27,7 @@ from inspector.core.needs import (
 )
 from inspector.core.offline import summarise
 from inspector.core.usage import Usage
-from inspector.core.wire.anthropic import read_usage
+from inspector.core.wire.anthropic_usage import read_usage
 from inspector.core.wire.neutral import read_messages
 
 Answerer: TypeAlias = Callable[[Need], Answer]

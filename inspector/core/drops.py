@@ -5,7 +5,7 @@ only what lies behind the parting.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -122,10 +122,8 @@ class _Parents:
 
 def _counts(requests: Sequence[Request]) -> tuple[list[str], list[int | None]]:
     """By request: the latest time so far, and what was counted last."""
-    prompts = accumulate(
-        (request.usage.prompt if request.usage else None for request in requests),
-        lambda last, prompt: last if prompt is None else prompt,
-    )
+    told: Iterable[int | None] = (request.usage.prompt if request.usage else None for request in requests)
+    prompts: Iterable[int | None] = accumulate(told, lambda last, prompt: last if prompt is None else prompt)
     return list(accumulate((request.time for request in requests), max)), list(prompts)
 
 

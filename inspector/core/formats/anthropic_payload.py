@@ -6,7 +6,8 @@ from typing import Any
 from inspector.core.formats.payload import payload_format
 from inspector.core.formats.payload_dialect import Dialect
 from inspector.core.message import Message
-from inspector.core.wire.anthropic import read_messages, read_prompt, read_usage
+from inspector.core.wire.anthropic import read_messages, read_prompt
+from inspector.core.wire.anthropic_usage import read_usage
 
 
 def _read(wire: Sequence[Any], line: int, time: str) -> Iterator[Sequence[Message]]:

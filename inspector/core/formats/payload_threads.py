@@ -13,7 +13,7 @@ from inspector.core.formats.payload_messages import Pool, counted
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.wire.anthropic import read_edits
+from inspector.core.wire.anthropic_usage import read_edits
 
 
 class Growing:

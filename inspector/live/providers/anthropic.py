@@ -7,7 +7,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.heavy import load
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, RemoteCompact
-from inspector.core.wire.anthropic import read_messages, read_usage, write_body
+from inspector.core.wire.anthropic import read_messages, write_body
+from inspector.core.wire.anthropic_usage import read_usage
 from inspector.core.wire.gather_anthropic import AnthropicGathering
 from inspector.live.keys import Key
 from inspector.live.providers.clients import http_client

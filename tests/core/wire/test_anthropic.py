@@ -13,7 +13,8 @@ from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 from inspector.core.wire import neutral
-from inspector.core.wire.anthropic import read_messages, read_prompt, read_usage, write_body, write_messages
+from inspector.core.wire.anthropic import read_messages, read_prompt, write_body, write_messages
+from inspector.core.wire.anthropic_usage import read_usage
 from tests.shared import transcripts
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}

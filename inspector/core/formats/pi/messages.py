@@ -40,9 +40,9 @@ def _parts(kind: Any, message: Mapping[str, Any]) -> tuple[Part, ...]:
     if kind == "bashExecution":
         return (Text(bash_text(message)),)
     if kind == "branchSummary":
-        return (Text(branch_text(_str(message.get("summary")))),)
+        return (Text(branch_text(text_of(message.get("summary")))),)
     if kind == "compactionSummary":
-        return (Text(summary_text(_str(message.get("summary")))),)
+        return (Text(summary_text(text_of(message.get("summary")))),)
     return read_content(message.get("content"))
 
 
@@ -63,17 +63,17 @@ def _part(block: Any) -> Part:
         return Text(text)
     if kind == "toolCall":
         arguments = block.get("arguments")
-        return ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
+        return ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
     if kind == "thinking" and isinstance(text := block.get("thinking"), str):
-        return Thinking(text, _str(block.get("thinkingSignature")))
+        return Thinking(text, text_of(block.get("thinkingSignature")))
     if kind == "image" and isinstance(data := block.get("data"), str):
-        return Image(_str(block.get("mimeType")), data)
-    return Opaque(_str(kind), block, len(dumps(block).encode("utf-8", errors="replace")))
+        return Image(text_of(block.get("mimeType")), data)
+    return Opaque(text_of(kind), block, len(dumps(block).encode("utf-8", errors="replace")))
 
 
 def _result(message: Mapping[str, Any]) -> tuple[Part, ...]:
     return as_result(
-        _str(message.get("toolCallId")), read_content(message.get("content")), message.get("isError") is True
+        text_of(message.get("toolCallId")), read_content(message.get("content")), message.get("isError") is True
     )
 
 
@@ -106,9 +106,9 @@ def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
     """(kind, UTF-16 units that pi counts where these are not those of what it sends) of a message's record."""
     match message.get("role"):
         case "bashExecution":
-            return "bashExecution", u16(_str(message.get("command"))) + u16(_str(message.get("output")))
+            return "bashExecution", u16(text_of(message.get("command"))) + u16(text_of(message.get("output")))
         case "branchSummary" | "compactionSummary":
-            return "custom", u16(_str(message.get("summary")))
+            return "custom", u16(text_of(message.get("summary")))
         case "custom" | "hookMessage":
             return "custom", None
     return "message", None
@@ -118,19 +118,19 @@ def system_units(message: Mapping[str, Any]) -> int:
     """UTF-16 units that pi counts for a system message (1.5)."""
     sections, tools = message.get("sections"), message.get("toolsAdded")
     texts = [part.text for part in read_content(message.get("content")) if isinstance(part, Text)]
-    texts += map(_str, sections.values()) if isinstance(sections, dict) else []
+    texts += map(text_of, sections.values()) if isinstance(sections, dict) else []
     return sum(map(u16, texts)) + (u16(dumps(tools)) if isinstance(tools, list) else 0)
 
 
 def bash_text(message: Mapping[str, Any]) -> str:
     """A command that the user ran: pi tells the model as text of the user."""
-    output, code = _str(message.get("output")), message.get("exitCode")
-    text = f"Ran `{_str(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    output, code = text_of(message.get("output")), message.get("exitCode")
+    text = f"Ran `{text_of(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
     if message.get("cancelled") is True:
         text += "\n\n(command cancelled)"
     elif type(code) is int and code != 0:
         text += f"\n\nCommand exited with code {code}"
-    if message.get("truncated") is True and (path := _str(message.get("fullOutputPath"))):
+    if message.get("truncated") is True and (path := text_of(message.get("fullOutputPath"))):
         text += f"\n\n[Output truncated. Full output: {path}]"
     return text
 
@@ -180,7 +180,7 @@ class SystemPrompt:
         """With what `message` says: a section of the same name is replaced, tools come and go by name."""
         sections, given = dict(self.sections), message.get("sections")
         if isinstance(given, dict):
-            sections |= {str(name): _str(text) for name, text in given.items()}
+            sections |= {str(name): text_of(text) for name, text in given.items()}
         said = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
         text, tools = said or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
@@ -188,10 +188,11 @@ class SystemPrompt:
 
     def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
         added = tuple(
-            Tool(_str(tool.get("name")), tool) for tool in _list(message, "toolsAdded") if isinstance(tool, dict)
+            Tool(text_of(tool.get("name")), tool) for tool in _list(message, "toolsAdded") if isinstance(tool, dict)
         )
         gone = {tool.name for tool in added}
-        gone |= {_str(tool.get("name") if isinstance(tool, dict) else tool) for tool in _list(message, "toolsRemoved")}
+        removed = (tool.get("name") if isinstance(tool, dict) else tool for tool in _list(message, "toolsRemoved"))
+        gone |= set(map(text_of, removed))
         return tuple(tool for tool in self.tools if tool.name not in gone) + added
 
 
@@ -200,5 +201,6 @@ def _list(message: Mapping[str, Any], key: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _str(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """The text; empty for what is none."""
     return value if isinstance(value, str) else ""

@@ -22,6 +22,7 @@ from inspector.core.formats.pi.messages import (
     record_of,
     summary_text,
     system_units,
+    text_of,
     with_content,
     with_reasoning,
 )
@@ -78,11 +79,11 @@ class PiReader:
             self._leaf = self._nodes[where.id] = self._lines[line] = node
 
     def _where(self, line: int, value: Mapping[str, Any]) -> Where:
-        name = "" if self._header.linear else _str(value.get("id"))
+        name = "" if self._header.linear else text_of(value.get("id"))
         if name and name in self._nodes:
             self._problems.append(Problem(line, f"the id {name[:40]!r} was used before"))
             name = f"{name}@{line}"
-        return Where(name or f"L{line}", line, _str(value.get("timestamp")))
+        return Where(name or f"L{line}", line, text_of(value.get("timestamp")))
 
     def _node(self, line: int, value: Mapping[str, Any]) -> Node:
         """The record's place in the tree, standing where its parent left the buffer."""
@@ -94,7 +95,7 @@ class PiReader:
             elif isinstance(name, str) and name in self._nodes:
                 parent = self._nodes[name]
             else:
-                what = f"the parent {_str(name)[:40]!r} is not in the file: taken as the record before"
+                what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
         return Node(
             parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
@@ -113,10 +114,10 @@ class PiReader:
         elif kind == "custom_message":
             self._put_meta(read_content(value.get("content")), where, node, Record(kind, where.id))
         elif kind == "branch_summary":
-            summary = _str(value.get("summary"))
+            summary = text_of(value.get("summary"))
             self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))
         elif kind == "model_change":
-            self._model = _str(value.get("modelId")) or self._model
+            self._model = text_of(value.get("modelId")) or self._model
         elif kind not in _SILENT and kind not in self._unknown:
             self._unknown.add(kind)
             self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
@@ -168,10 +169,10 @@ class PiReader:
 
     def _call(self, message: Mapping[str, Any], read: Message, node: Node) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
-        usage, finish = read_usage(message), _str(message.get("stopReason"))
+        usage, finish = read_usage(message), text_of(message.get("stopReason"))
         if is_absurd(message.get("usage")):
             self._problems.append(Problem(read.line, ABSURD, excerpt(message)))
-        self._model = _str(message.get("model")) or self._model
+        self._model = text_of(message.get("model")) or self._model
         if usage is None and finish in FAILED:
             return read
         prompt, number = node.system.prompt, len(self._requests)
@@ -207,7 +208,7 @@ class PiReader:
         self._sources[message.id] = message
 
     def _take_compaction(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
-        text = summary_text(_str(value.get("summary")))
+        text = summary_text(text_of(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
         stays = self._retained(value, where, node)
         stays = mended(stays) if self._header.version >= MENDED_SINCE else stays
@@ -266,7 +267,7 @@ class PiReader:
         self._compactions.append(
             Compaction(
                 before_request=len(self._requests),
-                trigger=_str(value.get("reason")),
+                trigger=text_of(value.get("reason")),
                 kind="edit",
                 cleared=(target,),
                 line=where.line,
@@ -296,7 +297,3 @@ class PiReader:
             id=self._header.text("id"),
             notes=self._header.notes(),
         )
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

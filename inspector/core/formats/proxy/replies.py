@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.core.formats.payload_dialect import Dialect, unwrapped
 from inspector.core.usage import Usage, is_absurd
-from inspector.core.wire.anthropic import read_edits
+from inspector.core.wire.anthropic_usage import read_edits
 from inspector.core.wire.streams import events, gather
 
 CUT = "cut"
