@@ -239,6 +239,8 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
+    # what the policy believes is drawn when it is worked out, and takes its room on the scale
+    qtbot.waitUntil(lambda: opened.workbench.state.believed is not None and not opened.bridge.busy, timeout=20_000)
     QApplication.processEvents()
     box, viewport = timeline.plot.above.getViewBox(), timeline.plot.marks.parentWidget()
 
@@ -249,6 +251,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     at = opened.workbench.state.at
     hold(viewport, spot(1_800))
     for tokens in (1_750, 1_500, 1_000, 500):
+        qtbot.wait(20)  # no hand is quicker: pyqtgraph passes over moves within ten milliseconds
         pull(viewport, spot(tokens))
     let_go(viewport, spot(500))
     assert abs(line(opened) - 500) < 60
@@ -258,6 +261,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     assert timeline.plot.tiers.firings[0] == low
     hold(viewport, spot(1_200))  # no line there: the playhead it is
     for tokens in (1_150, 1_000, 1_400):
+        qtbot.wait(20)
         pull(viewport, spot(tokens))
     let_go(viewport, spot(1_400))
     assert opened.workbench.state.at == 0
