@@ -12,7 +12,7 @@ from inspector.core.message import Message
 from inspector.core.tokens.characters import Chars4, LearnClaudeCode, Pi
 from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.estimator import Estimator
-from inspector.core.tokens.roku import Roku
+from inspector.core.tokens.roku import Roku, utf8_length
 from inspector.core.tokens.tokenizer import TokenizerRefused
 
 __all__ = ["ESTIMATORS", "Estimator", "UnknownEstimator", "buffer_tokens", "count", "estimator", "refusals", "weight"]
@@ -81,6 +81,8 @@ def buffer_tokens(estimator: Estimator, messages: View | Iterable[Message], prom
 
 _PROMPTS: OrderedDict[tuple[str, int], tuple[Prompt, tuple[int, int]]] = OrderedDict()
 _PROMPTS_KEPT = 32
+_PROSE = 4
+"""Bytes of tool schemas to a token, where the estimator has no rule for them. Measured: 4.2 to 4.8."""
 
 
 def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
@@ -102,8 +104,8 @@ def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
     ]
     if prompt.system and not found[0]:
         found[0] = estimator.text(prompt.system)
-    if prompt.tools and not found[1]:
-        found[1] = estimator.text(dumps([tool.definition for tool in prompt.tools]))
+    if prompt.tools and not found[1]:  # mostly prose: a rule for dense JSON would count them twice
+        found[1] = -(-utf8_length(dumps([tool.definition for tool in prompt.tools])) // _PROSE)
     return found[0], found[1]
 
 

@@ -127,7 +127,7 @@ def test_where_the_file_holds_the_prompt_it_is_counted_and_the_unseen_part_is_wh
     (without,) = thread_pressures(thread((one.view(), None)), ROKU)
     (whole,) = thread_pressures(thread((one.view(), None), prompt=prompt), ROKU)
     assert whole.estimated == without.estimated + sum(prompt_tokens(ROKU, prompt))
-    assert prompt_tokens(ROKU, prompt)[1] > 100, "tools count, though Roku's own rule leaves them out"
+    assert prompt_tokens(ROKU, prompt)[1] > 80, "tools count, though Roku's own rule leaves them out"
     lacking = thread_pressures(thread((one.view(), 9_000)), ROKU)
     holding = thread_pressures(thread((one.view(), 9_000), prompt=prompt), ROKU)
     assert holding.scale(0).unseen < lacking.scale(0).unseen
