@@ -11,12 +11,11 @@ from typing import Any, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import Problem
+from inspector.live.unpack import LONGEST
 
 Feed: TypeAlias = Callable[[int, Any, str], None]
 """`Reader.feed`: line number, value, name of the file."""
 
-LONGEST = 1 << 30
-"""Bytes. A longer line is left out: a packed file of some megabytes may hold one that fills the memory."""
 _KEPT = 1000
 _EXCERPT = 120
 
@@ -30,6 +29,8 @@ class Feeder:
         """Lines so far."""
         self.values = 0
         """Values fed so far."""
+        self.longest = LONGEST
+        """Bytes that a line may have; a longer one is left out."""
         self.opens = False
         """The first line is the beginning of a JSON value that goes on: the file may be one document."""
         self._file = file
@@ -66,7 +67,7 @@ class Feeder:
             self._end_of_line(last=True)
 
     def _wait(self, piece: memoryview) -> None:
-        if self._dropped or len(self._rest) + len(piece) > LONGEST:
+        if self._dropped or len(self._rest) + len(piece) > self.longest:
             self._dropped += len(self._rest) + len(piece)
             self._rest = bytearray()
         else:
@@ -77,7 +78,7 @@ class Feeder:
         if self._dropped:
             self.line += 1
             self._problem(
-                f"the line is longer than {LONGEST >> 20:,} MB ({self._dropped:,} bytes); it was left out", b""
+                f"the line is longer than {self.longest >> 20:,} MB ({self._dropped:,} bytes); it was left out", b""
             )
             self._dropped = 0
         else:

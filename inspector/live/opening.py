@@ -9,7 +9,7 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import Problem, Session
-from inspector.live.feeder import LONGEST, Feed, Feeder
+from inspector.live.feeder import Feed, Feeder
 from inspector.live.unpack import Source
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
@@ -63,6 +63,7 @@ class Opening:
         self._unpacked += len(chunk)
         if len(self._data) < _HEAD_BYTES:
             self._data += chunk[: _HEAD_BYTES - len(self._data)]
+        self._feeder.longest = self._source.longest
         self._feeder.feed_bytes(chunk)
         return True
 
@@ -103,8 +104,8 @@ class Opening:
         for chunk in source.chunks():
             self._watch.step(source)
             data += chunk
-            if len(data) > LONGEST:
-                raise NothingToRead(f"{source.path} is one JSON value of more than {LONGEST >> 20:,} MB")
+            if len(data) > source.longest:
+                raise NothingToRead(f"{source.path} is one JSON value of more than {source.longest >> 20:,} MB")
         try:
             document = loads(data)
         except NotJson:

@@ -17,6 +17,13 @@ from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
+LONGEST = 1 << 30
+"""Bytes. A longer line, or a longer document of one value, is left out."""
+LONGEST_PACKED = 1 << 26
+"""The same in a packed file: a megabyte may unpack to a gigabyte, which would fill the memory."""
+_PLENTY, _RATIO = 1 << 28, 200
+"""Unpacked bytes that nobody asks about; beyond, a file that unpacks to so many times its size is no transcript (they
+reach some thirty times)."""
 _KINDS = (
     (stat.S_ISDIR, "is a folder; name a file in it"),
     (stat.S_ISFIFO, "is a pipe, not a file"),
@@ -35,6 +42,8 @@ class Source:
         """Bytes on disk when it was opened; the file may grow meanwhile."""
         self.done = 0
         """Bytes on disk that were read."""
+        self.longest = LONGEST
+        """Bytes that a line of it may have."""
         self.problems: list[Problem] = []
 
     def chunks(self) -> Generator[bytes, None, None]:
@@ -63,6 +72,7 @@ class Source:
     def _unpacked(self, start: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
         """All members of a gzip file; a damaged or torn one gives what was readable."""
         member = zlib.decompressobj(wbits=31)
+        self.longest, unpacked_so_far = LONGEST_PACKED, 0
         try:
             for chunk in _again(start, raw):
                 data = chunk
@@ -75,6 +85,11 @@ class Source:
                         member = zlib.decompressobj(wbits=31)
                     if unpacked := member.decompress(data, _CHUNK):
                         yield unpacked
+                    unpacked_so_far += len(unpacked)
+                    if unpacked_so_far > max(_PLENTY, _RATIO * self.done):
+                        what = f"reading stopped after {unpacked_so_far >> 20:,} MB: the file unpacks to more than"
+                        self.problems.append(Problem(0, f"{what} {_RATIO} times its size; the rest is not shown"))
+                        return
                     data = member.unused_data if member.eof else member.unconsumed_tail
         except zlib.error as error:
             self.problems.append(Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked"))

@@ -133,7 +133,7 @@ def test_a_line_of_20_mb(tmp_path: Path, where: int) -> None:
 
 
 def test_a_line_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeder, "LONGEST", 1 << 20)
+    monkeypatch.setattr(unpack, "LONGEST", 1 << 20)
     session = opened(tmp_path, *LINES[:4], b'{"x":"' + b"y" * 3_000_000 + b'"}\n', *LINES[4:])
     assert len(session.main.requests) == 4
     ((line, what),) = problems(session)

@@ -1,0 +1,110 @@
+"""One damaged file through all that the command line does with one: only the program's own exceptions may come."""
+
+import contextlib
+import io
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from inspector import cli
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import POLICIES
+from inspector.live.files import open_transcript
+from inspector.live.follow import Follower
+from tests.fuzz.mutations import mutate
+
+LIMIT_S = 2.0
+"""Seconds of the processor that anything may take of a file of 60 KB."""
+_SHAPES = ("anthropic", "openai-chat", "openai-responses", "native")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong, and with which input: the same number makes the same one."""
+
+    number: int
+    sample: str
+    doing: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"input {self.number} ({self.sample}), {self.doing}: {self.what}"
+
+
+class Trials:
+    """Inputs by their numbers, one after the other in one folder."""
+
+    def __init__(self, samples: dict[str, bytes], folder: Path, *, thorough: bool = False) -> None:
+        """`thorough`: every command and every policy, not one of each."""
+        self._samples, self._folder, self._thorough = sorted(samples.items()), folder, thorough
+
+    def made(self, number: int) -> tuple[str, bytes]:
+        """The name and the bytes of an input."""
+        name, data = self._samples[number % len(self._samples)]
+        return name, mutate(data, Random(number), self._folder)
+
+    def failures(self, number: int) -> Iterator[Failure]:
+        """What goes wrong with an input."""
+        name, data = self.made(number)
+        path = self._folder / f"input{Path(name).suffix}"
+        path.write_bytes(data)
+        for doing, act in self._acts(path, data, Random(-number)):
+            begun, what = time.process_time(), ""
+            try:
+                act()
+            except InspectorError:
+                pass
+            except Exception:  # noqa: BLE001 - whatever it is, it is what we look for
+                what = traceback.format_exc()
+            took = time.process_time() - begun
+            if not what and took > LIMIT_S:
+                what = f"it took {took:.1f} s"
+            if what:
+                yield Failure(number, name, doing, what)
+
+    def _acts(self, path: Path, data: bytes, chance: Random) -> Iterator[tuple[str, Callable[[], object]]]:
+        yield "opening", lambda: open_transcript(path)
+        yield "following", lambda: _follow(path, data, chance.randrange(len(data) + 1))
+        policies = list(POLICIES) if self._thorough else [chance.choice(list(POLICIES))]
+        commands: list[list[str]] = [["info"], ["info", "--json"], ["calibrate"], ["buffer", "--json"]]
+        commands += [["buffer", "--at", "end"]] if self._thorough else []
+        for words in commands if self._thorough else [chance.choice(commands)]:
+            yield " ".join(words), lambda words=words: _run([*words, str(path)])
+        for policy in policies:
+            words = ["--policy", policy, "--mode", chance.choice(("faithful", "safe")), "--answerer", "offline"]
+            words += ["--window", chance.choice(("300", "2000", "200k"))]
+            yield f"step {' '.join(words)}", lambda words=words: self._step(path, words, chance.choice(_SHAPES))
+            if self._thorough or chance.random() < 0.2:
+                yield f"replay {' '.join(words)}", lambda words=words: _run(["replay", *words, "--json", str(path)])
+
+    def _step(self, path: Path, words: Sequence[str], shape: str) -> None:
+        test = self._folder / "exported.py"
+        test.unlink(missing_ok=True)
+        made = ["--output", str(self._folder / "output"), "--as", shape, "--export-pytest", str(test)]
+        made += ["--save-steps", str(self._folder / "steps.json"), "--force"]
+        _run(["step", *words, *made, str(path)])
+        if test.exists():
+            compile(test.read_bytes(), "exported.py", "exec")
+
+
+def _run(words: list[str]) -> None:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        cli.main(words)
+
+
+def _follow(path: Path, data: bytes, cut: int) -> None:
+    """The file as it grows in two pieces, and is then written anew."""
+    try:
+        path.write_bytes(data[:cut])
+        follower = Follower(path, lambda session: session.main.requests[-1:])
+        for piece in (b"", data[cut:], b"\n"):
+            with path.open("ab") as file:
+                file.write(piece)
+            follower.look()
+        path.write_bytes(data)
+        follower.look()
+    finally:
+        path.write_bytes(data)
