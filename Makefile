@@ -1,7 +1,7 @@
 # Two commands do everything: `make run` opens the window, `make test` checks the house.
 # Each sets up what it needs by itself (packaging/setup.sh); a second run costs nothing.
 
-.PHONY: help run test test-clients bench lint format screenshots lock wheel clean
+.PHONY: help run test test-clients bench fuzz lint format screenshots lock wheel clean
 .DEFAULT_GOAL := help
 
 PYTHON_ = .venv/bin/python
@@ -26,6 +26,12 @@ test-clients: ## real agents, from their registry, through the proxy to the simu
 	$(FOR_DEV)
 	@$(PYTHON_) packaging/clients/install.py
 	@$(PYTHON_) -m pytest -q tests/clients $(ARGS)
+
+fuzz: ## random hands on the real window, two minutes for each of ten seeds; SEEDS="7 8" chooses
+	$(FOR_DEV)
+	@for seed in $(or $(SEEDS),1 2 3 4 5 6 7 8 9 10); do \
+		$(PYTHON_) -m tests.gui.monkey 120 $$seed || failed="$$failed $$seed"; \
+	done; test -z "$$failed" || { echo "make fuzz: seeds$$failed failed"; exit 1; }
 
 lint: ## the same without the tests
 	$(FOR_DEV)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from inspector.gui.legend import Legend
@@ -25,6 +25,10 @@ _KINDS = {
 }
 
 
+LINGER = 800
+"""Milliseconds for which the tier that would fire next is still named after another place was chosen."""
+
+
 class Gauge(Panel):
     """Always visible; reads the State through `workbench.reading`."""
 
@@ -37,6 +41,9 @@ class Gauge(Panel):
         self._tokens = label(role="quiet")
         self._window = label(role="quiet")
         self._next = label(role="quiet")
+        self._state = State()
+        self._lingers = QTimer(self, singleShot=True, interval=LINGER)
+        self._lingers.timeout.connect(self._say_next)
         self._warning = label(role="bad")
         self._estimate = label(role="quiet")
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
@@ -73,14 +80,22 @@ class Gauge(Panel):
         self._ratio.setText(percent(now.ratio) if now and now.ratio is not None else "–")
         self._show_kind(now)
         self._tokens.setText(_tokens(now))
-        if now is None or state.outlook is not None:  # until it is known again the last word stays: nothing jumps
-            self._next.setText(_next(state))
+        self._state = state
+        if now is None or state.outlook is not None:
+            self._say_next()
+        else:  # until it is known again the last word stays for a moment: nothing jumps
+            self._lingers.start()
         self._window.setText(_window(now))
         self._estimate.setText(_estimate(now, state.estimator))
         warnings = now.window.warnings if now else ()
         self._warning.setText("\n".join(warnings))
         self._warning.setVisible(bool(warnings))
         _hide_if_empty(self._window, self._tokens, self._estimate, self._next)
+
+    def _say_next(self) -> None:
+        self._lingers.stop()
+        self._next.setText(_next(self._state))
+        _hide_if_empty(self._next)
 
     def _show_kind(self, now: Reading | None) -> None:
         kind = now.pressure.kind if now else ""

@@ -45,7 +45,7 @@ def _compared(window: Window, panel: Panel) -> Iterator[str]:
         QTest.qWait(10)
         if not window.bridge.busy:
             break
-    QTest.qWait(50)
+    QTest.qWait(1_000)
     same = window.workbench.state is state and words(fresh) == words(panel)
     if not same and window.workbench.state is state and not window.bridge.busy:
         yield f"{panel.TITLE} shows {words(panel)!r}, a new one {words(fresh)!r}"

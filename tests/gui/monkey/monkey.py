@@ -136,7 +136,7 @@ class Monkey:
         end = monotonic() + 30
         while self._busy() and monotonic() < end:
             QTest.qWait(20)
-        QTest.qWait(300)
+        QTest.qWait(1_000)
         if self._busy():
             return  # something was begun meanwhile
         self.found += [f"after act {self.acts} ({self._last}): {told}" for told in stale(self.window)]
