@@ -74,6 +74,10 @@ class Jobs(Protocol):
         """As `Bridge.run`."""
         ...
 
+    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        """As `Bridge.work`."""
+        ...
+
 
 class Lent:
     """The bridge for one part of the window, which hears of what nobody expected of its jobs."""
@@ -91,6 +95,10 @@ class Lent:
     ) -> Task:
         """As `Bridge.run`; a job that says itself who hears of it is not told here."""
         return self._bridge.run(job, done, failed, reported, fell or self._fell)
+
+    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        """As `Bridge.work`."""
+        self.run(lambda task: job(), done)
 
 
 class Bridge(QObject):

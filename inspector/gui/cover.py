@@ -12,6 +12,7 @@ class Cover(Guarded, QFrame):
 
     def __init__(self, under: QWidget) -> None:
         super().__init__(under)
+        self._under = under
         self.setAutoFillBackground(True)
         self.words = label(role="quiet")
         self.words.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -34,4 +35,4 @@ class Cover(Guarded, QFrame):
         return False
 
     def _fit(self) -> None:
-        self.setGeometry(self.parentWidget().rect())
+        self.setGeometry(self._under.rect())

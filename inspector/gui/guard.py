@@ -107,9 +107,9 @@ def attempt(call: Callable[[], object]) -> BaseException | None:
 def told() -> None:
     """Hand the exception that is being handled to the hook, whatever that makes of it."""
     try:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     except Exception:  # noqa: BLE001  # the hook is the last to be told; there is nobody behind it
-        sys.__excepthook__(*sys.exc_info())  # type: ignore[arg-type]
+        sys.__excepthook__(*sys.exc_info())
 
 
 def _say_in(widget: QWidget) -> None:

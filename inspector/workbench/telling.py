@@ -32,7 +32,8 @@ class Subscribers(Generic[T]):
         self._telling, failures, told = True, list[Exception](), None
         while told is not newest():
             told = newest()
-            for call in (*(partial(callback, told) for callback in self._callbacks), self._then):
+            calls: list[Callable[[], None]] = [partial(callback, told) for callback in self._callbacks]
+            for call in (*calls, self._then):
                 try:
                     call()
                 except Exception as failure:  # noqa: BLE001  # raised as soon as the others know

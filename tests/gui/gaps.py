@@ -57,7 +57,12 @@ def many_records(path: Path, records: int) -> Path:
             }
             if n % 2:
                 usage = {"input_tokens": 3, "cache_read_input_tokens": 900 + n, "output_tokens": 8}
-                message = {"id": f"m{n}", "model": "claude-opus-4-5", "usage": usage, "role": "assistant"}
+                message: dict[str, object] = {
+                    "id": f"m{n}",
+                    "model": "claude-opus-4-5",
+                    "usage": usage,
+                    "role": "assistant",
+                }
                 call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"path": f"src/file_{n}.py"}}
                 message |= {"type": "message", "content": [call]}
                 line |= {"type": "assistant", "message": message, "requestId": f"r{n}"}

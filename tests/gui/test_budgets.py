@@ -1,6 +1,7 @@
 """Time and memory of what others wrote: many images, joined emoji, very many records. The window goes on answering."""
 
 import os
+from functools import partial
 from pathlib import Path
 from time import thread_time
 
@@ -18,6 +19,7 @@ from inspector.gui.plain_text import PlainText
 from inspector.gui.sections import Section
 from inspector.gui.visible import MOST_JOINED, visible
 from inspector.gui.window import Window
+from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 
 
@@ -28,6 +30,10 @@ def picture(side: int) -> Image:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")  # type: ignore[call-overload]
     return Image("image/png", bytes(buffer.data().toBase64().data()).decode())
+
+
+def _is_decoded(one: Picture) -> bool:
+    return one.picture is not None
 
 
 def kept(strip: ImageStrip) -> list[Picture]:
@@ -48,7 +54,7 @@ def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBo
     for at in range(60):
         wanted = strip.findChildren(Picture)[at]
         strip.ensureWidgetVisible(wanted)
-        qtbot.waitUntil(lambda wanted=wanted: wanted.picture is not None, timeout=20_000)
+        qtbot.waitUntil(partial(_is_decoded, wanted), timeout=20_000)
         most = max(most, len(kept(strip)) * size)
     assert MOST_BYTES / 2 < most < MOST_BYTES + 3 * size  # those in sight come on top
     strip.show_images([picture(4)] * (MOST + 30))
@@ -98,7 +104,10 @@ def test_many_records_are_opened_without_a_stall(window: Window, qtbot: QtBot, t
     qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy, timeout=20_000)
     with watched() as gaps:
         window.open_path(str(path))
-        state = lambda: window.workbench.state  # noqa: E731
+
+        def state() -> State:
+            return window.workbench.state
+
         qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
         qtbot.waitUntil(lambda: state().outlook is not None and not window.bridge.busy, timeout=300_000)
         for at in (0, 5, records // 4, None):

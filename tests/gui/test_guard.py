@@ -88,8 +88,8 @@ def test_what_is_attempted_is_told_and_returned(qtbot: QtBot) -> None:
 @pytest.fixture
 def opened(window: Window, qtbot: QtBot) -> Window:
     window.open_sample()
-    state = lambda: window.workbench.state  # noqa: E731
-    qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=20_000)
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None, timeout=20_000)
     qtbot.waitUntil(lambda: not window.bridge.busy, timeout=20_000)
     return window
 

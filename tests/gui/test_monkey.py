@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.window import Window
+from inspector.workbench.state import State
 from tests.gui.monkey.files import CRASHES
 from tests.gui.monkey.fresh import stale
 from tests.gui.thrown import thrown_in
@@ -24,7 +25,7 @@ def test_a_monkey_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-def test_the_look_for_what_is_stale_sees_it(window: Window, qtbot: QtBot) -> None:
+def test_the_look_for_what_is_stale_sees_it(window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The monkey's eyes: a panel that shows an older state, or none, is found."""
     window.open_sample()
     bench = window.workbench
@@ -32,10 +33,10 @@ def test_the_look_for_what_is_stale_sees_it(window: Window, qtbot: QtBot) -> Non
     qtbot.wait(1_000)
     assert list(stale(window)) == []
     gauge = window.docks.panels["Pressure"]
-    window.docks.panels["Pressure"].receive = lambda state: None  # type: ignore[method-assign]
-    bench.move(0)
-    assert "Pressure shows an older state" in list(stale(window))
-    del gauge.receive  # type: ignore[attr-defined]
+    with monkeypatch.context() as patched:
+        patched.setattr(gauge, "receive", lambda state: None)
+        bench.move(0)
+        assert "Pressure shows an older state" in list(stale(window))
     with qtbot.captureExceptions(), thrown_in(type(gauge).show_state):
         bench.move(2)
     assert any("Pressure cannot be shown" in told for told in stale(window))
@@ -47,7 +48,10 @@ INPUTS = sorted(path for path in CRASHES.glob("*") if path.suffix != ".md") if C
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: path.name)
 def test_what_broke_something_opens_or_ends_in_a_sentence(window: Window, qtbot: QtBot, path: Path) -> None:
     window.open_path(str(path))
-    state = lambda: window.workbench.state  # noqa: E731
+
+    def state() -> State:
+        return window.workbench.state
+
     qtbot.waitUntil(lambda: state().opening is None and not window.bridge.busy, timeout=120_000)
     if state().session is None:
         assert state().failure

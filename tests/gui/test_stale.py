@@ -1,6 +1,7 @@
 """Nothing that is shown is stale: one panel that fails starves no other, and says so itself."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,14 @@ def until(qtbot: QtBot) -> Until:
 
 def fall(*arguments: object, **more: object) -> None:
     raise Thrown
+
+
+def _tells(window: Window, word: str) -> bool:
+    return word in window.workbench.state.failure
+
+
+def covered(panel: Panel) -> bool:
+    return panel.cover is not None
 
 
 def idle(window: Window) -> bool:
@@ -66,7 +75,7 @@ def test_a_panel_that_fails_says_so_and_starves_no_other(
     assert all(one.cover is None for one in others)
     opened.workbench.move(0)
     opened.workbench.set_window(77_000)
-    assert broken.cover is None
+    assert not covered(broken)
     until(lambda: idle(opened))
 
 
@@ -187,7 +196,7 @@ def test_a_followed_file_that_vanishes_or_turns_to_garbage_is_told(
         (lambda: path.write_bytes(b""), "empty"),
     ):
         break_it()
-        until(lambda word=word: word in window.workbench.state.failure)
+        until(partial(_tells, window, word))
         assert str(path) in window.notice.words.text()
         assert window.workbench.state.following == "file"
         path.write_bytes(whole)

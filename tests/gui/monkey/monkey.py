@@ -102,7 +102,7 @@ class Monkey:
         try:
             self._choose()()
         except Exception:  # noqa: BLE001  # what an act calls directly
-            self._caught(*sys.exc_info())  # type: ignore[arg-type]
+            self._caught(*sys.exc_info())
         QTest.qWait(EVERY_MS)
         helper.stop()
         self._close_popups()
