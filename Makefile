@@ -27,8 +27,9 @@ test-clients: ## real agents, from their registry, through the proxy to the simu
 	@$(PYTHON_) packaging/clients/install.py
 	@$(PYTHON_) -m pytest -q tests/clients $(ARGS)
 
-fuzz: ## random hands on the real window, two minutes for each of ten seeds; SEEDS="7 8" chooses
+fuzz: ## damaged files of every format for an hour (ARGS="--minutes 5" for less), then random hands on the window, two minutes for each of ten seeds (SEEDS="7 8" chooses)
 	$(FOR_DEV)
+	@$(PYTHON_) -m tests.fuzz.run $(ARGS)
 	@for seed in $(or $(SEEDS),1 2 3 4 5 6 7 8 9 10); do \
 		$(PYTHON_) -m tests.gui.monkey 120 $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "make fuzz: seeds$$failed failed"; exit 1; }
@@ -57,5 +58,5 @@ wheel: ## build dist/*.whl
 	@$(PYTHON_) -m build --wheel --no-isolation --outdir dist .
 
 clean: ## remove everything that was made here, .venv too
-	@rm -rf .venv .clients .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .clients .setup.log build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

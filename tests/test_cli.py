@@ -165,7 +165,7 @@ def test_buffer_for_people_shows_no_control_characters(capsys: Capture, tmp_path
 
 
 def test_json_is_json_whatever_the_transcript_holds(capsys: Capture, tmp_path: Path) -> None:
-    deep = "[" * 150 + "]" * 150
+    deep = "[" * 190 + "]" * 190
     odd = '{"nan": NaN, "big": 123456789012345678901234567890, "huge": 1e999, "\\ud800": "\\udfff", "deep": DEEP}'
     call = '{"type": "tool_use", "id": "t1", "name": "f", "input": ODD}'.replace("ODD", odd.replace("DEEP", deep))
     body = '{"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": [CALL]}]}'

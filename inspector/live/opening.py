@@ -106,10 +106,14 @@ class Opening:
             data += chunk
             if len(data) > source.longest:
                 raise NothingToRead(f"{source.path} is one JSON value of more than {source.longest >> 20:,} MB")
+        odd: list[str] = []
         try:
-            document = loads(data)
-        except NotJson:
+            document = loads(data, odd)
+        except NotJson as why:
+            if str(why).startswith("nested"):
+                raise NothingToRead(f"{source.path} is one JSON value, {why}") from None
             return False
+        source.problems += [Problem(0, what) for what in odd]
         self._chunks.close()
         self._source, self._read_all, self._document, self._kept = source, True, document, [(1, document)]
         self._feeder = Feeder(_into(self._kept), self._file)

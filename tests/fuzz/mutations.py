@@ -101,7 +101,7 @@ def _odd(value: Any, chance: Random) -> Any:
     """What stands nowhere where something else belongs."""
     if type(value) in (int, float) and chance.random() < 0.6:
         return Raw(chance.choice(_NUMBERS))
-    match chance.randrange(9):
+    match chance.randrange(11):
         case 0:
             return None
         case 1 | 2:
@@ -110,9 +110,9 @@ def _odd(value: Any, chance: Random) -> Any:
             return chance.choice(_TEXTS)
         case 5:
             return _deep(chance.choice((5, 60, 190, 199, 200, 201, 400, 700, 950, 1100)), chance)
-        case 6:
+        case 6 | 7 | 8:
             return chance.choice(([], {}, [[]], {"": {}}, [None], True, [value, value], {"type": value}))
-        case 7:
+        case 9:
             return json.dumps(value)
         case _:
             return [value] if chance.random() < 0.5 else {"text": value, "content": value}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.core.errors import InspectorError, NothingToRead, UnknownFormat
 from inspector.core.session import Session
-from inspector.live import feeder
+from inspector.live import unpack
 from inspector.live.files import open_transcript
 from tests.live.made import lines_of, record, write
 
@@ -97,8 +97,8 @@ def test_nesting(tmp_path: Path) -> None:
     assert "nested deeper" in session.problems[0].what
 
 
-def test_a_call_nested_nine_hundred_deep_is_read(tmp_path: Path) -> None:
-    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+def test_a_call_nested_deeply_is_read(tmp_path: Path) -> None:
+    deep = b'{"a":' * 190 + b"1" + b"}" * 190
     call = b'[{"type":"tool_use","id":"t","name":"n","input":' + deep + b"}]"
     line = record(9).replace(b'[{"type":"text","text":"assistant 9 ' + b"word " * 8 + b'"}]', call)
     assert deep in line

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import dumps, loads
-from inspector.core.message import Message, Text, ToolCall
+from inspector.core.jsontext import dumps, loads, without_surrogates
+from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.policies.catalogue import POLICIES, policy
 from inspector.workbench.regression import run
@@ -165,6 +167,57 @@ def test_nothing_of_a_transcript_is_code(tmp_path: Path) -> None:
     assert names["SOURCE"]["path"] == mean
     assert loads(names["START"]["messages"][0].encode())["parts"][0]["text"] == mean
     assert run_pytest(path).returncode == 0
+
+
+ODD_TEXT = st.text(
+    st.characters(exclude_categories=()) | st.sampled_from("\0\r\n\u2028\u2029\x85\ud800\udfff'\"\\{}#\ufeff"),
+    max_size=12,
+)
+
+
+def deep(levels: int, inner: str) -> Any:
+    value: Any = inner
+    for n in range(levels):
+        value = [value] if n % 2 else {inner: value}
+    return value
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    texts=st.lists(ODD_TEXT, min_size=4, max_size=4),
+    levels=st.sampled_from([0, 3, 61, 95, 190, 200]),
+    tool=st.sampled_from([0, 59, 60, 61, 100, 200]),
+    number=st.sampled_from([0, 1e308, -1e-320, 1 << 63, 0.1]),
+)
+def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: int, tool: int, number: float) -> None:
+    """Surrogates, NULs, ends of lines, quotes; values nested as deeply as they may come; odd ids."""
+    one, two, three, four = map(without_surrogates, texts)  # as everything that is read
+    call = ToolCall(two, three, {four: deep(levels, one), "n": number})
+    prompt = Prompt(three, (Tool(one, {"name": one, "deep": deep(tool, two)}),))
+    said = (
+        Message(f"{one}1", "user", (Text(two),)),
+        Message(f"{two}2", "assistant", (call,)),
+        Message(f"{three}3", "tool", (ToolResult(two, one),)),
+        Message(f"{four}4", "user", (Text(four),)),
+    )
+    desk = Workbench()
+    open_it(desk)
+    assert desk.state.steps is None
+    desk.stepping.step("L0")
+    made = desk.state.steps
+    assert made is not None
+    desk.stepping.put(Steps("main", 1, "roku", Buffer(said, prompt), made.running))
+    desk.stepping.step("L0")
+    desk.editing.rewrite(f"{four}4", 0, f"{one} {three} otherwise")
+    made = desk.state.steps
+    assert made is not None
+    assert len(made.taken) == 2
+    text = pytest_text(made.rename(0, texts[0]), Source(*texts[:3]))
+    names: dict[str, Any] = {}
+    exec(compile(text.encode(), "exported.py", "exec"), names)
+    taken = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])
+    assert [dict(step.fates) for step in taken] == [step["fates"] for step in names["EXPECTED"]]
+    assert [list(step.inserted) for step in taken] == [step["inserted"] for step in names["EXPECTED"]]
 
 
 def test_without_a_step_there_is_nothing_to_export() -> None:
