@@ -75,6 +75,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
+        loop.run_until_complete(_ended())  # what is still in the middle of a stream cannot be closed from outside
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
     finally:
@@ -82,9 +83,14 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _end(last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    await _ended()
+    await last()
+
+
+async def _ended() -> None:
+    """Every other task is cancelled, and has ended; at the end there may be one that took its time."""
     here = asyncio.current_task()
     others = [task for task in asyncio.all_tasks() if task is not here]
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await last()
