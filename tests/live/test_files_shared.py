@@ -12,9 +12,10 @@ from tests.shared import TRANSCRIPTS, transcripts
 NOT_YET = {
     "api-cassettes": "VCR cassette",
     "api-trace": "claude-tap",
+    "api-trace/lis186": "raw WebSocket frames",
     "copilot-cli": "Copilot CLI",
-    "inspect": "Inspect log",
-    "mini-swe-agent": "mini-swe-agent",
+    "inspect": "Inspect",
+    "mini-swe-agent/SWE-agent+mini-swe-agent/output": "mini-swe-agent",
     "openai-chat": "tau-bench",
     "swe-agent": "SWE-agent",
     "vscode-copilot-chat": "VS Code Copilot",
@@ -32,6 +33,7 @@ FORMATS = {
     "derived-payloads/anthropic": "anthropic",
     "derived-payloads/openai-responses": "openai-responses",
     "gemini-cli": "gemini-cli",
+    "mini-swe-agent/SWE-agent+mini-swe-agent/tests": "openai-chat",
     "fixtures-synthetic": "claude-code",
     "pi": "pi",
 }

@@ -37,7 +37,7 @@ def test_the_transcript_itself_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_failure_leaves_no_draft(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     path.mkdir()
-    with pytest.raises(OSError, match="folder"):
+    with pytest.raises(InspectorError, match="folder cannot be written: Is a directory"):
         save_text("text", str(path), force=True)
     assert os.listdir(tmp_path) == ["folder"]
 
