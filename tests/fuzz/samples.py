@@ -55,7 +55,7 @@ def _documents() -> Mapping[str, Any]:
         "opencode.json": opencode_rows.export(
             test_opencode.ASKED,
             test_opencode.pruned(25),
-            test_opencode.user("q1", 40, test_opencode.compaction(tail_start_id="m2")),
+            opencode_rows.user("q1", 40, test_opencode.compaction(tail_start_id="m2")),
             test_opencode.SUMMARY,
         ),
     }

@@ -6,12 +6,14 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from inspector import cli
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
+from inspector.core.session import Session
 from inspector.live.files import open_transcript
 from inspector.live.follow import Follower
 from tests.fuzz.mutations import mutate
@@ -72,13 +74,13 @@ class Trials:
         commands: list[list[str]] = [["info"], ["info", "--json"], ["calibrate"], ["buffer", "--json"]]
         commands += [["buffer", "--at", "end"]] if self._thorough else []
         for words in commands if self._thorough else [chance.choice(commands)]:
-            yield " ".join(words), lambda words=words: _run([*words, str(path)])
+            yield " ".join(words), partial(_run, [*words, str(path)])
         for policy in policies:
             words = ["--policy", policy, "--mode", chance.choice(("faithful", "safe")), "--answerer", "offline"]
             words += ["--window", chance.choice(("300", "2000", "200k"))]
-            yield f"step {' '.join(words)}", lambda words=words: self._step(path, words, chance.choice(_SHAPES))
+            yield f"step {' '.join(words)}", partial(self._step, path, words, chance.choice(_SHAPES))
             if self._thorough or chance.random() < 0.2:
-                yield f"replay {' '.join(words)}", lambda words=words: _run(["replay", *words, "--json", str(path)])
+                yield f"replay {' '.join(words)}", partial(_run, ["replay", *words, "--json", str(path)])
 
     def _step(self, path: Path, words: Sequence[str], shape: str) -> None:
         test = self._folder / "exported.py"
@@ -95,11 +97,16 @@ def _run(words: list[str]) -> None:
         cli.main(words)
 
 
+def _look_at(session: Session) -> None:
+    for request in session.main.requests[-1:]:
+        request.buffer()
+
+
 def _follow(path: Path, data: bytes, cut: int) -> None:
     """The file as it grows in two pieces, and is then written anew."""
     try:
         path.write_bytes(data[:cut])
-        follower = Follower(path, lambda session: session.main.requests[-1:])
+        follower = Follower(path, _look_at)
         for piece in (b"", data[cut:], b"\n"):
             with path.open("ab") as file:
                 file.write(piece)

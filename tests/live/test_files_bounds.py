@@ -202,9 +202,9 @@ def test_four_times_the_agents_take_four_times_as_long(tmp_path: Path) -> None:
 
 
 def _agents(count: int) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for n in range(count):
-        base = {"sessionId": "s", "version": "2.1.0", "timestamp": f"2026-01-01T{n:08}"}
+        base: dict[str, Any] = {"sessionId": "s", "version": "2.1.0", "timestamp": f"2026-01-01T{n:08}"}
         call = {"type": "tool_use", "id": f"t{n}", "name": "Task", "input": {"prompt": "the same words"}}
         answer = {"id": f"m{n}", "role": "assistant", "model": "c", "usage": {"input_tokens": n + 1}, "content": [call]}
         before = f"u{n - 1}" if n else None

@@ -202,11 +202,7 @@ def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: i
     )
     desk = Workbench()
     open_it(desk)
-    assert desk.state.steps is None
-    desk.stepping.step("L0")
-    made = desk.state.steps
-    assert made is not None
-    desk.stepping.put(Steps("main", 1, "roku", Buffer(said, prompt), made.running))
+    desk.stepping.put(Steps("main", 1, "roku", Buffer(said, prompt), taken().running))
     desk.stepping.step("L0")
     desk.editing.rewrite(f"{four}4", 0, f"{one} {three} otherwise")
     made = desk.state.steps
@@ -215,9 +211,9 @@ def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: i
     text = pytest_text(made.rename(0, texts[0]), Source(*texts[:3]))
     names: dict[str, Any] = {}
     exec(compile(text.encode(), "exported.py", "exec"), names)
-    taken = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])
-    assert [dict(step.fates) for step in taken] == [step["fates"] for step in names["EXPECTED"]]
-    assert [list(step.inserted) for step in taken] == [step["inserted"] for step in names["EXPECTED"]]
+    again = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])
+    assert [dict(step.fates) for step in again] == [step["fates"] for step in names["EXPECTED"]]
+    assert [list(step.inserted) for step in again] == [step["inserted"] for step in names["EXPECTED"]]
 
 
 def test_without_a_step_there_is_nothing_to_export() -> None:
