@@ -97,7 +97,9 @@ def _answer_of(found: Any) -> Answer:
 
 
 def _part(found: Mapping[str, Any]) -> Part:
-    values = {name: tuple(value) if name == "texts" else value for name, value in found.items() if name != "type"}
+    values: dict[str, Any] = {
+        name: tuple(value) if name == "texts" else value for name, value in found.items() if name != "type"
+    }
     return _PARTS[found["type"]](**values)
 
 
