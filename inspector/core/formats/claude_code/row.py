@@ -124,8 +124,8 @@ class Row:
 
     def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
         """A prompt among the units that were laid last begins a turn: earlier thinking may no longer be sent."""
-        first = last_prompt(laid)
-        if first is None or keeps_thinking(model):
+        first = None if keeps_thinking(model) else last_prompt(laid)
+        if first is None:
             return
         gone = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
         for unit in laid[first:]:

@@ -1,6 +1,7 @@
 """Thinking of earlier turns: whether a model is sent it again, and a buffer without it."""
 
 import re
+from functools import lru_cache
 
 from inspector.core.buffer import Stretch, View
 from inspector.core.message import Message, Opaque, Part, Thinking
@@ -11,6 +12,7 @@ _MODEL = re.compile(
 """claude-3-7-sonnet-..., claude-2.1; claude-opus-4-1-20250805, anthropic/claude-sonnet-4.5, claude-sonnet-4@2025..."""
 
 
+@lru_cache(maxsize=64)  # asked at every call, of one or two models
 def keeps_thinking(model: str) -> bool:
     """Does thinking stay when the next turn begins? From Opus 4.5 on; taken of any model that nothing is known of."""
     found = _MODEL.search(model.lower())

@@ -43,8 +43,11 @@ class Report:
             self.version = version
         if message.get("context_management"):
             self.edits = read_edits(message)
+        self.absurd = False
+        if usage == self._usage and not isinstance(stop, str) and usage is not None:
+            return  # most lines repeat the one before
         self._known = False
-        self.absurd = usage != self._usage and is_absurd(usage)  # most lines repeat the one before
+        self.absurd = usage != self._usage and is_absurd(usage)
         if self.absurd or not isinstance(usage, dict):
             return
         output = usage.get("output_tokens")
