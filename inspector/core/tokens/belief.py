@@ -8,10 +8,9 @@ median of reported - slope x estimated since the last compaction; everything bef
 
 from collections import deque
 from dataclasses import dataclass
-from statistics import median
 
 from inspector.core.tokens.calibration import HIGHEST, LOWEST, MAX_SAMPLES, Calibration
-from inspector.core.tokens.growth import LASTING, Ratios, prior
+from inspector.core.tokens.growth import LASTING, Ratios, prior, quantile
 
 _STRETCH = 16
 """Reports of the stretch that the running median is taken of."""
@@ -86,4 +85,4 @@ class Beliefs:
     def _unseen(self) -> int:
         """In reported tokens."""
         slope = self._slope()
-        return max(0, round(median(told - slope * counted for counted, told in self._stretch)))
+        return max(0, round(quantile((told - slope * counted for counted, told in self._stretch), 0.5) or 0))

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from threading import Lock
 from typing import Literal, TypeAlias, overload
 
@@ -17,6 +16,7 @@ from inspector.core.buffer import Prompt, View
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.belief import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
+from inspector.core.tokens.growth import quantile
 from inspector.core.tokens.prediction import UNSCALED, Addition, Learner, Prediction, Scale, scale
 
 PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
@@ -214,7 +214,7 @@ class _Course:
             attached = compaction.attached if compaction is not None else None
             if attached is None:
                 return Addition(counted, extends=False)
-            usual = int(median([attached.usual, *self._attached]))
+            usual = int(quantile([attached.usual, *self._attached], 0.5) or 0)
             more = self._base_unseen() - self._learner.unseen()
             return Addition(counted, False, 0, more + usual, (attached.least - usual, attached.most - usual))
         answer = 0
