@@ -15,7 +15,7 @@ from itertools import islice
 from inspector.cli_output import columns, exact, plain
 from inspector.live.agent.controls import Permit
 from inspector.live.agent.standing import Permission
-from inspector.live.tools.asking import Question
+from inspector.live.tools.question import Question
 
 ROWS = 60
 """So many are shown unasked."""

@@ -20,7 +20,8 @@ from inspector.core.wire.neutral import write_part
 from inspector.live.proxy.compacting import Compactor, Proposal, told
 from inspector.live.proxy.hold import Hold, Rule
 from inspector.live.proxy.holds import Holds
-from inspector.live.tools.asking import Question, difference
+from inspector.live.tools.asking import difference
+from inspector.live.tools.question import Question
 
 KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
 

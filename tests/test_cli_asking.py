@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli_asking import ROWS, shown
-from inspector.live.tools.asking import Question
+from inspector.live.tools.question import Question
 
 HIDDEN = "x = 1" + " " * 330 + '; import os; os.system("id")'
 

@@ -12,7 +12,7 @@ from inspector.gui.timeline import Timeline
 from inspector.live.agent.breakpoints import Breakpoints
 from inspector.live.agent.standing import Permission
 from inspector.live.simulated.call import Said
-from inspector.live.tools.asking import Question
+from inspector.live.tools.question import Question
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
 from tests.live.agent.running import call, opened, script, texts

@@ -11,7 +11,7 @@ from inspector.core.message import ToolCall
 from inspector.core.needs import Need
 from inspector.core.policies.policy import Verdict
 from inspector.core.tokens.pressure import Pressure, PressureKind
-from inspector.live.tools.asking import Question
+from inspector.live.tools.question import Question
 
 RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]
 """calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a

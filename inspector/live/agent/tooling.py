@@ -7,7 +7,7 @@ from uuid import uuid4
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.live.agent.run import Run
 from inspector.live.agent.standing import Permission
-from inspector.live.tools.asking import Question
+from inspector.live.tools.question import Question
 from inspector.live.tools.schemas import TASK
 from inspector.live.tools.toolbox import denied
 

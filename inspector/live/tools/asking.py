@@ -1,9 +1,9 @@
 """What a person is asked before something is changed or run: exactly what it will do, and what "always" would cover."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from inspector.live.tools.question import Question
 from inspector.live.tools.refused import plain
 from inspector.live.tools.writing import Change
 
@@ -12,19 +12,6 @@ _LARGEST = 200_000
 _AROUND = 2
 """Lines that are shown before and after what differs."""
 OPEN_END = "\\ no line end at the end of the file"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`says` and `covers` are our words; `exact` is what will run or be written, whole and to the letter.
-
-    Whoever shows it keeps the two apart: a command may hold a sentence that sounds like ours.
-    """
-
-    says: str
-    exact: str
-    covers: str = ""
-    is_diff: bool = False
 
 
 def about_change(tool: str, change: Change) -> Question:

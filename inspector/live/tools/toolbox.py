@@ -7,11 +7,12 @@ from typing import Any
 
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.live.tools.arguments import checked
-from inspector.live.tools.asking import Question, about_change, about_command
+from inspector.live.tools.asking import about_change, about_command
 from inspector.live.tools.commands import run_command
 from inspector.live.tools.inside import Workspace, regular
 from inspector.live.tools.limits import Limits
 from inspector.live.tools.listing import list_files
+from inspector.live.tools.question import Question
 from inspector.live.tools.reading import read_file
 from inspector.live.tools.refused import Refused, plain
 from inspector.live.tools.schemas import TASK

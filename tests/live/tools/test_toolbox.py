@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.core.message import ToolCall
-from inspector.live.tools.asking import OPEN_END, Question
+from inspector.live.tools.asking import OPEN_END
 from inspector.live.tools.prompt import prompt
+from inspector.live.tools.question import Question
 from inspector.live.tools.schemas import TOOLS, WITHOUT_TASK
 from inspector.live.tools.toolbox import Toolbox, denied
 
