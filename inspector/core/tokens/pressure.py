@@ -182,7 +182,7 @@ class _Course:
         self.place += 1
         usage = request.usage
         if usage is not None and usage.prompt > 0:
-            self._report(thread, request, pressure)
+            self._report(thread, request)
         learner = self._learner
         return _Known(request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen())
 
@@ -239,7 +239,7 @@ class _Course:
                 return listed[n]
         return None
 
-    def _report(self, thread: Thread, request: Request, pressure: Pressure) -> None:
+    def _report(self, thread: Thread, request: Request) -> None:
         usage = request.usage
         assert usage is not None
         own, whole = self._counted(request)
