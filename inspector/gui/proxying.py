@@ -170,6 +170,7 @@ class Proxying(QObject):
             lambda task: Watching(wanted.upstream, Path(wanted.record), wanted.port, wanted.rule, self._tell),
             self._begun,
             self._failed,
+            fell=lambda failure: self._not_begun(),
         )
 
     def _begun(self, watching: Watching) -> None:
@@ -183,8 +184,11 @@ class Proxying(QObject):
         self._show()
 
     def _failed(self, error: InspectorError) -> None:
-        self._starting = False
+        self._not_begun()
         self._workbench.failed(str(error))
+
+    def _not_begun(self) -> None:
+        self._starting = False
         self.changed.emit()
 
     def show_recording(self) -> None:

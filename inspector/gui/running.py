@@ -184,7 +184,7 @@ class Running(QObject):
                 former.close()
             return make(self._tell, self.breakpoints)
 
-        self._bridge.run(lambda task: job(), self._begun, self._failed)
+        self._bridge.run(lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun())
 
     def _begun(self, made: tuple[Run, About]) -> None:
         self._busy = False
@@ -195,8 +195,14 @@ class Running(QObject):
         self._show()
 
     def _failed(self, error: InspectorError) -> None:
-        self._busy, self.standing = False, None
+        self._not_begun()
         self._workbench.failed(str(error))
+
+    def _not_begun(self) -> None:
+        """Nothing runs, so that another can be started; unless it runs and only could not be shown."""
+        self._busy = False
+        if self._run is None:
+            self.standing = None
         self.changed.emit()
 
     def show_journal(self) -> None:

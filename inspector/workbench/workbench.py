@@ -266,18 +266,18 @@ class Workbench:
         The change is made anew to the state of then: the user may have walked on meanwhile.
         """
         self._asked += 1
-        asked, wanted = self._asked, change(self._state)
+        asked, changed = self._asked, change(self._state)
 
         def job() -> Weighed | Exception:
             try:
-                return weigh(wanted)
+                return weigh(changed)
             except Exception as failure:  # noqa: BLE001  # whatever it is: nobody waits for it any more
                 return failure
 
         def weighed(found: Weighed | Exception) -> None:
             if isinstance(found, Exception):
                 if asked == self._asked:
-                    self.fell(wanted.session.path if wanted.session else "", found)
+                    self.fell(changed.session.path if changed.session else "", found)
                 raise found
             if asked == self._asked:
                 state = replace(change(self._state), pressures=found.pressures, drops=found.drops)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Never, cast
 
 import anthropic
 import pytest
@@ -368,3 +368,19 @@ def test_closing_asks_while_a_request_is_held(stage: Stage) -> None:
     click(box.as_it_was)
     call.result()
     stage.until(lambda: not stage.window.proxies.proxying.busy)
+
+
+def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxying = stage.window.proxies.proxying
+
+    def fall(*given: object) -> Never:
+        raise LookupError("nobody thought of this")
+
+    with monkeypatch.context() as broken, stage.qtbot.captureExceptions() as caught:
+        broken.setattr("inspector.gui.proxying.Watching", fall)
+        proxying.begin(Wanted(stage.provider.url, str(stage.record), 0, Rule()))
+        assert proxying.active
+        stage.until(lambda: caught)
+    assert [kind for kind, *_ in caught] == [LookupError]
+    stage.until(lambda: not proxying.active)
+    stage.begin()

@@ -1,6 +1,7 @@
 """An agent run in the window: begun, watched, stopped, resumed, forked; its end, its errors, and the window's."""
 
 from pathlib import Path
+from typing import Never
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
@@ -206,3 +207,18 @@ def test_the_window_asks_before_it_closes_on_a_run(stage: Stage) -> None:
     last = stage.record.read_text().splitlines()[-1]
     assert '"end"' in last
     assert "stopped" in last
+
+
+def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage) -> None:
+    running = stage.window.runs.running
+
+    def make(*given: object) -> Never:
+        raise LookupError("nobody thought of this")
+
+    with stage.qtbot.captureExceptions() as caught:
+        running.begin(make)
+        assert running.active
+        stage.until(lambda: caught)
+    assert [kind for kind, *_ in caught] == [LookupError]
+    stage.until(lambda: not running.active)
+    assert running.standing is None
