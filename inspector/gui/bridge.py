@@ -19,9 +19,13 @@ from PySide6.QtCore import QObject, Qt, Signal
 from inspector.core.errors import InspectorError
 
 T = TypeVar("T")
-TURN_S = 0.0005
+TURN_S = 0.0002
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
+
+AT_ONCE = 2
+"""Jobs that compute at the same time. They share one interpreter: more of them end no sooner, and painting waits for
+each in turn."""
 
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
@@ -70,11 +74,18 @@ class Jobs(Protocol):
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
         fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
     ) -> Task:
         """As `Bridge.run`."""
         ...
 
-    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+    def work(
+        self,
+        job: Callable[[], T],
+        done: Callable[[T], None],
+        fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
+    ) -> None:
         """As `Bridge.work`."""
         ...
 
@@ -92,13 +103,20 @@ class Lent:
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
         fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
     ) -> Task:
         """As `Bridge.run`; a job that says itself who hears of it is not told here."""
-        return self._bridge.run(job, done, failed, reported, fell or self._fell)
+        return self._bridge.run(job, done, failed, reported, fell or self._fell, waits)
 
-    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+    def work(
+        self,
+        job: Callable[[], T],
+        done: Callable[[T], None],
+        fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
+    ) -> None:
         """As `Bridge.work`."""
-        self.run(lambda task: job(), done)
+        self.run(lambda task: job(), done, fell=fell, waits=waits)
 
 
 class Bridge(QObject):
@@ -109,7 +127,8 @@ class Bridge(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         sys.setswitchinterval(TURN_S)
-        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="job")
+        self._threads = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
+        self._waiters = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
         self._tasks: set[Task] = set()
         self._closed = False
         self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
@@ -121,31 +140,40 @@ class Bridge(QObject):
         failed: Callable[[InspectorError], None] | None = None,
         reported: Callable[[Any], None] = _unheard,
         fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
     ) -> Task:
         """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other.
 
-        `fell` hears of what is raised, before it is. After `close` nothing is run any more.
+        `fell` hears of what is raised, before it is. `waits`: for a model, a file, a server more than it computes; it
+        keeps no other job from beginning. After `close` nothing is run any more.
         """
         task = Task(self._deliver, reported)
         if self._closed:
             task.cancel()
             return task
         self._tasks.add(task)
-        future = self._threads.submit(_worked, job, task)
+        future = (self._waiters if waits else self._threads).submit(_worked, job, task)
         end = partial(self._end, done=done, failed=failed)
         future.add_done_callback(lambda future: self._deliver(lambda: _heard(fell, partial(end, task, future))))
         return task
 
-    def work(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+    def work(
+        self,
+        job: Callable[[], T],
+        done: Callable[[T], None],
+        fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
+    ) -> None:
         """As the Workbench wants it: run `job` elsewhere, then `done` here."""
-        self.run(lambda task: job(), done)
+        self.run(lambda task: job(), done, fell=fell, waits=waits)
 
     def close(self) -> None:
         """Cancel everything; nothing arrives any more."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._waiters):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     @property
     def busy(self) -> bool:

@@ -142,7 +142,7 @@ class ComparePanel(Panel):
             told = task.report
             compare(thread, missing, lambda run, result: told((run, result)), told, task.cancelled, calls=calls)
 
-        self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear)
+        self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear, waits=True)
         self._underway = Underway(missing[0].policy, 0, len(thread.requests), 0, len(missing))
         self._show()
 

@@ -171,6 +171,7 @@ class Proxying(QObject):
             self._begun,
             self._failed,
             fell=lambda failure: self._not_begun(),
+            waits=True,
         )
 
     def _begun(self, watching: Watching) -> None:
@@ -201,7 +202,7 @@ class Proxying(QObject):
         watching, self.watching = self.watching, None
         self.holds, self._look_at = (), None
         if watching is not None:
-            self._bridge.run(lambda task: watching.close(), lambda _: None)
+            self._bridge.run(lambda task: watching.close(), lambda _: None, waits=True)
         self.changed.emit()
 
     def set_rule(self, rule: Rule) -> None:

@@ -184,7 +184,9 @@ class Running(QObject):
                 former.close()
             return make(self._tell, self.breakpoints)
 
-        self._bridge.run(lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun())
+        self._bridge.run(
+            lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), waits=True
+        )
 
     def _begun(self, made: tuple[Run, About]) -> None:
         self._busy = False

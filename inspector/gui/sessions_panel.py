@@ -87,7 +87,7 @@ class SessionsPanel(Panel):
         self.again.setEnabled(False)
         self.says.setText("looking …")
         recents = self.desk.settings.recents()
-        self.desk.bridge.run(lambda task: on_disk(recents), self._found)
+        self.desk.bridge.run(lambda task: on_disk(recents), self._found, waits=True)
 
     def _found(self, listed: Sequence[Listed]) -> None:
         self._listed = listed

@@ -1,6 +1,7 @@
 """What the chosen policy believes at every request of the thread, and how far that is from what was reported."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
@@ -36,8 +37,8 @@ def beliefs(state: State) -> Believed:
     except InspectorError:
         return Believed(whose, thread)
     start = _kept(state.believed, whose, thread)
-    costs = sum(len(request.view) for request in thread.requests[len(start) :])
-    if by.prompt_estimator is None and costs > _MOST:
+    left = islice(thread.requests, len(start), None)
+    if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
         return Believed(whose, thread)
     more = (believed_at(by, settings, thread, n) for n in range(len(start), len(thread.requests)))
     return Believed(whose, thread, (*start, *more))

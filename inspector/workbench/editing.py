@@ -1,6 +1,7 @@
 """The intents of a person who changes the buffer by hand. Each is a step like a tier's: undone, branched, replayed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from inspector.core.errors import InspectorError
@@ -20,7 +21,14 @@ class Bench(Protocol):
     def state(self) -> State: ...
     def select(self, message_id: str) -> None: ...
     def failed(self, sentence: str) -> None: ...
-    def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None: ...
+    def work(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[], None] = ...,
+        *,
+        waits: bool = ...,
+    ) -> None: ...
 
 
 class Editing:
@@ -80,7 +88,11 @@ class Editing:
         waiting = self._waiting.setdefault(place, [])
         waiting.append(edit)
         if len(waiting) == 1:
-            self._bench.work(lambda: _start(state), lambda start: self._started(place, state, start))
+            self._bench.work(
+                lambda: _start(state),
+                lambda start: self._started(place, state, start),
+                partial(self._waiting.__delitem__, place),
+            )
 
     def _started(self, place: Origin, state: State, start: Steps | InspectorError) -> None:
         edits = self._waiting.pop(place, [])

@@ -31,7 +31,14 @@ class Bench(Protocol):
     def state(self) -> State: ...
     def show(self, state: State) -> None: ...
     def failed(self, sentence: str) -> None: ...
-    def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None: ...
+    def work(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[], None] = ...,
+        *,
+        waits: bool = ...,
+    ) -> None: ...
 
 
 def only_offline(who: str, state: State) -> Answerer:
@@ -148,7 +155,7 @@ class Stepping:
             else:
                 self.answer(reply)
 
-        self._bench.work(lambda: self._ask(name, state, need, call), answered)
+        self._bench.work(lambda: self._ask(name, state, need, call), answered, self.stop, waits=True)
 
     def _ask(self, who: str, state: State, need: Need, call: int) -> Answer | Failure | InspectorError:
         try:

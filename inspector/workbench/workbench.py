@@ -26,14 +26,38 @@ Change = Callable[[State], State]
 
 
 class Work(Protocol):
-    """Runs `job` somewhere, then `done(result)` on the thread that asked."""
+    """Runs `job` somewhere, then `done(result)` on the thread that asked.
 
-    def __call__(self, job: Callable[[], T], done: Callable[[T], None]) -> None: ...
+    What the job raises is raised there, too, after `fell` has heard of it. `waits`: for others more than it computes.
+    """
+
+    def __call__(
+        self,
+        job: Callable[[], T],
+        done: Callable[[T], None],
+        fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
+    ) -> None: ...
 
 
-def at_once(job: Callable[[], T], done: Callable[[T], None]) -> None:
+def at_once(
+    job: Callable[[], T],
+    done: Callable[[T], None],
+    fell: Callable[[BaseException], None] | None = None,
+    waits: bool = False,
+) -> None:
     """Work without another thread."""
-    done(job())
+    try:
+        result = job()
+    except BaseException as error:
+        if fell is not None:
+            fell(error)
+        raise
+    done(result)
+
+
+def _nothing() -> None:
+    pass
 
 
 def newest(state: State) -> str:
@@ -57,7 +81,7 @@ class Workbench:
     """Intents come in as method calls; after each, every subscriber is given the new State."""
 
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
-        self.work = work
+        self._work = work
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
@@ -92,8 +116,9 @@ class Workbench:
 
     def _believe(self) -> None:
         """See to it that what the chosen policy believes is worked out for what is shown."""
-        state, whose = self._state, wanted(self._state)
-        if whose is None or whose == self._believing or (state.believed is not None and state.believed.whose == whose):
+        state, whose, thread = self._state, wanted(self._state), self._state.thread
+        known = self._state.believed.whose if self._state.believed is not None else None
+        if whose is None or thread is None or whose in (known, self._believing):
             return
         self._believing = whose
 
@@ -103,7 +128,25 @@ class Workbench:
             if wanted(self._state) == found.whose:
                 self.show(replace(self._state, believed=found))
 
-        self.work(lambda: beliefs(state), arrived)
+        self.work(lambda: beliefs(state), arrived, lambda: arrived(Believed(whose, thread)))
+
+    def work(
+        self,
+        job: Callable[[], T],
+        done: Callable[[T], None],
+        fell: Callable[[], None] = _nothing,
+        *,
+        waits: bool = False,
+    ) -> None:
+        """As `Work`. What nobody expected of the job is told as the State's failure, after `fell` put things right."""
+
+        def failed(error: BaseException) -> None:
+            told = f"Not worked out: something went wrong inside the program ({type(error).__name__}). You can go on."
+            error.add_note(told)
+            fell()
+            self.show(replace(self._state, failure=self._state.failure or told))
+
+        self._work(job, done, failed, waits)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
@@ -268,22 +311,16 @@ class Workbench:
         self._asked += 1
         asked, changed = self._asked, change(self._state)
 
-        def job() -> Weighed | Exception:
-            try:
-                return weigh(changed)
-            except Exception as failure:  # noqa: BLE001  # whatever it is: nobody waits for it any more
-                return failure
-
-        def weighed(found: Weighed | Exception) -> None:
-            if isinstance(found, Exception):
-                if asked == self._asked:
-                    self.fell(changed.session.path if changed.session else "", found)
-                raise found
+        def weighed(found: Weighed) -> None:
             if asked == self._asked:
                 state = replace(change(self._state), pressures=found.pressures, drops=found.drops)
                 self._stand(self._at_end(state))
 
-        self.work(job, weighed)
+        def fell(error: BaseException) -> None:
+            if asked == self._asked:
+                self.fell(changed.session.path if changed.session else "", error)
+
+        self._work(lambda: weigh(changed), weighed, fell)
 
     def _at_end(self, state: State) -> State:
         """The playhead at the last request, unless the user put it elsewhere or looks at a step."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Stretch
-from inspector.core.needs import Answer, ProviderFailure, Summarize
+from inspector.core.needs import Answer, Need, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
@@ -138,3 +140,21 @@ def test_repair_is_a_step_of_its_own_and_names_itself() -> None:
     assert [fate.name for fate in steps.fates()] == ["kept", "inserted", "kept"]
     desk.stepping.undo()
     assert not desk.state.stepped
+
+
+class Fallen(Exception):
+    """Nobody expected it."""
+
+
+def test_an_answerer_that_falls_leaves_its_need_to_the_person() -> None:
+    def falls(need: Need) -> Answer:
+        raise Fallen
+
+    desk = bench(answerers=lambda who, state: falls)
+    with pytest.raises(Fallen):
+        desk.stepping.step("L3b")
+    assert desk.state.asking is not None
+    assert not desk.state.asking.busy
+    assert "(Fallen)" in desk.state.failure
+    desk.stepping.answer(Answer("Goal: Accomplished: Key Decisions: Relevant Files:", by="person"))
+    assert desk.state.asking is None

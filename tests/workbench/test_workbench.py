@@ -129,7 +129,13 @@ class Later:
     def __init__(self) -> None:
         self.jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
-    def __call__(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def __call__(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[BaseException], None] | None = None,
+        waits: bool = False,
+    ) -> None:
         if "_believe" in job.__qualname__:  # what the policy believes is no part of these stories
             done(job())
         else:
@@ -198,3 +204,22 @@ def test_the_users_own_table_of_windows_goes_before_the_catalogue(bench: Workben
     assert bench.state.window.tokens == 777_000
     bench.move(2)
     assert bench.state.window.tokens == 777_000
+
+
+class Fallen(Exception):
+    """Nobody expected it."""
+
+
+def test_what_nobody_expected_of_a_job_is_told_and_leaves_room_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    def falls(*_: object) -> Any:
+        raise Fallen
+
+    bench = Workbench()
+    monkeypatch.setattr("inspector.workbench.workbench.beliefs", falls)
+    with pytest.raises(Fallen):
+        bench.open(session())
+    assert "went wrong inside the program (Fallen)" in bench.state.failure
+    assert bench.state.believed is not None
+    assert bench.state.believed.tokens == ()
+    bench.move(2)  # it is not tried again and again
+    assert at(bench) == 2

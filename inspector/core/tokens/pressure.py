@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import RLock
 from typing import Literal, TypeAlias, overload
 
 from inspector.core.buffer import Prompt, View
@@ -108,8 +108,9 @@ class Pressures(Sequence[Pressure]):
         return scale(pressure.tokens, pressure.estimated, latest.unseen, latest.slope, latest.spread)
 
 
-_ONE_AT_A_TIME = Lock()
-"""A course goes on where a shorter thread ended, whoever asks: two at once would both lead it on."""
+_ONE_AT_A_TIME = RLock()
+"""A course goes on where a shorter thread ended, whoever asks: two at once would both lead it on, or both work out the
+same."""
 
 
 def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | None = None) -> Pressures:
@@ -136,13 +137,14 @@ _known_last: OrderedDict[tuple[int, str], tuple[Thread, Pressures]] = OrderedDic
 def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     """The same, remembered for the last few threads: what a policy believes is asked for at many places of one."""
     key = id(thread), estimator.name
-    known = _known_last.get(key)
-    if known is None or known[0] is not thread:
-        latest = next((found for kept, found in reversed(_known_last.values()) if kept.id == thread.id), None)
-        known = thread, thread_pressures(thread, estimator, latest)
-        _known_last[key] = known
-        while len(_known_last) > _KEPT:
-            _known_last.popitem(last=False)
+    with _ONE_AT_A_TIME:
+        known = _known_last.get(key)
+        if known is None or known[0] is not thread:
+            latest = next((found for kept, found in reversed(_known_last.values()) if kept.id == thread.id), None)
+            known = thread, thread_pressures(thread, estimator, latest)
+            _known_last[key] = known
+            while len(_known_last) > _KEPT:
+                _known_last.popitem(last=False)
     return known[1]
 
 
