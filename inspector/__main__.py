@@ -5,9 +5,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from inspector import cli
-from inspector.cli_output import note
-from inspector.live.sealing import seal
+from inspector.cli import main as cli
+from inspector.cli.output import note
+from inspector.safety.sealing import seal
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not _has_display(os.environ):
         note("there is no display to open a window on; see context-inspector --help for what goes without.")
         return 1
-    from inspector.app import main as open_window  # Qt is imported only for the window
+    from inspector.gui.app import main as open_window  # Qt is imported only for the window
 
     return open_window(words)
 

@@ -14,12 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from inspector.core.dialects.anthropic import same_wire_message
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session
-from inspector.core.wire.anthropic import same_wire_message
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.clients import claude_code, codex, gemini_cli, opencode, pi
 from tests.clients.actor import ROOT
 from tests.clients.playing import play, unshare, why_not

@@ -26,7 +26,7 @@ from inspector.core.session import Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, best_fit, calibration_report  # noqa: E402
 from inspector.core.tokens.growth import quantile  # noqa: E402
-from inspector.live.files import open_transcript  # noqa: E402
+from inspector.transcripts.files import open_transcript  # noqa: E402
 
 FOLDER = ROOT.parent / "shared" / "transcripts"
 PAGE = ROOT / "docs" / "fidelity.md"

@@ -27,9 +27,9 @@ from screenshots.screen import screen  # noqa: E402
 from screenshots.small import save_small  # noqa: E402
 from screenshots.stage import SIZE, Stage  # noqa: E402
 
-from inspector.app import build  # noqa: E402
+from inspector.gui.app import build  # noqa: E402
+from inspector.gui.look.theme import Mode  # noqa: E402
 from inspector.gui.settings import Settings  # noqa: E402
-from inspector.gui.theme import Mode  # noqa: E402
 from inspector.resources import resource  # noqa: E402
 
 DOCS = HERE.parent / "docs"

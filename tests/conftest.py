@@ -17,6 +17,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from inspector.simulated.server import SimulatedServer
+from inspector.simulated.world import WINDOW, World
 from tests.shared import TRANSCRIPTS
 
 _HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
@@ -112,3 +114,21 @@ def screen() -> Iterator[str]:
             pytest.fail("Xvfb did not start")
         yield f":{number}"
         server.terminate()
+
+
+@pytest.fixture(scope="session")
+def simulated_server() -> Iterator[SimulatedServer]:
+    """It runs as long as the tests do. The SDKs are imported before, so that no test's time limit pays for it."""
+    import anthropic  # noqa: F401
+    import openai  # noqa: F401
+
+    with SimulatedServer(World(remember=100)) as server:
+        yield server
+
+
+@pytest.fixture
+def simulated(simulated_server: SimulatedServer) -> SimulatedServer:
+    """No faults wait, nothing is cached, the window is the usual one."""
+    simulated_server.world.forget()
+    simulated_server.world.window = WINDOW
+    return simulated_server

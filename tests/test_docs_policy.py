@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from inspector import cli
+from inspector.cli import main as cli
 from inspector.core.needs import ProviderFailure, drive
 from inspector.core.policies.policy import Moment
-from inspector.live.user_policies import load_file
+from inspector.extensions.policies import load_file
 from tests.core.policies.build import Script, assistant, buffer, texts, user
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector import cli
+from inspector.cli import main as cli
 from inspector.resources import resource
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "regret.md"

@@ -10,21 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from inspector import cli_buffer, cli_info, cli_step
-from inspector.cli_select import Selection
+from inspector.cli import buffer as cli_buffer
+from inspector.cli import info as cli_info
+from inspector.cli import step as cli_step
+from inspector.cli.select import Selection
 from inspector.core.answering import offline, rehearsed
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.start import buffer_at
-from inspector.core.replay import replay
+from inspector.core.replay.driver import replay
 from inspector.core.session import Session
-from inspector.live.files import open_transcript
-from inspector.workbench.comparison import compared, sides
-from inspector.workbench.ghosts import ghosts
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.compare.comparison import compared, sides
+from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.previews.watermark_hits import ghosts
 from inspector.workbench.reading import Reading, reading
 from inspector.workbench.series import series
-from inspector.workbench.standing import sizer_of
-from inspector.workbench.step_rows import step_rows
+from inspector.workbench.steps.rows import step_rows
 from inspector.workbench.workbench import Workbench
 from tests.shared import TRANSCRIPTS, transcripts
 

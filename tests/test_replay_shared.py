@@ -7,10 +7,10 @@ import pytest
 from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay_report import Ground, Report, report
+from inspector.core.replay.report import Ground, Report, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.shared import TRANSCRIPTS, transcripts
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]

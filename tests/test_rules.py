@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LINES = 300
+LINES = 500
 FUNCTION_LINES = 45
 
 
@@ -56,7 +56,7 @@ def _long_texts(node: ast.AST) -> Iterator[ast.expr]:
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_file_is_small_and_says_what_it_is(name: str) -> None:
-    """300 lines at most, a docstring of its own, functions that fit on a screen."""
+    """500 lines at most, a docstring of its own, functions that fit on a screen."""
     text = (ROOT / name).read_text(encoding="utf-8")
     tree = ast.parse(text)
     assert text.count("\n") <= LINES

@@ -15,8 +15,8 @@ from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import best_fit, calibration_report
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
-from inspector.live.files import open_transcript
 from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 
 ROOT = Path(__file__).resolve().parent.parent
 WINDOW = 200_000

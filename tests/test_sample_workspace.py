@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from inspector.live.simulated.demo import CODE, LOG, NOTES, SIGNED, SIGNLESS
 from inspector.resources import resource
+from inspector.simulated.demo import CODE, LOG, NOTES, SIGNED, SIGNLESS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from inspector.core.dialects.anthropic_usage import read_usage
+from inspector.core.dialects.neutral import read_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text
 from inspector.core.needs import (
@@ -27,8 +29,6 @@ from inspector.core.needs import (
 )
 from inspector.core.offline import summarise
 from inspector.core.usage import Usage
-from inspector.core.wire.anthropic_usage import read_usage
-from inspector.core.wire.neutral import read_messages
 
 Answerer: TypeAlias = Callable[[Need], Answer]
 NOT_WRITTEN = "(not written)"

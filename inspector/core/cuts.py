@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.wire.dialects import WIRES
-from inspector.core.wire.fingerprint import fingerprint
-from inspector.core.wire.recipe import Recipe, Ref, carry_out, looks_into
+from inspector.core.dialects.catalogue import WIRES
+from inspector.core.dialects.fingerprint import fingerprint
+from inspector.core.dialects.recipe import Recipe, Ref, carry_out, looks_into
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, ContextWindowExceeded, Failure, ProviderFailure, Timeout
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
-from inspector.core.wire.neutral import read_messages, write_message
 
 _KINDS = ("http", "connection", "broken", "empty", "missing", "refused", "other")
 

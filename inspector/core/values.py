@@ -9,9 +9,9 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.core.wire.neutral import read_messages, write_message
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from inspector.core.answering import Answerer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Need
 from inspector.core.tokens.windows import model_at
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 
 
 class Closable(Protocol):
@@ -57,7 +57,7 @@ def model_of(state: State) -> str:
 
 
 def _opened(who: str, model: str) -> Closable:
-    from inspector.live.answerers import answerer  # a tenth of a second, so only when somebody is asked
+    from inspector.providers.answerers import answerer  # a tenth of a second, so only when somebody is asked
 
     try:
         return answerer(who, model)
@@ -67,6 +67,6 @@ def _opened(who: str, model: str) -> Closable:
 
 def _with_hands(answer: Closable) -> Answerer:
     """Transcripts and outputs are kept on disk. A recording tells no workspace: files are what it holds of them."""
-    from inspector.live.workspace import in_workspace
+    from inspector.agent.workspace import in_workspace
 
     return in_workspace(answer, None)

@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QWidget
 
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
-from inspector.gui.hand_commands import hand_commands
-from inspector.gui.panel import Desk
-from inspector.gui.proxy_commands import proxy_commands
-from inspector.gui.proxy_desk import ProxyDesk
-from inspector.gui.run_commands import run_commands
-from inspector.gui.run_desk import RunDesk
+from inspector.gui.desk import Desk
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.buffer.commands import hand_commands
+from inspector.gui.panels.proxy.commands import proxy_commands
+from inspector.gui.panels.run.commands import run_commands
+from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
+from inspector.gui.proxies.desk import ProxyDesk
+from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
-from inspector.gui.theme import Theme
-from inspector.gui.tier_commands import stepper_commands, tier_offers
 from inspector.workbench.workbench import Workbench
 
 

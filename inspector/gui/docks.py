@@ -7,10 +7,11 @@ from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from inspector.gui.bridge import Lent
+from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
-from inspector.gui.panel import Desk, Panel, Place
-from inspector.gui.plain import label
-from inspector.workbench.state import State
+from inspector.gui.look.labels import label
+from inspector.gui.panels.panel import Panel, Place
+from inspector.workbench.state.state import State
 
 _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
-from inspector.workbench.state import Following, State
+from inspector.workbench.state.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from inspector.live.files import Opened
+    from inspector.transcripts.files import Opened
 
 
 class NoProject(InspectorError):
@@ -115,8 +115,8 @@ def follow(
     lost: Callable[[str], None],
 ) -> None:
     """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
-    from inspector.live import follow as live
-    from inspector.live.newest import project_folder
+    from inspector.transcripts import follow as live
+    from inspector.transcripts.newest import project_folder
 
     if what == "file":
         live.follow(path, tell, task.rest, opened=opened, lost=lost)

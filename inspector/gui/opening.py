@@ -14,11 +14,11 @@ from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from inspector.live.files import Opened
+    from inspector.transcripts.files import Opened
 
 FIRST = 1.0
 """Seconds that the reading rests at most for the first picture."""
@@ -41,7 +41,7 @@ def open_transcript(
     keep: "Callable[[Opened], None]",
 ) -> Session:
     """As `live.files` has it. All formats hang on that, so it is loaded with the first transcript."""
-    from inspector.live import files
+    from inspector.transcripts import files
 
     return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled, keep=keep)
 

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.core.session import Session
 from inspector.gui.guard import Guarded
-from inspector.gui.numbers import plural
-from inspector.gui.plain import label
-from inspector.workbench.state import Following, State
+from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import plural
+from inspector.workbench.state.state import Following, State
 
 _FOLLOWING: Mapping[Following, str] = {
     "": "",

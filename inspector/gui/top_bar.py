@@ -10,9 +10,9 @@ from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
 from inspector.gui.commands import Command
-from inspector.gui.numbers import grouped, plural
-from inspector.gui.plain import tip
-from inspector.workbench.state import State
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 
 LIVE = ("Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…")

@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from inspector.gui.bridge import Bridge
-from inspector.gui.link import Link
-from inspector.gui.plain import label, tip
-from inspector.gui.run_desk import RunDesk
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.theme import Theme
+from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
-from inspector.gui.theme import Theme
+from inspector.gui.widgets.link_button import Link
 from inspector.resources import resource
 
 SHOWN = 8
@@ -106,7 +106,7 @@ def sample_path() -> Path:
 
 def _on_this_machine() -> list[tuple[str, str, str]]:
     """(name, what it is, path), newest first."""
-    from inspector.live.sessions import found_sessions
+    from inspector.transcripts.sessions import found_sessions
 
     return [(one.title or Path(one.path).name, f"{one.format} · {one.when}", str(one.path)) for one in found_sessions()]
 

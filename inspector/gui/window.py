@@ -13,29 +13,30 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from inspector.gui.ask import ask_file, ask_window
 from inspector.gui.bridge import Bridge
 from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
+from inspector.gui.desk import Desk
+from inspector.gui.dialogs.ask import ask_file, ask_window
+from inspector.gui.dialogs.key_list import KeyList
+from inspector.gui.dialogs.palette import CommandPalette
 from inspector.gui.docks import Docks
-from inspector.gui.dropping import Dropping
+from inspector.gui.edits.dropping import Dropping
 from inspector.gui.following import Follow
 from inspector.gui.guard import Guarded, attempt
-from inspector.gui.key_list import KeyList
-from inspector.gui.notice import Notice
+from inspector.gui.look.theme import Theme
 from inspector.gui.opening import Opener
-from inspector.gui.palette import CommandPalette
-from inspector.gui.panel import Desk, Panel, Place
-from inspector.gui.proxy_desk import ProxyDesk
-from inspector.gui.run_desk import RunDesk
+from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.proxies.desk import ProxyDesk
+from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.status import StatusStrip
-from inspector.gui.theme import Theme
 from inspector.gui.top_bar import TopBar
 from inspector.gui.welcome import Welcome, sample_path
+from inspector.gui.widgets.notice import Notice
 from inspector.resources import resource
-from inspector.workbench.state import State
-from inspector.workbench.stepping import Answerers, only_offline
+from inspector.workbench.state.state import State
+from inspector.workbench.steps.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
 HALF = 0.5
@@ -126,7 +127,7 @@ class Window(Guarded, QMainWindow):
     def _show_run(self) -> None:
         """The first run brings its bar; from then on the bar shows itself."""
         if self.run_bar is None:
-            from inspector.gui.run_bar import RunBar
+            from inspector.gui.panels.run.bar import RunBar
 
             self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
             self._column.insertWidget(2, self.run_bar)
@@ -287,13 +288,13 @@ class Window(Guarded, QMainWindow):
 
 def _panels() -> Sequence[tuple[Place, type[Panel]]]:
     """The list of panels. Half of all that the program imports hangs on it, so it is loaded after the first paint."""
-    from inspector.gui.panels import PANELS
+    from inspector.gui.panels.catalogue import PANELS
 
     return PANELS
 
 
 def _user_windows() -> Mapping[str, int]:
     """The user's own table of model windows."""
-    from inspector.live.models import user_windows
+    from inspector.extensions.windows import user_windows
 
     return user_windows()

@@ -8,12 +8,12 @@ from inspector.core.policies.catalogue import TITLES
 from inspector.core.policies.policy import Watermark
 from inspector.core.tokens.pressure import Pressure
 from inspector.core.tokens.windows import Window
-from inspector.workbench.beliefs import Lateness, lateness, wanted
 from inspector.workbench.composition import Category, sized
-from inspector.workbench.outlook import Same
-from inspector.workbench.standing import sizer_of
-from inspector.workbench.state import State
-from inspector.workbench.watermarks import reserve, watermarks
+from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.previews.beliefs import Lateness, lateness, wanted
+from inspector.workbench.previews.watermarks import reserve, watermarks
+from inspector.workbench.state.outlook import Same
+from inspector.workbench.state.state import State
 
 
 @dataclass(frozen=True, slots=True)

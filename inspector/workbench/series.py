@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.core.tokens.compacted import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window, find_window, model_at
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 
 Key: TypeAlias = tuple[int | None, str, int | None]
 """The user's word, the model that answers, the window that the file records here."""

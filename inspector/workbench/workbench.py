@@ -13,12 +13,12 @@ from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.session import Session
 from inspector.core.tokens.windows import Window
-from inspector.workbench.beliefs import beliefs, wanted
-from inspector.workbench.editing import Editing
-from inspector.workbench.state import Believed, Following, Opening, State
-from inspector.workbench.stepping import Stepping, only_offline
-from inspector.workbench.telling import Subscribers
-from inspector.workbench.weigh import Weighed, weigh
+from inspector.workbench.previews.analysis import Weighed, weigh
+from inspector.workbench.previews.beliefs import beliefs, wanted
+from inspector.workbench.state.state import Believed, Following, Opening, State
+from inspector.workbench.steps.editing import Editing
+from inspector.workbench.steps.stepping import Stepping, only_offline
+from inspector.workbench.subscribers import Subscribers
 from inspector.workbench.windows import KnownWindows
 
 T = TypeVar("T")

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from screenshots.stage import Stage
 
 from inspector.core.message import Opaque
-from inspector.gui.compare_panel import ComparePanel
-from inspector.gui.lost_panel import LostPanel
-from inspector.gui.message_view import MessageView
+from inspector.gui.panels.compare.panel import ComparePanel
+from inspector.gui.panels.lists.lost import LostPanel
+from inspector.gui.panels.message.view import MessageView
 from inspector.resources import resource
-from inspector.workbench.steps import ORIGIN
+from inspector.workbench.state.steps import ORIGIN
 
 FULL = 78
 """The request of the sample at which it is fullest: its own harness compacted right behind it."""

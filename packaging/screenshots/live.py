@@ -14,19 +14,19 @@ from PySide6.QtWidgets import QApplication
 from screenshots.guide import FULL
 from screenshots.stage import Stage
 
-from inspector.core.wire.anthropic import write_body
-from inspector.gui.connect_dialog import ConnectDialog
-from inspector.gui.proxying import Wanted
-from inspector.gui.running import About, Begin, Run, Tell
-from inspector.live.agent.breakpoints import Breakpoints
-from inspector.live.agent.demo import demo_plan
-from inspector.live.agent.plan import Permissions
-from inspector.live.agent.runner import Runner
-from inspector.live.files import open_transcript
-from inspector.live.proxy.hold import Rule
-from inspector.live.simulated.server import SimulatedServer
-from inspector.live.simulated.world import World
+from inspector.agent.breakpoints import Breakpoints
+from inspector.agent.demo import demo_plan
+from inspector.agent.plan import Permissions
+from inspector.agent.runner import Runner
+from inspector.core.dialects.anthropic import write_body
+from inspector.gui.proxies.connect_dialog import ConnectDialog
+from inspector.gui.proxies.controller import Wanted
+from inspector.gui.runs.controller import About, Begin, Run, Tell
+from inspector.proxy.holds.hold import Rule
 from inspector.resources import resource
+from inspector.simulated.server import SimulatedServer
+from inspector.simulated.world import World
+from inspector.transcripts.files import open_transcript
 
 PATIENCE = 90.0
 SETTLE_S = 1.5

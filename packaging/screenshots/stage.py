@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from screenshots.screen import rest
 
-from inspector.gui.diff_panel import DiffPanel
-from inspector.gui.gauge import Gauge
-from inspector.gui.need_panel import NeedPanel
-from inspector.gui.theme import Mode
-from inspector.gui.tier_panel import TierPanel
+from inspector.gui.look.theme import Mode
+from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.tiers.panel import TierPanel
+from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
 from inspector.workbench.reading import reading
 

@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 
-from inspector.live.agent.demo import demo_plan
-from inspector.live.agent.runner import Runner
-from inspector.live.agent.standing import Standing
+from inspector.agent.demo import demo_plan
+from inspector.agent.runner import Runner
+from inspector.agent.standing import Standing
 
 WAIT_S = 300.0
 

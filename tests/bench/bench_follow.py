@@ -7,10 +7,10 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from inspector.core.session import Session
-from inspector.live.follow import Follower, follow
+from inspector.transcripts.follow import Follower, follow
 from tests.bench.made import make_session
 from tests.bench.run import Row
-from tests.live.made import record
+from tests.transcripts.made import record
 
 _WRITES, _LINES = 60, 300
 

@@ -9,11 +9,11 @@ from time import perf_counter
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
-from inspector.gui import fonts
-from inspector.gui.plain_text import PlainText
-from inspector.gui.sections import Section
+from inspector.gui.look import fonts
+from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.theme import Theme
+from inspector.gui.widgets.plain_text import PlainText
+from inspector.gui.widgets.sections import Section
 
 CODE = "    def hello(self, world): return foo(bar, baz)\n" * 20_409
 TEXTS = {

@@ -9,9 +9,9 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
-from inspector.live.answerers import Answering, answerer
-from inspector.live.simulated.server import SimulatedServer
-from inspector.live.simulated.world import World
+from inspector.providers.answerers import Answering, answerer
+from inspector.simulated.server import SimulatedServer
+from inspector.simulated.world import World
 from tests.bench.run import Row
 
 NEED = Summarize("Summarise.", "a short text", timeout_s=60)

@@ -15,7 +15,7 @@ from statistics import median
 import orjson
 
 from inspector.core.session import Session
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.bench.made import make_session
 from tests.bench.run import Row
 from tests.shared import transcripts

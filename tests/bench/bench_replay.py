@@ -16,11 +16,11 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.policy import Moment
-from inspector.core.replay import replay
-from inspector.core.replay_report import Ground, report
+from inspector.core.replay.driver import replay
+from inspector.core.replay.report import Ground, report
 from inspector.core.session import Thread
-from inspector.live.files import open_transcript
-from inspector.live.sweep import Sweep, sweep
+from inspector.sweep import Sweep, sweep
+from inspector.transcripts.files import open_transcript
 from tests.bench.made import make_session
 from tests.bench.run import Row
 from tests.shared import transcripts

@@ -12,12 +12,12 @@ from time import perf_counter
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
-from inspector.app import build
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.app import build
+from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.settings import Settings
 from inspector.gui.window import Window
 
@@ -40,8 +40,8 @@ OURS = """
 import sys
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
-from inspector.app import build
-from inspector.gui.buffer_panel import BufferPanel
+from inspector.gui.app import build
+from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.settings import Settings
 app = QApplication([])
 window = build(app, Settings(QSettings(sys.argv[1], QSettings.Format.IniFormat)))

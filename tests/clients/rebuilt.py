@@ -8,7 +8,7 @@ from typing import Any
 
 from inspector.core.formats.proxy.endpoints import endpoint
 from inspector.core.session import Request, Session
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.clients.bodies import Told, of_body
 from tests.clients.masking import body_of
 from tests.clients.playing import Played, Wire

@@ -12,7 +12,7 @@ import pytest
 from inspector.core.drops import session_drops
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.clients.actor import Actor
 from tests.clients.bodies import Piece, of_buffer, of_messages
 from tests.clients.cases import cases

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.clients.actor import Actor
 from tests.clients.bodies import of_buffer
 from tests.clients.cases import actors

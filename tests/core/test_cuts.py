@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import Cut, Recut, cut_of, recut
+from inspector.core.dialects.rewrite import items_of, plan, rewrite, with_items
 from inspector.core.message import Message, Text
 from inspector.core.validity import check
-from inspector.core.wire.rewrite import items_of, plan, rewrite, with_items
-from tests.core.wire.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, said, wire_items
-from tests.core.wire.edits import SUMMARY, buffer_ends_open, edited
+from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, said, wire_items
+from tests.core.dialects.edits import SUMMARY, buffer_ends_open, edited
 
 
 def recut_body(cuts: list[Cut], body: dict[str, Any]) -> tuple[dict[str, Any], Recut]:

@@ -15,7 +15,7 @@ from inspector.core.drops import Drop, session_drops, thread_drops
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.shared import transcripts
 
 KNOWN = Prompt("sys", (Tool("read", {}), Tool("write", {})))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.dialects import anthropic_usage, gemini, openai_chat, openai_responses
 from inspector.core.jsontext import DEEPEST, WRAPPED, NotJson, dumps, is_deeper, loads
 from inspector.core.usage import MOST, Usage, is_absurd
-from inspector.core.wire import anthropic_usage, gemini, openai_chat, openai_responses
 
 SHAPES = [
     (1, "[", "]"),

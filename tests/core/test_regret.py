@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from inspector.core.facts import Fact, lost
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.reads import read_by, writes
-from inspector.core.regret import At, Ledger, Losses
-from inspector.core.replay_facts import FactIndex
+from inspector.core.replay.facts import FactIndex
+from inspector.core.replay.regret import At, Ledger, Losses
 from tests.core.policies.build import assistant, result, user
 
 STEP = At(1, "compact")

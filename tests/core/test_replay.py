@@ -15,10 +15,10 @@ from inspector.core.policies import codex, none
 from inspector.core.policies.policy import Policy
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.simple import AllDone, Running, SimpleSettings
-from inspector.core.replay import Known, Replayed, additions, replay
-from inspector.core.replay_arrivals import arrivals
-from inspector.core.replay_sizes import Sizes
-from inspector.core.replay_world import World
+from inspector.core.replay.arrivals import arrivals
+from inspector.core.replay.driver import Known, Replayed, additions, replay
+from inspector.core.replay.sizes import Sizes
+from inspector.core.replay.world import World
 from inspector.core.session import Request, Thread
 from inspector.core.usage import Usage
 from tests.core.policies.build import build

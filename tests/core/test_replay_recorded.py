@@ -10,10 +10,10 @@ from inspector.core.buffer import Buffer, Stretch
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay_costs import Known, Meter, known_of
-from inspector.core.replay_recorded import recorded
-from inspector.core.replay_report import Ground, Report, report
-from inspector.core.replay_sizes import Sizes
+from inspector.core.replay.costs import Known, Meter, known_of
+from inspector.core.replay.recorded import recorded
+from inspector.core.replay.report import Ground, Report, report
+from inspector.core.replay.sizes import Sizes
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.usage import HOUR, MINUTES, Usage

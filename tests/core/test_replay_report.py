@@ -13,9 +13,9 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import Cancelled
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact, SaveText, Summarize
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay_costs import Meter, Spent, common, total
-from inspector.core.replay_report import Ground, Report, report
-from inspector.core.replay_sizes import Sizes
+from inspector.core.replay.costs import Meter, Spent, common, total
+from inspector.core.replay.report import Ground, Report, report
+from inspector.core.replay.sizes import Sizes
 from inspector.core.session import Thread
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from inspector.live.database import store
+from inspector.transcripts.database import store
 from tests.fuzz.samples import samples
 from tests.fuzz.test_fuzz import INPUTS
 from tests.fuzz.trial import Failure, Trials

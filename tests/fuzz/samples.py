@@ -6,16 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from inspector.agent.journal import Journal
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.usage import Usage
-from inspector.live.agent.journal import Journal
 from tests.core.formats import opencode_rows, test_gemini_cli, test_opencode
 from tests.core.formats.recordings import PATHS, Recording
 from tests.core.formats.test_proxy import CLAUDE, body, said, text, turns, user
-from tests.live import opencode_made
+from tests.transcripts import opencode_made
 
 _DATA = Path(__file__).resolve().parent.parent / "data"
 _ARGUMENTS = json.dumps({"path": "a.py", "lines": [1, 2]})

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.live.database import store
-from inspector.live.files import open_transcript
+from inspector.transcripts.database import store
+from inspector.transcripts.files import open_transcript
 from tests.fuzz.samples import samples
 from tests.fuzz.trial import Trials
 

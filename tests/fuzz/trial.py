@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from inspector import cli
+from inspector.cli import main as cli
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.session import Session
-from inspector.live.files import open_transcript
-from inspector.live.follow import Follower
+from inspector.transcripts.files import open_transcript
+from inspector.transcripts.follow import Follower
 from tests.fuzz.mutations import mutate
 
 LIMIT_S = 2.0

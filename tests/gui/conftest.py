@@ -9,12 +9,12 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui import fonts
 from inspector.gui.bridge import Bridge
+from inspector.gui.desk import Desk
 from inspector.gui.garbage import Garbage
-from inspector.gui.panel import Desk
+from inspector.gui.look import fonts
+from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.theme import Theme
 from inspector.gui.window import Window
 from inspector.workbench.workbench import Workbench
 from tests.gui.live_runs import Stage

@@ -7,14 +7,14 @@ from typing import Any
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.run_bar import RunBar
-from inspector.gui.run_desk import _started
-from inspector.gui.run_panel import RunPanel
-from inspector.gui.running import About, Run, Tell
+from inspector.agent.breakpoints import Breakpoints
+from inspector.agent.plan import Limits, Plan
+from inspector.agent.standing import Standing
+from inspector.gui.panels.run.bar import RunBar
+from inspector.gui.panels.run.panel import RunPanel
+from inspector.gui.runs.controller import About, Run, Tell
+from inspector.gui.runs.desk import _started
 from inspector.gui.window import Window
-from inspector.live.agent.breakpoints import Breakpoints
-from inspector.live.agent.plan import Limits, Plan
-from inspector.live.agent.standing import Standing
 from tests.gui.hands import press
 
 PATIENCE = 40_000

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector import app
+from inspector.gui import app
 from inspector.gui.window import Window
 from tests.gui.made import payload
 

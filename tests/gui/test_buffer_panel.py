@@ -6,9 +6,9 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from inspector.core.tokens.estimators import estimator
-from inspector.gui.buffer_model import BufferModel
-from inspector.gui.buffer_panel import BufferPanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.buffer.model import BufferModel
+from inspector.gui.panels.buffer.panel import BufferPanel
 from tests.gui.hands import press, write
 from tests.gui.made import session
 from tests.gui.test_window import choose

@@ -8,8 +8,8 @@ from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.calibration_panel import CalibrationPanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.calibration.panel import CalibrationPanel
 from tests.gui.hands import click, press
 
 

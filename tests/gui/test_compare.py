@@ -10,12 +10,12 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.core.session import Request, Session, Thread
-from inspector.gui.compare_marks import spread
-from inspector.gui.compare_panel import ComparePanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.compare.marks import spread
+from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.window import Window
 from inspector.resources import resource
-from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
+from inspector.workbench.compare.runs import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
 from tests.core.sessions import said
 from tests.gui.hands import click, press, write
 
@@ -190,7 +190,7 @@ def test_cancel_keeps_what_is_there(
         assert cancelled()
         stopped.set()
 
-    monkeypatch.setattr("inspector.gui.compare_panel.compare", slow)
+    monkeypatch.setattr("inspector.gui.panels.compare.panel.compare", slow)
     desk.workbench.open(session())
     click(panel.bar.button)
     assert panel.bar.button.text() == "Cancel"

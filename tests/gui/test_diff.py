@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.core.outcome import FateName
-from inspector.gui.diff_model import words
-from inspector.gui.diff_panel import DiffPanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.diff.model import words
+from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.window import Window
-from inspector.workbench.steps import ORIGIN
+from inspector.workbench.state.steps import ORIGIN
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
 

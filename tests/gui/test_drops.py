@@ -6,9 +6,9 @@ from inspector.core.buffer import Prompt, Stretch
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.compactions_panel import CompactionsPanel
-from inspector.gui.panel import Desk
-from inspector.gui.timeline import Timeline
+from inspector.gui.desk import Desk
+from inspector.gui.panels.lists.compactions import CompactionsPanel
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.workbench.series import series
 
 LONG = "a result of many words " * 20

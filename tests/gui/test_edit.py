@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.message import Message
-from inspector.gui.buffer_panel import BufferPanel
-from inspector.gui.edit_dialog import DropDialog, EditDialog
-from inspector.gui.message_view import MessageView
+from inspector.gui.edits.dialog import DropDialog, EditDialog
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.message.view import MessageView
 from inspector.gui.window import Window
 from tests.core.policies.build import result
 from tests.gui.hands import click, press

@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.outcome import Event
 from inspector.core.session import RecordedEvent
-from inspector.gui.events_panel import EventsPanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.lists.events import EventsPanel
 from tests.gui.stepping import open_it, session
 from tests.gui.test_lists import cells, click_cell
 

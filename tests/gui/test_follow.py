@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.window import Window
 from tests.gui.hands import click
-from tests.live.made import lines_of, record, write
+from tests.transcripts.made import lines_of, record, write
 
 Until = Callable[[Callable[[], object]], None]
 

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QFont, QFontMetricsF
 
-from inspector.gui import fonts
+from inspector.gui.look import fonts
 
 SAMPLES = {
     "figures": "0123456789",
@@ -29,7 +29,7 @@ import json, sys
 from PySide6.QtGui import QColor, QImage, QPainter, QTextLayout
 from PySide6.QtWidgets import QApplication
 application = QApplication([])
-from inspector.gui import fonts
+from inspector.gui.look import fonts
 fonts.load()
 def picture(font, letter):
     image = QImage(40, 40, QImage.Format.Format_ARGB32)

@@ -8,15 +8,15 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Prompt, Stretch, Tool
 from inspector.core.session import Request, Session, Thread
-from inspector.gui.diff_bar import headline, in_short
-from inspector.gui.gauge import Gauge
-from inspector.gui.panel import Desk
-from inspector.gui.tank_words import headroom
-from inspector.live.files import open_transcript
+from inspector.gui.desk import Desk
+from inspector.gui.panels.diff.bar import headline, in_short
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.tank_words import headroom
 from inspector.resources import resource
-from inspector.workbench.comparison import compared, sides
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.compare.comparison import compared, sides
 from inspector.workbench.reading import reading
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 from tests.gui.stepping import messages
 
 FULL = 78

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 import inspector.gui
-from inspector.gui import graphs
 from inspector.gui.guard import Guarded, attempt, is_guarded, overrides
+from inspector.gui.widgets import graphs
 from inspector.gui.window import Window
 from tests.gui.thrown import Thrown, thrown_in
 
@@ -155,7 +155,7 @@ def has_colour(image: QImage, colour: Qt.GlobalColor) -> bool:
 
 def test_a_sentence_stands_where_nothing_could_be_painted(opened: Window, qtbot: QtBot) -> None:
     from inspector.gui.guard import GROUND
-    from inspector.gui.tank import Tank
+    from inspector.gui.panels.timeline.tank import Tank
 
     tank = opened.findChild(Tank)
     assert tank is not None
@@ -172,7 +172,7 @@ import sys
 from PySide6.QtCore import QPoint, QSettings, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from inspector.app import build
+from inspector.gui.app import build
 from inspector.gui.settings import Settings
 from tests.gui.thrown import thrown_in
 from tests.gui.test_guard import everything, ours, touch

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.key_dialog import KeyDialog
+from inspector.gui.dialogs.key_dialog import KeyDialog
 from tests.gui.hands import click, press, write
 
 KEY = "sk-test-0123456789"

@@ -13,12 +13,13 @@ from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.compactions_panel import CompactionsPanel
-from inspector.gui.panel import Desk, Panel
-from inspector.gui.problems_panel import ProblemsPanel
-from inspector.gui.search_panel import SearchPanel
-from inspector.gui.sessions_panel import SessionsPanel
-from inspector.gui.validity_panel import ValidityPanel
+from inspector.gui.desk import Desk
+from inspector.gui.panels.lists.compactions import CompactionsPanel
+from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.search import SearchPanel
+from inspector.gui.panels.lists.sessions import SessionsPanel
+from inspector.gui.panels.lists.validity import ValidityPanel
+from inspector.gui.panels.panel import Panel
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 
@@ -195,7 +196,7 @@ def test_search_minds_case_and_scope(place: Place, desk: Desk, qtbot: QtBot) -> 
 
 
 def test_a_jump_to_another_thread_waits_until_it_was_weighed(desk: Desk, qtbot: QtBot) -> None:
-    from inspector.gui.jump import jump
+    from inspector.gui.navigation import jump
     from inspector.workbench.workbench import Workbench
 
     workbench = Workbench(desk.bridge.work)

@@ -6,8 +6,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.lost_panel import LostPanel
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.lists.lost import LostPanel
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it

@@ -18,9 +18,9 @@ from inspector.core.buffer import Stretch
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.image_strip import Picture
-from inspector.gui.message_view import MessageView
-from inspector.gui.panel import Desk
+from inspector.gui.desk import Desk
+from inspector.gui.panels.message.view import MessageView
+from inspector.gui.widgets.image_strip import Picture
 from tests.gui.hands import click, press, write
 
 Show = Callable[..., MessageView]

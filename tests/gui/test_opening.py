@@ -13,7 +13,7 @@ from inspector.core.session import Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.window import Window
-from inspector.live.files import Opened
+from inspector.transcripts.files import Opened
 from tests.gui.hands import click
 from tests.gui.made import session
 

@@ -11,21 +11,21 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.connect_dialog import COPIED, ConnectDialog
-from inspector.gui.hold_box import HoldBox
-from inspector.gui.proxy_dialog import ADDRESS, ProxyDialog
-from inspector.gui.proxy_panel import ProxyPanel
-from inspector.gui.proxying import Wanted
-from inspector.gui.rule_row import EACH, OFF, WATERMARK
+from inspector.gui.panels.proxy.hold_box import HoldBox
+from inspector.gui.panels.proxy.panel import ProxyPanel
+from inspector.gui.panels.tiers.rule_row import EACH, OFF, WATERMARK
+from inspector.gui.proxies.connect_dialog import COPIED, ConnectDialog
+from inspector.gui.proxies.controller import Wanted
+from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog
 from inspector.gui.window import Window
-from inspector.live.proxy.connect import connections
-from inspector.live.proxy.hold import Rule
-from inspector.live.simulated.server import SimulatedServer
-from inspector.live.simulated.world import World
+from inspector.proxy.holds.hold import Rule
+from inspector.proxy.relay.connect import connections
+from inspector.simulated.server import SimulatedServer
+from inspector.simulated.world import World
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import click, press
 from tests.gui.test_edit import in_dialog
-from tests.live.proxy.holding import Later
+from tests.proxy.holding import Later
 
 PATIENCE = 20_000
 TOLD: list[Any] = [
@@ -377,7 +377,7 @@ def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: 
         raise LookupError("nobody thought of this")
 
     with monkeypatch.context() as broken, stage.qtbot.captureExceptions() as caught:
-        broken.setattr("inspector.gui.proxying.Watching", fall)
+        broken.setattr("inspector.gui.proxies.controller.Watching", fall)
         proxying.begin(Wanted(stage.provider.url, str(stage.record), 0, Rule()))
         assert proxying.active
         stage.until(lambda: caught)

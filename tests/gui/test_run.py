@@ -7,16 +7,16 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
 
-from inspector.gui.resume_dialog import ResumeDialog
-from inspector.gui.run_desk import JOURNAL
-from inspector.gui.run_dialog import RunDialog
-from inspector.gui.run_form import ADDRESS
-from inspector.live.files import open_transcript
+from inspector.gui.runs.desk import JOURNAL
+from inspector.gui.runs.dialog import RunDialog
+from inspector.gui.runs.form import ADDRESS
+from inspector.gui.runs.resume_dialog import ResumeDialog
+from inspector.transcripts.files import open_transcript
+from tests.agent.running import call, script
 from tests.gui.hands import click
 from tests.gui.live_runs import Stage
 from tests.gui.stepping import session
 from tests.gui.test_edit import in_dialog
-from tests.live.agent.running import call, script
 
 
 def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.
 
 
 def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    from inspector.live.agent import demo
+    from inspector.agent import demo
 
     plan = demo.demo_plan
     monkeypatch.setattr(demo, "demo_plan", lambda folder: plan(folder, pace_s=0.0))

@@ -4,18 +4,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor, QTextOption
 
+from inspector.agent.breakpoints import Breakpoints
+from inspector.agent.standing import Permission
+from inspector.agent.tools.question import Question
 from inspector.core.message import ToolCall
-from inspector.gui.need_panel import NeedPanel
-from inspector.gui.run_bar import GO, GO_WITH
-from inspector.gui.run_breaks import BreakRows
-from inspector.gui.timeline import Timeline
-from inspector.live.agent.breakpoints import Breakpoints
-from inspector.live.agent.standing import Permission
-from inspector.live.simulated.call import Said
-from inspector.live.tools.question import Question
+from inspector.gui.panels.run.bar import GO, GO_WITH
+from inspector.gui.panels.run.breaks import BreakRows
+from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.timeline.panel import Timeline
+from inspector.simulated.call import Said
+from tests.agent.running import call, opened, script, texts
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
-from tests.live.agent.running import call, opened, script, texts
 
 READ = {"path": "README.md"}
 

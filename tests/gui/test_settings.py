@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 
-from inspector.gui.run_wanted import Wanted, remember, remembered
+from inspector.gui.runs.wanted import Wanted, remember, remembered
 from inspector.gui.settings import Settings
 
 

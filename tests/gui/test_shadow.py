@@ -4,9 +4,9 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.gui.message_view import MessageView
-from inspector.gui.panel import Desk
-from inspector.workbench.shadow import NAME
+from inspector.gui.desk import Desk
+from inspector.gui.panels.message.view import MessageView
+from inspector.workbench.readable_summary import NAME
 from tests.core.policies.build import conv, user
 from tests.workbench.test_shadow import SEALED
 

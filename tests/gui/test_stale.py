@@ -9,19 +9,21 @@ from PySide6.QtCore import QPointF
 from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
-from inspector.gui import ask, opening, steps_files
-from inspector.gui.calibration_panel import CalibrationPanel
-from inspector.gui.panel import Panel
-from inspector.gui.panels import PANELS
+from inspector.gui import opening
+from inspector.gui.dialogs import ask
+from inspector.gui.panels.calibration.panel import CalibrationPanel
+from inspector.gui.panels.catalogue import PANELS
+from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.steps import files as steps_files
 from inspector.gui.window import Window
-from inspector.live.saving import save_text
+from inspector.transcripts.saving import save_text
 from inspector.workbench import workbench as bench_module
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import double_click
 from tests.gui.made import payload, session
 from tests.gui.thrown import Thrown, thrown_in
-from tests.live.made import lines_of, write
+from tests.transcripts.made import lines_of, write
 
 Until = Callable[[Callable[[], object]], None]
 

@@ -9,14 +9,14 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.jsontext import loads
 from inspector.core.needs import ProviderFailure
-from inspector.gui import ask
-from inspector.gui.panel import Desk
-from inspector.gui.steps_model import words
-from inspector.gui.steps_panel import StepsPanel
+from inspector.gui.desk import Desk
+from inspector.gui.dialogs import ask
+from inspector.gui.panels.steps.model import words
+from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.window import Window
-from inspector.live.files import open_transcript
-from inspector.live.saving import NATIVE, SHAPES
-from inspector.workbench.steps import ORIGIN, Steps
+from inspector.transcripts.files import open_transcript
+from inspector.transcripts.saving import NATIVE, SHAPES
+from inspector.workbench.state.steps import ORIGIN, Steps
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 from tests.gui.made import payload

@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import POLICIES, policy
-from inspector.gui.buffer_panel import BufferPanel
-from inspector.gui.gauge import Gauge
-from inspector.gui.need_failures import WAYS
-from inspector.gui.tier_answers import BY_HAND, PROVIDER
-from inspector.gui.tier_memory import GENERATED, NONE, RECORDED, TYPED
-from inspector.gui.tier_panel import TierPanel
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.tiers.answers import BY_HAND, PROVIDER
+from inspector.gui.panels.tiers.memory import GENERATED, NONE, RECORDED, TYPED
+from inspector.gui.panels.tiers.need_failures import WAYS
+from inspector.gui.panels.tiers.panel import TierPanel
+from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
-from inspector.workbench.steps import Step
+from inspector.workbench.state.steps import Step
 from tests.gui.hands import click, press, write
 from tests.gui.stepping import open_it
 

@@ -8,11 +8,11 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.settings import settable
-from inspector.gui.gauge import Gauge
-from inspector.gui.settings_form import SettingsForm
-from inspector.gui.timeline import Timeline
+from inspector.gui.panels.tiers.what_if import SettingsForm
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import Window
-from inspector.workbench.watermarks import firings, watermarks
+from inspector.workbench.previews.watermarks import firings, watermarks
 from tests.gui import stepping
 from tests.gui.hands import click, press, write
 from tests.gui.made import session

@@ -8,8 +8,8 @@ from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Text
 from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
-from inspector.gui.panel import Desk
-from inspector.gui.timeline import Timeline
+from inspector.gui.desk import Desk
+from inspector.gui.panels.timeline.panel import Timeline
 from tests.gui.stepping import session
 
 

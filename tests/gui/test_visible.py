@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.gui.visible import BREAK, LONG_LINE, line, visible
+from inspector.gui.look.visible import BREAK, LONG_LINE, line, visible
 
 
 @pytest.mark.parametrize(

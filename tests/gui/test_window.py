@@ -8,9 +8,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.buffer_panel import BufferPanel
-from inspector.gui.gauge import Gauge
-from inspector.gui.timeline import Timeline
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.window import Window
 from tests.gui.hands import click, press
 from tests.gui.made import payload, session

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from inspector.core.errors import Cancelled
-from inspector.core.replay_report import Report
+from inspector.core.replay.report import Report
 from inspector.core.session import Session, Thread
-from inspector.live.files import open_transcript
 from inspector.resources import resource
-from inspector.workbench.compare import (
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.compare.runs import (
     BASE,
     DEFAULT,
     FIGURES,
@@ -24,7 +24,7 @@ from inspector.workbench.compare import (
     comparison,
     runs,
 )
-from inspector.workbench.state import Choices, State
+from inspector.workbench.state.state import Choices, State
 from inspector.workbench.workbench import Workbench
 from tests.core.sessions import said
 from tests.shared import transcripts

@@ -13,7 +13,7 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
-from inspector.workbench.comparison import AROUND, FATES, Comparison, Sides, changes, compared, rival, shown
+from inspector.workbench.compare.comparison import AROUND, FATES, Comparison, Sides, changes, compared, rival, shown
 
 SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
 GONE = {"k": None, "d": "dropped", "s": "summarised"}

@@ -13,7 +13,7 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import FateName, fates
 from inspector.core.validity import check
-from inspector.workbench.edits import (
+from inspector.workbench.state.edits import (
     Drop,
     Edit,
     Insert,
@@ -26,9 +26,9 @@ from inspector.workbench.edits import (
     rewritten,
     write_edit,
 )
-from inspector.workbench.regression import run, start_of, told_path
-from inspector.workbench.steps_file import Source, replay_steps, write_steps
-from inspector.workbench.steps_pytest import pytest_text
+from inspector.workbench.steps.file import Source, replay_steps, write_steps
+from inspector.workbench.steps.pytest_export import pytest_text
+from inspector.workbench.steps.regression import run, start_of, told_path
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import messages, open_it
 

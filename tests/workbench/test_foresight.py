@@ -11,13 +11,13 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.start import moment_at
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR, MINUTES, Usage
-from inspector.workbench.ghosts import ghosts
-from inspector.workbench.outlook import Outlook
-from inspector.workbench.payback import payback
-from inspector.workbench.preview import Preview
+from inspector.workbench.previews.payback import payback
+from inspector.workbench.previews.watermark_hits import ghosts
+from inspector.workbench.previews.watermarks import firings, value_for, watermarks
 from inspector.workbench.reading import reading
-from inspector.workbench.steps import Step
-from inspector.workbench.watermarks import firings, value_for, watermarks
+from inspector.workbench.state.outlook import Outlook
+from inspector.workbench.state.preview import Preview
+from inspector.workbench.state.steps import Step
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 

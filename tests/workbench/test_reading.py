@@ -9,13 +9,13 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
+from inspector.workbench.compare.filters import KINDS, of_kind, with_text
 from inspector.workbench.composition import CATEGORIES, composition, split
-from inspector.workbench.filters import KINDS, of_kind, with_text
+from inspector.workbench.previews.watermarks import reserve, watermarks
 from inspector.workbench.reading import Reading, reading
 from inspector.workbench.rows import FIRST_LINE, row, tool_names
 from inspector.workbench.series import series
-from inspector.workbench.state import State
-from inspector.workbench.watermarks import reserve, watermarks
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 

@@ -5,7 +5,7 @@ from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer
 from inspector.core.offline import LABEL
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.workbench.shadow import shadow
+from inspector.workbench.readable_summary import shadow
 from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import conv, user
 

@@ -8,7 +8,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Stretch
 from inspector.core.needs import Answer, Need, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import assistant, build, user
 

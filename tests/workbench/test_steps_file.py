@@ -17,10 +17,10 @@ from inspector.core.jsontext import dumps, loads, without_surrogates
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.policies.catalogue import POLICIES, policy
-from inspector.workbench.regression import run
-from inspector.workbench.steps import ORIGIN, Steps
-from inspector.workbench.steps_file import Source, fingerprint, place_of, replay_steps, source_of, write_steps
-from inspector.workbench.steps_pytest import pytest_text
+from inspector.workbench.state.steps import ORIGIN, Steps
+from inspector.workbench.steps.file import Source, fingerprint, place_of, replay_steps, source_of, write_steps
+from inspector.workbench.steps.pytest_export import pytest_text
+from inspector.workbench.steps.regression import run
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import open_it
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.workbench.state import State
+from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 

@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from inspector.core.buffer import Buffer
+from inspector.core.dialects.anthropic import write_messages
 from inspector.core.export.birth import Birth
 from inspector.core.message import Message, ToolCall
-from inspector.core.wire.anthropic import write_messages
 
 VERSION = "2.1.197"
 """The client whose shape is written; newer ones read it."""

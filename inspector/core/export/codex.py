@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspector.core.buffer import Buffer
+from inspector.core.dialects.openai_responses_write import write_body
 from inspector.core.export.birth import Birth
-from inspector.core.wire.openai_responses_write import write_body
 
 VERSION = "0.169.0"
 

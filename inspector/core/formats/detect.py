@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import (
-    anthropic_payload,
-    claude_code,
-    codex,
-    gemini_cli,
-    gemini_payload,
-    journal,
-    openai_chat_payload,
-    openai_responses_payload,
-    opencode,
-    pi,
-    proxy,
-)
+from inspector.core.formats import claude_code, codex, gemini_cli, journal, opencode, pi, proxy
 from inspector.core.formats.format import Format, Head
+from inspector.core.formats.payload import anthropic as anthropic_payload
+from inspector.core.formats.payload import gemini as gemini_payload
+from inspector.core.formats.payload import openai_chat as openai_chat_payload
+from inspector.core.formats.payload import openai_responses as openai_responses_payload
 from inspector.core.formats.unread import recognise
 
 FORMATS: tuple[Format, ...] = (

@@ -55,6 +55,14 @@ def settable(settings: object) -> tuple[Field[Any], ...]:
     return tuple(one for one in fields(settings) if not one.metadata.get("derived"))  # type: ignore[arg-type]
 
 
+_FIRST = ("window", "ratio", "retain")
+
+
+def listed(settings: object) -> list[Field[Any]]:
+    """The same as a form lists them: what one plays with comes first."""
+    return sorted(settable(settings), key=lambda one: not any(word in one.name for word in _FIRST))
+
+
 def said(window: int | None) -> tuple[tuple[str, str], ...]:
     """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
     return () if window is None else (("window", str(window)),)

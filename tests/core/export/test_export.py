@@ -9,7 +9,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, transcript
 from inspector.core.export.birth import Birth
 from inspector.core.message import Image, Message, Part, Text, ToolCall, ToolResult
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 
 BIRTH = Birth("8d6bb0d1-6f5e-4a58-9b5e-0d5f0c1f7a11", "2026-01-02T03:04:05.678Z", "/home/dev/ledger", "some-model")
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

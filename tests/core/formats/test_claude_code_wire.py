@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Stretch
+from inspector.core.dialects.anthropic import read_messages, same_wire_message
 from inspector.core.message import Message, Part, Role
 from inspector.core.session import Session
-from inspector.core.wire.anthropic import read_messages, same_wire_message
 from tests.core.formats.claude_lines import read_values, values
 from tests.core.formats.sending import Lines, Sender, reminder
 from tests.shared import transcripts

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.dialects.openai_responses import read_usage
 from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
-from inspector.core.wire.openai_responses import read_usage
 from tests.core.formats.rollouts import COMPACTED, REASONING, TURN, Counts, answer, call, event, says
 from tests.core.formats.told import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts

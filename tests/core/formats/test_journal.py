@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.agent.journal import Journal
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import UnknownFormat
 from inspector.core.formats import journal
@@ -22,7 +23,6 @@ from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
-from inspector.live.agent.journal import Journal
 from tests.core.formats.heads import head_of
 from tests.core.formats.told import check
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.formats import anthropic_payload, openai_chat_payload, openai_responses_payload
+from inspector.core.formats.payload import anthropic as anthropic_payload
+from inspector.core.formats.payload import openai_chat as openai_chat_payload
+from inspector.core.formats.payload import openai_responses as openai_responses_payload
 from inspector.core.message import Text, ToolCall, ToolResult
 from inspector.core.session import Session
 from tests.core.formats.heads import read

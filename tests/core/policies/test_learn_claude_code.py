@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.core.answering import NOT_WRITTEN, offline, rehearsed
 from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.anthropic import read_messages, write_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import (
@@ -36,7 +37,6 @@ from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.spill import handle_tool_output
 from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens, wires
 from inspector.core.policies.policy import Moment
-from inspector.core.wire.anthropic import read_messages, write_messages
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 
 FAIL = ProviderFailure("down")

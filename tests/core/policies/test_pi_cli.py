@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector import cli
+from inspector.cli import main as cli
 
 
 def session(path: Path, *messages: dict[str, Any]) -> Path:

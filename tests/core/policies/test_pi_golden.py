@@ -14,7 +14,7 @@ from inspector.core.policies.pi.serialise import serialise
 from inspector.core.policies.pi.usage import estimates, tokens_before
 from inspector.core.policies.start import moment_at
 from inspector.core.tokens.characters import u16
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script
 from tests.core.policies.pi_entries import RealSession, read_session
 from tests.shared import transcripts

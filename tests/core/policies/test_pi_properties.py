@@ -19,9 +19,9 @@ from inspector.core.policies.pi.settings import Settings
 from inspector.core.policies.pi.turn import turn
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.start import moment_at
-from inspector.core.replay import replay
+from inspector.core.replay.driver import replay
 from inspector.core.usage import Usage
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold
 
 KEEPS = st.sampled_from(["1", "50", "150", "1000"])

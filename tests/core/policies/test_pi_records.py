@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector import cli
+from inspector.cli import main as cli
 
 HEADER = {"type": "session", "version": 3, "id": "s", "cwd": "/x", "timestamp": ""}
 Record = dict[str, Any]

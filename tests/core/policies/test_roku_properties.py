@@ -17,7 +17,7 @@ from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.running import Running, raw_tokens
 from inspector.core.policies.roku.settings import Settings
 from inspector.core.policies.roku.turn import turn
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.shared import TRANSCRIPTS
 
 NAMES = ["L0", "L1", "L2", "L3", "L3a", "L3b", "L4"]

@@ -7,7 +7,7 @@ from inspector.core.session import Compaction, CompactionKind, Request, Session,
 from inspector.core.tokens.catalogue import BadModelTable, catalogue_window, client_window, read_windows, spellings
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.core.usage import Usage
-from inspector.live.files import open_transcript
+from inspector.transcripts.files import open_transcript
 from tests.shared import transcripts
 
 OPUS = "claude-opus-4-5-20251101"

@@ -16,7 +16,7 @@ def main(seconds: float, seed: int) -> int:
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication
 
-    from inspector.app import build
+    from inspector.gui.app import build
     from inspector.gui.settings import Settings
     from tests.gui.monkey.monkey import Monkey
 

@@ -6,7 +6,7 @@ from random import Random
 
 from inspector.gui.welcome import sample_path
 from tests.gui.made import payload
-from tests.live.made import lines_of, record, write
+from tests.transcripts.made import lines_of, record, write
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 CRASHES = Path(os.environ.get("CONTEXT_INSPECTOR_CRASHES") or ROOT.parent / "shared" / "crashes")

@@ -6,10 +6,10 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QTableView
 
-from inspector.gui.gauge import Gauge
-from inspector.gui.panel import Panel
-from inspector.gui.problems_panel import ProblemsPanel
-from inspector.gui.validity_panel import ValidityPanel
+from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.validity import ValidityPanel
+from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
 
 COMPARED = (Gauge, ProblemsPanel, ValidityPanel)

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from inspector.core.formats.claude_code.reader import NAME, ClaudeCodeReader
 from inspector.core.formats.format import Format, Head
 from inspector.core.session import Session
-
-from .reader import NAME, ClaudeCodeReader
 
 _TELLING = frozenset({"file-history-snapshot", "queue-operation", "custom-title", "last-prompt", "mode"})
 

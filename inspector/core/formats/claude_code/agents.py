@@ -9,9 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from inspector.core.formats.claude_code.chain_state import Row
 from inspector.core.session import Thread
-
-from .row import Row
 
 MAIN = "main"
 

@@ -7,11 +7,10 @@ them, which the client adds, are not in the file: the text given here holds the 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from inspector.core.dialects.anthropic import read_messages
+from inspector.core.formats.claude_code.records import Record, mapping, text, texts
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Role, Text
-from inspector.core.wire.anthropic import read_messages
-
-from .records import Record, mapping, text, texts
 
 
 def read_attachment(record: Record, id_: str) -> tuple[Message, ...] | None:

@@ -7,18 +7,17 @@ the unit they hang on. A tool result belongs to the answer that called, wherever
 from collections.abc import Sequence
 from functools import partial
 
+from inspector.core.dialects.anthropic import read_messages, read_part
+from inspector.core.formats.claude_code.attachments import read_attachment
+from inspector.core.formats.claude_code.chain_nodes import Call, Unit
+from inspector.core.formats.claude_code.chain_state import Row
+from inspector.core.formats.claude_code.compaction import keep, keep_part, preserved, read_boundary, read_micro
+from inspector.core.formats.claude_code.problems import Findings
+from inspector.core.formats.claude_code.records import Record, mapping, text
+from inspector.core.formats.claude_code.usage import numbers
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.session import Compaction
 from inspector.core.usage import ABSURD, is_absurd
-from inspector.core.wire.anthropic import read_messages, read_part
-
-from .attachments import read_attachment
-from .compaction import keep, keep_part, preserved, read_boundary, read_micro
-from .findings import Findings
-from .records import Record, mapping, text
-from .row import Row
-from .units import Call, Unit
-from .usage import numbers
 
 _CONTENT = (str, list)
 """What the content of a message may be."""

@@ -6,13 +6,12 @@ for word, which lie before the boundary (2.1.197 on); with such records appended
 
 from collections.abc import Iterable
 
+from inspector.core.formats.claude_code.chain_nodes import Call, Unit
+from inspector.core.formats.claude_code.chain_state import Row
+from inspector.core.formats.claude_code.records import Record, count, mapping, text, texts
+from inspector.core.formats.claude_code.usage import numbers
 from inspector.core.message import ToolCall
 from inspector.core.session import Attached, Compaction
-
-from .records import Record, count, mapping, text, texts
-from .row import Row
-from .units import Call, Unit
-from .usage import numbers
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)

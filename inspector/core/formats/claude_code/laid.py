@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from inspector.core.buffer import Stretch, View
+from inspector.core.formats.claude_code.thinking import without_thinking
 from inspector.core.message import Message, Text, ToolResult
-
-from .thinking import without_thinking
 
 
 class Laid:

@@ -11,10 +11,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from inspector.core.dialects.anthropic import read_messages, read_parts
+from inspector.core.formats.claude_code.records import text
 from inspector.core.message import Message, Part, Role, Text, Thinking, ToolResult
-from inspector.core.wire.anthropic import read_messages, read_parts
-
-from .records import text
 
 _TAGS = re.compile(r"\s*</?system-reminder>\s*")
 _NEXT = 64

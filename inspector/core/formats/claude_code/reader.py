@@ -2,19 +2,26 @@
 
 from typing import Any
 
+from inspector.core.formats.claude_code.agents import MAIN, Agent, Spawn, origins, thread
+from inspector.core.formats.claude_code.chain import (
+    is_copy,
+    pass_by,
+    take_answer,
+    take_attachment,
+    take_copy,
+    take_system,
+    take_user,
+)
+from inspector.core.formats.claude_code.chain_nodes import Call
+from inspector.core.formats.claude_code.chain_state import Row
+from inspector.core.formats.claude_code.problems import Findings
+from inspector.core.formats.claude_code.records import Record, mapping, text
+from inspector.core.formats.claude_code.sent import Sent
+from inspector.core.formats.claude_code.subagent_progress import told
+from inspector.core.formats.claude_code.wire import Wire, read_replacements, read_snapshot
 from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session
-
-from .agents import MAIN, Agent, Spawn, origins, thread
-from .chain import is_copy, pass_by, take_answer, take_attachment, take_copy, take_system, take_user
-from .findings import Findings
-from .records import Record, mapping, text
-from .row import Row
-from .sent import Sent
-from .told import told
-from .units import Call
-from .wire import Wire, read_replacements, read_snapshot
 
 NAME = "claude-code"
 

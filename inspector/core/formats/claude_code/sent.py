@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
+from inspector.core.dialects.anthropic import same_wire_message
+from inspector.core.formats.claude_code.pieces import Pieces
+from inspector.core.formats.claude_code.wire import Sending, Wire
 from inspector.core.message import Message, Role
-from inspector.core.wire.anthropic import same_wire_message
-
-from .pieces import Pieces
-from .wire import Sending, Wire
 
 
 class Line:

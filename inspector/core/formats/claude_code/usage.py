@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+from inspector.core.dialects.anthropic_usage import has_counts, read_counts, read_edits
 from inspector.core.usage import Usage, is_absurd
-from inspector.core.wire.anthropic_usage import has_counts, read_counts, read_edits
 
 _FINAL_AT_LAST = (2, 1, 8)
 """Up to this version the last line holds the final output although no stop reason was written."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
-from inspector.core.wire.anthropic import read_prompt
-
-from .records import count, mapping, text, texts
+from inspector.core.dialects.anthropic import read_prompt
+from inspector.core.formats.claude_code.records import count, mapping, text, texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.core.dialects.openai_responses import read_items
 from inspector.core.formats.codex.items import mark_of, summary_kind
 from inspector.core.formats.same import Known
 from inspector.core.message import Message, Text
-from inspector.core.wire.openai_responses import read_items
 
 
 @dataclass(frozen=True, slots=True)

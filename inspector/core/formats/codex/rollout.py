@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.buffer import Prompt
+from inspector.core.dialects.openai_responses import is_compaction, read_parts, read_usage
 from inspector.core.formats.codex.calls import Calls
 from inspector.core.formats.codex.items import NEVER_SENT, is_compaction_output, mark_of
 from inspector.core.formats.codex.meta import Meta, read_meta
@@ -16,7 +17,6 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.message import Message, Part, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem
 from inspector.core.usage import ABSURD, MOST, is_absurd
-from inspector.core.wire.openai_responses import is_compaction, read_parts, read_usage
 
 _SILENT = ("world_state",)
 """Records that neither reach the model nor say anything of a call."""

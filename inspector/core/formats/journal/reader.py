@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt
+from inspector.core.dialects.neutral import read_buffer
 from inspector.core.errors import InspectorError
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.journal.threads import Growing
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.usage import ABSURD, MOST, is_absurd
-from inspector.core.wire.neutral import read_buffer
 
 NAME = "journal"
 MAIN = "main"

@@ -7,9 +7,9 @@ So a compaction costs what it changed, not what it left.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
-from inspector.core.wire.neutral import read_messages, write_message
 
 
 def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Stretch, View
+from inspector.core.dialects.neutral import read_messages
 from inspector.core.errors import InspectorError
 from inspector.core.formats.journal.shape import read_shape
 from inspector.core.message import Message
@@ -14,7 +15,6 @@ from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
 from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Thread
 from inspector.core.usage import MOST
-from inspector.core.wire.neutral import read_messages
 
 REFUSED = "context_window_exceeded"
 """The finish of a request that the model refused as too long."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View
-from inspector.core.formats.payload_dialect import Dialect
-from inspector.core.formats.payload_messages import Pool
+from inspector.core.dialects.openai_chat import leading
+from inspector.core.dialects.openai_responses import is_compaction, read_parts
+from inspector.core.formats.payload.dialect import Dialect
+from inspector.core.formats.payload.messages import Pool
 from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.views import Counts, extended
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.overlap import shared
-from inspector.core.wire.openai_chat import leading
-from inspector.core.wire.openai_responses import is_compaction, read_parts
 
 _CHAT, _RESPONSES, _GEMINI = DIALECTS["openai-chat"], DIALECTS["openai-responses"], DIALECTS["gemini"]
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")

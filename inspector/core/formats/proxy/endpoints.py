@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.formats import (
-    anthropic_payload,
-    gemini_payload,
-    openai_chat_payload,
-    openai_responses_payload,
-)
-from inspector.core.formats.payload_dialect import Dialect
+from inspector.core.formats.payload import anthropic as anthropic_payload
+from inspector.core.formats.payload import gemini as gemini_payload
+from inspector.core.formats.payload import openai_chat as openai_chat_payload
+from inspector.core.formats.payload import openai_responses as openai_responses_payload
+from inspector.core.formats.payload.dialect import Dialect
 
 Purpose: TypeAlias = Literal["call", "count", "compact", "other"]
 """call: an answer of the model; count: tokens of a body; compact: the provider is to compact; other: anything else."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.payload_messages import Pool
+from inspector.core.formats.payload.messages import Pool
 from inspector.core.formats.proxy.asking import asked_of, trigger_of
 from inspector.core.formats.proxy.bodies import Bodies, Body, Like, read_like
 from inspector.core.formats.proxy.conversations import Conversations

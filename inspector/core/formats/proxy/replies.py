@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.core.formats.payload_dialect import Dialect, unwrapped
+from inspector.core.dialects.anthropic_usage import read_edits
+from inspector.core.dialects.streams import events, gather
+from inspector.core.formats.payload.dialect import Dialect, unwrapped
 from inspector.core.usage import Usage, is_absurd
-from inspector.core.wire.anthropic_usage import read_edits
-from inspector.core.wire.streams import events, gather
 
 CUT = "cut"
 """How a request ends whose answer did not come to its own end."""

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
-from inspector.core.formats.payload_messages import counted
-from inspector.core.formats.payload_threads import grown
+from inspector.core.formats.payload.messages import counted
+from inspector.core.formats.payload.threads import grown
 from inspector.core.message import Message
 
 _LINES = 64

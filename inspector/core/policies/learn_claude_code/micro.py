@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from inspector.core.buffer import Buffer
+from inspector.core.dialects.anthropic import result_content
 from inspector.core.message import Message, ToolResult
 from inspector.core.outcome import Outcome
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import text_tokens
-from inspector.core.wire.anthropic import result_content
 
 TIER = "micro"
 PLACEHOLDER = "[Output compacted - re-read if needed]"

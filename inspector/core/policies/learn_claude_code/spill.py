@@ -1,6 +1,7 @@
 """A large output goes to disk, a preview stays: at the moment a tool returns, before it enters the list (spec 4.8)."""
 
 from inspector.core.buffer import Buffer
+from inspector.core.dialects.anthropic import result_content
 from inspector.core.message import Message
 from inspector.core.needs import Conversation, Failure, SaveText
 from inspector.core.outcome import Event, FateName, Outcome
@@ -8,7 +9,6 @@ from inspector.core.policies.learn_claude_code.micro import with_content
 from inspector.core.policies.learn_claude_code.running import Running
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import text_tokens
-from inspector.core.wire.anthropic import result_content
 
 TIER = "spill"
 TOO_LARGE = "Output too large. "

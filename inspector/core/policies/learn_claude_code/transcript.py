@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from inspector.core.dialects.anthropic import result_content
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.policies.learn_claude_code.settings import Settings
 from inspector.core.policies.learn_claude_code.wire import wire_role
-from inspector.core.wire.anthropic import result_content
 
 
 def readable(messages: Sequence[Message], settings: Settings) -> str:

@@ -1,0 +1,185 @@
+"""Writes the journal of a run: a record as soon as something has happened, appended whole, never changed again.
+
+Each record is one `write` of one line to a file that only its owner may read. Whatever ends the program, what was
+written stays; at most the last line is torn, and whoever goes on begins a new one.
+"""
+
+import fcntl
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from inspector.agent.plan import Resumed
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.dialects.neutral import write_buffer, write_message
+from inspector.core.errors import InspectorError
+from inspector.core.formats.journal.shape import write_shape
+from inspector.core.jsontext import WRAPPED, dumps, loads
+from inspector.core.message import Message
+from inspector.core.needs import Answer, Failure
+from inspector.core.outcome import Outcome
+from inspector.core.recording import write_reply
+
+VERSION = 1
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class JournalFailed(InspectorError):
+    """It cannot be written: the run must not go on without."""
+
+
+class Journal:
+    """One file, one writer. Close it when done."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        """`new`: a file that is not there yet. Raises JournalFailed."""
+        self.path = path
+        self._held: dict[str, tuple[Message, ...]] = {}
+        """What a reader of the file takes each thread's buffer for."""
+        self._running: dict[str, dict[str, Any]] = {}
+        self._prompt: Prompt | None = None
+        """The header's: threads that have another one tell it."""
+        try:
+            self._file = os.open(path, _FLAGS | (os.O_CREAT | os.O_EXCL if new else 0), 0o600)
+        except FileExistsError:
+            raise JournalFailed(f"{path} exists; choose another name, or go on with it (--resume).") from None
+        except OSError as why:
+            raise JournalFailed(f"{path} cannot be written: {why.strerror or why}.") from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise JournalFailed(f"{path} is being written by a run that still goes on.") from None
+
+    def begin(self, header: Mapping[str, Any], prompt: Prompt) -> None:
+        """The first record."""
+        self._prompt = prompt
+        self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
+
+    def resume(self, held: Resumed, plan: Mapping[str, Any]) -> None:
+        """Go on behind what a reader made of the file. A torn last line is left as it is, on a line of its own.
+
+        Raises JournalFailed where somebody has gone on with it since it was read.
+        """
+        self._held = {name: buffer.messages for name, buffer in held.threads.items()}
+        self._running = {name: dict(running) for name, running in held.running.items()}
+        size = os.fstat(self._file).st_size
+        if size != held.size:
+            raise JournalFailed(f"{self.path} has changed since it was read; read it again.")
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            self._append(b"\n")
+        self._write("resumed", plan=dict(plan))
+
+    def thread(self, name: str, buffer: Buffer, *, title: str, parent: str, parent_call: str) -> None:
+        """A thread begins with these messages."""
+        more: dict[str, Any] = {"parent": parent, "parent_call": parent_call} if parent else {}
+        if buffer.prompt != self._prompt:
+            more["prompt"] = _prompt(buffer.prompt)
+        self._write("thread", id=name, title=title, **more)
+        self._held[name] = ()
+        self.sync(name, buffer.messages)
+
+    def has(self, thread: str) -> bool:
+        """Was there a thread of this name?"""
+        return thread in self._held
+
+    def sync(self, thread: str, messages: tuple[Message, ...]) -> None:
+        """The thread holds these messages now: those that are new are written, or where others went, the difference."""
+        held = self._held[thread]
+        if len(messages) >= len(held) and all(map(_is, held, messages)):
+            for message in messages[len(held) :]:
+                self._write("message", thread=thread, message=write_message(message))
+        else:
+            self._write("edit", thread=thread, by="turn", buffer=write_shape(held, messages))
+        self._held[thread] = messages
+
+    def request(self, thread: str, **about: Any) -> None:
+        """The model is asked: with what the thread holds."""
+        self._write("request", thread=thread, **about)
+
+    def answer(self, thread: str, answer: Answer) -> None:
+        """It answered."""
+        self._write("answer", thread=thread, answer=write_reply(answer))
+        self._held[thread] = (*self._held[thread], *answer.messages)
+
+    def failed(self, thread: str, failure: Failure, again_s: float | None) -> None:
+        """It did not; `again_s` = it is asked again after so many seconds."""
+        more = {"again_s": again_s} if again_s is not None else {}
+        self._write("failed", thread=thread, failure=write_reply(failure), **more)
+
+    def tier(self, thread: str, outcome: Outcome[Any], before: int, after: int) -> None:
+        """What a tier did. `before` and `after` are tokens. The thread must be told as it was before."""
+        shape = write_shape(self._held[thread], outcome.buffer.messages)
+        self._write(
+            "tier" if outcome.buffer.messages != self._held[thread] else "tried",
+            thread=thread,
+            tier=outcome.tier,
+            succeeded=outcome.succeeded,
+            **({"error": outcome.error} if outcome.error else {}),
+            tokens_before=before,
+            tokens_after=after,
+            events=[{"name": event.name, **event.fields} for event in outcome.events],
+            fates=dict(outcome.changed),
+            buffer=shape,
+        )
+        self._held[thread] = outcome.buffer.messages
+
+    def edit(self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]) -> None:
+        """Another buffer was put in."""
+        self._write("edit", thread=thread, by=by, fates=dict(fates), buffer=write_shape(self._held[thread], messages))
+        self._held[thread] = messages
+
+    def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
+        """The policy's running state behind `turn` turns: what changed of it since it was last written."""
+        plain: dict[str, Any] = loads(dumps(data).encode(), deepest=WRAPPED)
+        last = self._running.get(thread, {})
+        changed, more = {}, {}
+        for key, value in plain.items():
+            held = last.get(key)
+            if key in last and held == value:
+                continue
+            if isinstance(held, list) and isinstance(value, list) and held == value[: len(held)]:
+                more[key] = value[len(held) :]
+            else:
+                changed[key] = value
+        self._running[thread] = plain
+        self._write("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
+
+    def told(self, kind: str, **fields: Any) -> None:
+        """A record that no buffer depends on: permission, tool, need, reply, end."""
+        self._write(kind, **fields)
+
+    def _write(self, kind: str, **fields: Any) -> None:
+        self._append(dumps({"type": kind, "time": _now(), **fields}).encode("utf-8", "replace") + b"\n")
+
+    def _append(self, data: bytes) -> None:
+        """All of it in one call; more only where the system takes less (a disk that fills up)."""
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError as why:
+            raise JournalFailed(f"{self.path} cannot be written any more: {why.strerror or why}.") from None
+
+    def close(self) -> None:
+        """May be called twice."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            with suppress(OSError):
+                os.close(file)
+
+
+def _is(one: Message, other: Message) -> bool:
+    return one is other
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    told = write_buffer(Buffer((), prompt))
+    return {"system": told["system"], "tools": told["tools"]}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

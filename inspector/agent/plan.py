@@ -1,0 +1,92 @@
+"""What a run is to be: task, workspace, provider, policy, limits. Nothing of it changes while it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.message import Json
+from inspector.core.session import Thread
+from inspector.core.usage import Usage
+from inspector.simulated.world import World
+
+Permissions: TypeAlias = Literal["ask", "always", "never"]
+"""What happens with a call that writes or runs something: the person is asked, it is done, it is refused."""
+NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
+"""Who answers a tier's needs: the run's own provider, the extractive summariser, the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run stops by itself."""
+
+    max_turns: int = 100
+    """Model calls with their tools, of each thread."""
+    max_output: int = 30_000
+    """Characters of one tool's output that go into the buffer; the middle of a longer one is left out."""
+    retries: int = 5
+    """How often a call is made again that failed for a reason that passes (429, 529, connection)."""
+    backoff_s: float = 1.0
+    """Seconds before the first retry where the provider names none; doubled each time."""
+    longest_wait_s: float = 120.0
+    """A provider that wants to be left alone for longer has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Where a journal left off: what a resumed run needs besides its main buffer and running state."""
+
+    turn: int = 0
+    """Turns that were finished."""
+    usage: Usage | None = None
+    finish: str = ""
+    """Of the last call."""
+    begun: tuple[str, ...] = ()
+    """Ids of calls that had begun and have no result: nobody knows how far they came."""
+    threads: Mapping[str, Buffer] = field(default_factory=lambda: MappingProxyType({}))
+    running: Mapping[str, dict[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    """As the journal holds them: buffers, and running states in JSON; none where another policy goes on."""
+    recorded: Thread | None = None
+    """The main thread: what its calls reported."""
+    size: int = 0
+    """Bytes of the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run to be started, resumed or forked."""
+
+    task: str
+    """What the person wants; the last user message of the start. Empty where `start` says it all."""
+    workspace: Path
+    record: Path
+    """The journal: a new file, or (with `resumed`) the one that is gone on with."""
+    provider: str = "simulated"
+    """simulated, anthropic, openai or a URL, as for `--answerer`."""
+    model: str = ""
+    policy: str = "roku"
+    settings: tuple[tuple[str, str], ...] = ()
+    """KEY, VALUE pairs of the policy."""
+    window: int | None = None
+    """Tokens of the model's window; None = as the tables know it."""
+    permissions: Permissions = "ask"
+    needs_by: NeedsBy = "provider"
+    limits: Limits = field(default_factory=Limits)
+    max_tokens: int | None = None
+    """Output tokens of a call; None = as the provider's dialect has it."""
+    remote: bool | None = None
+    """The provider can compact by itself; None = where it is known to. One that has no such endpoint after all is not
+    asked again."""
+    memory: str = ""
+    """A file of the workspace, where the agent keeps notes: what it holds is the session memory at hand (Roku L2)."""
+    start: Buffer | None = None
+    """What the run begins with, `task` behind it; None = the task alone. Its prompt is used as it stands."""
+    running: Any | None = None
+    """The policy's running state to begin with; None = a fresh one."""
+    forked_from: Mapping[str, Json] | None = None
+    """Told in the journal: path, session, format, thread, request, changes."""
+    resumed: Resumed | None = None
+    world: World | None = None
+    """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""

@@ -1,0 +1,101 @@
+"""What all threads of a run share: the plan, the policy, the hands, the journal, the one who may stop it."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from inspector.agent.controls import Controls
+from inspector.agent.journal import Journal
+from inspector.agent.plan import Plan
+from inspector.agent.tools.toolbox import Toolbox
+from inspector.agent.voice import Voice
+from inspector.agent.workspace import in_workspace
+from inspector.agent.worlds import world_of
+from inspector.core.answering import offline
+from inspector.core.buffer import Prompt
+from inspector.core.needs import Answer, Need
+from inspector.core.policies.policy import Policy
+from inspector.core.tokens.catalogue import catalogue_window
+from inspector.extensions.policies import find_policy
+from inspector.extensions.windows import user_windows
+from inspector.providers.answerers import Answering, answerer
+from inspector.providers.opening import SIMULATED, simulated_wire
+from inspector.simulated.world import WINDOW
+
+
+class Models:
+    """Who answers: a model of its own for each thread (cache key, frozen tools), one pair of hands for all."""
+
+    def __init__(self, plan: Plan, window: int | None) -> None:
+        self._plan = plan
+        self._world = plan.world or world_of(plan.model, window)
+        self._session = uuid4().hex
+        self._kept: dict[str, Answering] = {}
+        self._hands = in_workspace(offline, plan.workspace)
+
+    def of(self, thread: str, prompt: Prompt) -> Answering:
+        """The model, for the calls of this thread. Raises InspectorError."""
+        if thread not in self._kept:
+            plan, session = self._plan, f"{self._session}-{len(self._kept)}"
+            self._kept[thread] = answerer(plan.provider, model_of(plan), prompt, session, world=self._world)
+        return self._kept[thread]
+
+    def by_hands(self, need: Need) -> Answer:
+        """Without any model: files, and the summariser that needs nobody. Raises Failure."""
+        return self._hands(need)
+
+    def close(self) -> None:
+        """Close all."""
+        kept, self._kept = self._kept, {}
+        for one in kept.values():
+            one.close()
+
+
+@dataclass(slots=True)
+class Run:
+    """One run, from its plan to its end."""
+
+    plan: Plan
+    policy: Policy[Any, Any]
+    settings: Any
+    window: int | None
+    controls: Controls
+    voice: Voice
+    journal: Journal
+    tools: Toolbox
+    models: Models
+    allowed: dict[str, None]
+    """What may be done without asking, by `Toolbox.covered_by_always`."""
+    remote: bool
+    """The provider can compact remotely, as far as is known by now."""
+    reports: int = 0
+    """Turns that were reported."""
+
+
+def model_of(plan: Plan) -> str:
+    """The model that is asked for; the simulated provider needs none."""
+    return plan.model or (SIMULATED if simulated_wire(plan.provider, plan.model) else "")
+
+
+def window_of(plan: Plan) -> int | None:
+    """Tokens of the model's window: as the plan says, as the tables know, as the simulated provider has it."""
+    if plan.window is not None:
+        return plan.window
+    if plan.world is not None:
+        return plan.world.window
+    known = catalogue_window(plan.model, user_windows()) if plan.model else None
+    return known or (WINDOW if simulated_wire(plan.provider, plan.model) else None)
+
+
+def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
+    """The policy and its settings. Raises InspectorError."""
+    policy = find_policy(plan.policy)
+    return policy, policy.settings(plan.settings, window)
+
+
+def compacts_remotely(plan: Plan) -> bool:
+    """Can the provider compact by itself, in a way that its own dialect reads again?"""
+    if plan.remote is not None:
+        return plan.remote
+    simulated = simulated_wire(plan.provider, plan.model)
+    return simulated == "responses" or plan.provider.lower() in ("openai", "openai:responses")

@@ -1,0 +1,113 @@
+"""How a run stands at this moment: what the window shows of it besides the journal. Told often, never changed.
+
+Everything that lasts is in the journal; only what is on its way is here (streaming text, what is waited for).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from inspector.agent.tools.question import Question
+from inspector.core.buffer import Buffer
+from inspector.core.message import ToolCall
+from inspector.core.needs import Need
+from inspector.core.policies.policy import Verdict
+from inspector.core.tokens.pressure import Pressure, PressureKind
+
+RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]
+"""calling: the model answers; tool: a tool runs; tier: a tier runs; paused: the person may look and change; asking: a
+permission is wanted (`permit`); needing: a tier's need is for the person (`answer`); ended: it is over."""
+Stop: TypeAlias = Literal["", "by hand", "step", "request", "watermark", "tier", "overflow", "tool", "error"]
+"""What made a run pause."""
+End: TypeAlias = Literal["", "done", "error", "stopped", "max turns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A call that wants to be allowed. `what` says exactly what it will do; `id` is of this question alone: those of
+    calls may come again."""
+
+    id: str
+    call: ToolCall
+    what: Question
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReport:
+    """A model call that is over, with its tools: a line of `run`."""
+
+    number: int
+    """Counts through all threads, from 1."""
+    turn: int
+    """Of its thread, from 0."""
+    thread: str
+    reported: int | None
+    """Prompt tokens as the provider counted them."""
+    estimated: int
+    calibrated: int
+    """By the policy's own estimator, before the call: raw, and as it believed."""
+    expected: Pressure
+    """What was said of the prompt before the call."""
+    output: int | None
+    window: int | None
+    fired: tuple[str, ...]
+    """Tiers that did something in this turn, in order."""
+    tools: tuple[str, ...]
+    """Names of the tools that were called."""
+    finish: str
+    text: str
+    error: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Share of the window."""
+        return self.tokens / self.window if self.window else None
+
+    @property
+    def tokens(self) -> int:
+        """Of the prompt: as reported, else as predicted, else estimated."""
+        return (self.expected.tokens or 0) if self.reported is None else self.reported
+
+    @property
+    def kind(self) -> PressureKind:
+        """How that is known."""
+        return self.expected.kind if self.reported is None else "reported"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A moment of a run."""
+
+    state: RunState = "starting"
+    why: str = ""
+    """A sentence for people: why it is paused, what is waited for, when it asks again."""
+    stop: Stop = ""
+    """Set while `state` is paused."""
+    end: End = ""
+    """Set when `state` is ended."""
+    thread: str = "main"
+    """The thread at work: main, or the id of the call that started a sub-agent."""
+    turn: int = 0
+    text: str = ""
+    """What the model has said so far in the call that is under way."""
+    calls: tuple[ToolCall, ...] = ()
+    """Tool calls of the last answer that have not been run yet, the next one first."""
+    asked: Permission | None = None
+    need: Need | None = None
+    """The need that waits for `answer`."""
+    verdict: Verdict | None = None
+    """The tier that is about to fire, where the run paused for it."""
+    buffer: Buffer = field(default_factory=lambda: Buffer(()))
+    """What the thread holds now: what `replace` changes."""
+    running: Any = None
+    """The policy's running state that goes with it."""
+    tokens: int = 0
+    """Of the buffer: what the next prompt would come to."""
+    kind: PressureKind = "unknown"
+    """How that is known."""
+    believed: int = 0
+    """Of the buffer, as the policy reckons: what its tiers go by."""
+    window: int | None = None
+    error: str = ""
+    """The sentence of what went wrong; kept when the run has ended by it."""
+    report: TurnReport | None = None
+    """The newest turn that is over; its `number` tells whether it was told before."""

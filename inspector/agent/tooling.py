@@ -1,0 +1,79 @@
+"""The tool calls of one answer, one after the other: asked about where they must be, run, cut to size, journalled."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from uuid import uuid4
+
+from inspector.agent.run import Run
+from inspector.agent.standing import Permission
+from inspector.agent.tools.question import Question
+from inspector.agent.tools.schemas import TASK
+from inspector.agent.tools.toolbox import denied
+from inspector.core.message import Message, ToolCall, ToolResult
+
+INTERRUPTED = (
+    "The program was ended while this call ran: whether it was done, and how far, is not known. Look before you do it "
+    "again."
+)
+
+
+def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]) -> Message:
+    """The result of one call. `begun`: it had begun before the program was ended. `start` starts a sub-agent.
+
+    Raises Stopped.
+    """
+    what = run.tools.needs_permission(call)
+    if begun and (what or call.name == TASK):
+        what = what or Question("Start the sub-agent once more, with this task:", _prompt(call))
+        what = replace(what, says=f"{INTERRUPTED}\n\n{what.says}")
+        if run.plan.permissions != "ask" or not _may(run, call, thread, what, anew=True):
+            return denied(call, INTERRUPTED)
+    elif what and not _may(run, call, thread, what, anew=False):
+        return denied(call)
+    run.journal.told("tool", thread=thread, call=call.id, name=call.name)
+    run.voice.say(state="tool", why=call.name)
+    found = start(call) if call.name == TASK else run.tools.run(call, run.controls.is_stopped)
+    return cut(found, run.plan.limits.max_output)
+
+
+def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
+    """May it be done? What was allowed once and for all, or is by the plan, is not asked again."""
+    covers = run.tools.covered_by_always(call)
+    if not anew:
+        if covers in run.allowed or run.plan.permissions == "always":
+            return True
+        if run.plan.permissions == "never":
+            return False
+    asked = Permission(uuid4().hex, call, what)
+    run.controls.ask_permission(asked.id)
+    run.voice.say(state="asking", why=call.name, asked=asked)
+    try:
+        how = run.controls.permission()
+    finally:
+        run.voice.say(state="tool", why=call.name, asked=None)
+    run.journal.told("permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how)
+    if how == "always":
+        run.allowed[covers] = None
+    return how != "no"
+
+
+def _prompt(call: ToolCall) -> str:
+    given = call.arguments.get("prompt") if isinstance(call.arguments, Mapping) else None
+    return given if isinstance(given, str) else ""
+
+
+def cut(message: Message, limit: int) -> Message:
+    """The result with at most `limit` characters of text: its head and its tail, and how much is left out between."""
+    result = message.result
+    if result is None or len(result.content) <= limit:
+        return message
+    half = max(1, limit // 2)
+    left = len(result.content) - 2 * half
+    text = f"{result.content[:half]}\n[... {left:,} characters are left out here ...]\n{result.content[-half:]}"
+    parts = tuple(replace(part, content=text) if part is result else part for part in message.parts)
+    return replace(message, parts=parts)
+
+
+def result_of(call: ToolCall, text: str, failed: bool) -> Message:
+    """A result that no tool gave."""
+    return Message(f"{call.id}.result", "tool", (ToolResult(call.id, text, failed),))

@@ -1,0 +1,166 @@
+"""run_command: a shell command in the workspace, within its time and its output.
+
+It runs in a session of its own, with nothing to read, and with an environment that is an allow-list: keys, tokens and
+secrets of this program are not among it. When it ends, or is ended, all that it started ends with it: a keeper above it
+sees to that, also for a daemon that left its session, and also where this program is killed.
+"""
+
+import os
+import re
+import selectors
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import IO
+from uuid import uuid4
+
+from inspector.agent.tools.limits import Limits
+from inspector.agent.tools.processes import MARK, end_all
+from inspector.agent.tools.refused import Refused, plain
+
+_ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
+_KEEPER = Path(__file__).with_name("keeper.py")
+"""Its input is a pipe that only we hold open: when nobody does any more, it ends the command."""
+BEAT_S, DRAIN_S, KEEPER_S = 0.05, 0.3, 8.0
+_PIECE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended. `code` None = it was ended; `why` then says so."""
+
+    output: str
+    code: int | None
+    why: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.code != 0
+
+    def __str__(self) -> str:
+        end = f"[exit code {self.code}]" if self.code is not None else f"[ended: {self.why}]"
+        return f"{self.output}{'' if not self.output or self.output.endswith(chr(10)) else chr(10)}{end}"
+
+
+def environment(mark: str, given: Mapping[str, str]) -> dict[str, str]:
+    """What a command gets to see of ours. Our own Python comes last on its path, for who has no other."""
+    kept = {name: value for name, value in given.items() if _ALLOWED.fullmatch(name)}
+    path = [one for one in (kept.get("PATH") or os.defpath).split(os.pathsep) if one]
+    return kept | {
+        "PATH": os.pathsep.join([*path, str(Path(sys.executable).parent)]),
+        "TERM": "dumb",
+        "PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        MARK: mark,
+    }
+
+
+def run_command(folder: Path, command: str, seconds: float, limits: Limits, cancelled: Callable[[], bool]) -> Ran:
+    """Run it to its end, to the end of its time, or until `cancelled`. Raises Refused where there is no shell."""
+    if "\0" in command:
+        raise Refused("A command cannot hold a NUL.")
+    mark = uuid4().hex
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_KEEPER), command], cwd=folder, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
+        )  # fmt: skip
+    except (OSError, UnicodeEncodeError) as why:
+        raise Refused(f"The command cannot be started: {why}.") from None
+    output = _Output(limits.output_bytes)
+    assert process.stdout is not None
+    assert process.stdin is not None
+    try:
+        ended = _watch(process, process.stdout, output, monotonic() + seconds, cancelled)
+    finally:
+        process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(KEEPER_S)
+        end_all(process.pid, mark)  # where the keeper was ended by its own command
+        process.wait()
+        process.stdout.close()
+    if ended == "time":
+        return Ran(output.text(), None, f"it ran for longer than {seconds:g} s")
+    return Ran(output.text(), None, "it was stopped") if ended else Ran(output.text(), process.returncode)
+
+
+def _watch(
+    process: subprocess.Popen[bytes], pipe: IO[bytes], output: "_Output", until: float, cancelled: Callable[[], bool]
+) -> str:
+    """Read until it has ended (empty), its time is over (`time`), or somebody wants it to end (`stopped`).
+
+    A process that it left behind may hold the pipe open: after its own end only what is there already is read.
+    """
+    os.set_blocking(pipe.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            data = _read(pipe) if selector.select(BEAT_S) else None
+            output.add(data or b"")
+            if cancelled():
+                return "stopped"
+            if monotonic() > until:
+                return "time"
+            if data == b"":
+                return _ended(process, until, cancelled)
+            if process.poll() is not None:
+                _drain(pipe, output, monotonic() + DRAIN_S)
+                return ""
+
+
+def _read(pipe: IO[bytes]) -> bytes | None:
+    try:
+        return os.read(pipe.fileno(), _PIECE)
+    except BlockingIOError:
+        return None
+
+
+def _drain(pipe: IO[bytes], output: "_Output", until: float) -> None:
+    while monotonic() < until and (data := _read(pipe)):
+        output.add(data)
+
+
+def _ended(process: subprocess.Popen[bytes], until: float, cancelled: Callable[[], bool]) -> str:
+    """It has closed its output; wait for its end."""
+    while True:
+        try:
+            process.wait(BEAT_S)
+        except subprocess.TimeoutExpired:
+            if cancelled():
+                return "stopped"
+            if monotonic() > until:
+                return "time"
+        else:
+            return ""
+
+
+class _Output:
+    """Head and tail of what comes; the middle is counted and let go."""
+
+    def __init__(self, limit: int) -> None:
+        self._side = limit // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._all = 0
+
+    def add(self, data: bytes) -> None:
+        """More of it."""
+        self._all += len(data)
+        room = self._side - len(self._head)
+        self._head += data[:room]
+        self._tail += data[max(0, room) :]
+        if len(self._tail) > 2 * self._side + _PIECE:
+            del self._tail[: -self._side]
+
+    def text(self) -> str:
+        """As text, with a line that says what is missing."""
+        tail = bytes(self._tail[-self._side :]) if self._side else b""
+        left = self._all - len(self._head) - len(tail)
+        if not left:
+            return plain((bytes(self._head) + tail).decode("utf-8", "replace"))
+        head = self._head.decode("utf-8", "replace")
+        return plain(f"{head}\n… {left:,} bytes left out …\n{tail.decode('utf-8', 'replace')}")

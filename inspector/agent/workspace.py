@@ -1,0 +1,111 @@
+"""The hands of a tier: files of the agent's workspace are read, transcripts and large outputs are kept on disk.
+
+Reading never leaves the workspace (links are resolved first) and takes no more than was asked for. Saving goes to a
+folder of our own, readable by its user only, to files that were not there before: nothing is ever overwritten. The
+transcripts of one answerer that have the same name follow each other in one file.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+from uuid import uuid4
+
+from inspector.core.answering import Answerer, offline
+from inspector.core.dialects.anthropic import write_messages
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message
+from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript
+
+WIDEST = 4
+"""Bytes of the widest character in UTF-8."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_NAME = 60
+
+
+def saved_path() -> Path:
+    """Where tiers keep what they save (the place follows the XDG rules)."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "context-inspector" / "saved"
+
+
+def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "Hands":
+    """An answerer with hands: what it cannot do with them is for `answer`.
+
+    `root` is the workspace; None = there is none, a file is then what the recording holds of it. `folder` is where
+    things are kept, default `saved_path()`. Raises ProviderFailure where a file cannot be read or kept.
+    """
+    return Hands(answer, root, folder)
+
+
+@runtime_checkable
+class _Stoppable(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Hands:
+    """An answerer: what it can do by itself it does, the rest is asked on."""
+
+    def __init__(self, answer: Answerer, root: Path | None, folder: Path | None) -> None:
+        self._answer = answer
+        self._root = root
+        self._folder = folder
+        self._transcripts: dict[str, Path] = {}
+
+    def cancel(self) -> None:
+        """End the calls that are under way, where the answerer can."""
+        by: object = self._answer
+        if isinstance(by, _Stoppable):
+            by.cancel()
+
+    def __call__(self, need: Need) -> Answer:
+        match need:
+            case ReadFile(path, limit):
+                return offline(need) if self._root is None else Answer(text=read_inside(self._root, path, limit))
+            case SaveTranscript(messages, name):
+                return Answer(text=str(self._append(messages, name)))
+            case SaveText(text, name):
+                return Answer(text=str(self._write(text.encode("utf-8", "replace"), self._new(name, "txt"))))
+        return self._answer(need)
+
+    def _append(self, messages: Sequence[Message], name: str) -> Path:
+        """One line a message, as the provider would be sent it."""
+        if name not in self._transcripts:
+            self._transcripts[name] = self._new(name, "jsonl")
+        lines = "".join(f"{dumps(one)}\n" for one in write_messages(messages))
+        return self._write(lines.encode("utf-8", "replace"), self._transcripts[name])
+
+    def _new(self, name: str, ending: str) -> Path:
+        folder = saved_path() if self._folder is None else self._folder
+        stem = _UNSAFE.sub("-", name)[:_NAME]
+        return folder / f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:8]}.{ending}"
+
+    def _write(self, data: bytes, path: Path) -> Path:
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except OSError as why:
+            raise ProviderFailure(f"it could not be saved: {why.strerror or why}") from None
+        return path
+
+
+def read_inside(root: Path, path: str, limit: int | None = None) -> str:
+    """The first `limit` characters of a regular file inside `root`, links resolved. Raises ProviderFailure."""
+    try:
+        top = root.resolve(strict=True)
+        target = (top / path).resolve(strict=True)
+        if not target.is_relative_to(top):
+            raise ProviderFailure(f"{path} lies outside the workspace", kind="refused")
+        handle = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ProviderFailure(f"{path} is no file", kind="refused")
+            data = file.read() if limit is None else file.read(limit * WIDEST)
+    except (OSError, ValueError, RuntimeError) as why:  # a NUL in the name, a link that leads to itself
+        raise ProviderFailure(f"{path} cannot be read: {why}", kind="missing") from None
+    return data.decode("utf-8", "replace")[:limit]

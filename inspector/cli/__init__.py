@@ -1,0 +1,1 @@
+"""The command line: one file a command, one that writes tables and JSON (`output`). It works nothing out itself."""

@@ -1,0 +1,88 @@
+"""A question of a run on the terminal: exactly what will run or be written, the whole of it on demand.
+
+What the model wrote stands behind a bar, so that no line of it passes for one of ours. White space is kept; what a
+terminal would hide is spelled; a line goes on in the next row behind a broken bar. What is cut is told.
+"""
+
+import os
+import re
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from inspector.agent.controls import Permit
+from inspector.agent.standing import Permission
+from inspector.agent.tools.question import Question
+from inspector.cli.output import columns, exact, plain
+
+ROWS = 60
+"""So many are shown unasked."""
+_ANSWERS: dict[str, Permit] = {"y": "once", "yes": "once", "a": "always", "always": "always", "n": "no", "no": "no"}
+_BLANKS = re.compile(r" +$")
+
+
+def ask(asked: Permission) -> Permit:
+    """Ask. Nothing but a clear yes is one; what was typed before the question is none."""
+    forget_typed()
+    is_cut = show(asked.what, ROWS)
+    while True:
+        more = "[w]hole text; " if is_cut else ""
+        sys.stderr.write(f"{more}[y]es, this once; [a]lways; [n]o: ")
+        sys.stderr.flush()
+        said = "no"
+        with suppress(EOFError):
+            said = input().strip().lower() or "no"
+        if said in _ANSWERS:
+            return _ANSWERS[said]
+        if said in ("w", "whole"):
+            is_cut = show(asked.what, 0)
+
+
+def forget_typed() -> None:
+    """What was typed before a question answers none."""
+    with suppress(OSError, ValueError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def show(what: Question, most: int) -> bool:
+    """Write it down, with `most` rows (0 = all). Says whether it was cut."""
+    rows, left = shown(what, _width(), most)
+    sys.stderr.write("".join(f"{row}\n" for row in ("", *rows)))
+    return bool(left)
+
+
+def shown(what: Question, width: int, most: int) -> tuple[list[str], int]:
+    """The rows of a question, and how many characters of it are not among them."""
+    body, taken = [], 0
+    for row, count in islice(_rows(what.exact, width), most or None):
+        body.append(row)
+        taken += count
+    left = len(what.exact) - taken
+    if left > 0:
+        lines = what.exact.count("\n", taken)
+        body.append(f"… cut here: {left:,} more characters, {lines:,} more line ends; w shows the whole")
+    ours = [[plain(line) for line in text.splitlines()] for text in (what.says, what.covers)]
+    return [*ours[0], "", *body, *([""] if body else []), *ours[1]], max(0, left)
+
+
+def _rows(text: str, width: int) -> Iterator[tuple[str, int]]:
+    """Rows of a text, behind a bar, and how many characters of it each stands for."""
+    for line in text.split("\n") if text else ():
+        line = _BLANKS.sub(lambda blanks: "\u2420" * len(blanks[0]), line)  # else nobody sees them
+        row, used, count = "│ ", 2, 0
+        for char in line:
+            sign = exact(char)
+            size = max(1, columns(sign))
+            if used + size > width:
+                yield row, count
+                row, used, count = "┆ ", 2, 0
+            row, used, count = row + sign, used + size, count + 1
+        yield row, count + 1
+
+
+def _width() -> int:
+    with suppress(OSError, ValueError):
+        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
+    return 80

@@ -1,0 +1,158 @@
+"""`context-inspector buffer FILE`: the buffer of one request, message by message."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.cli.output import number, pairs, plain, table, write_json, write_lines
+from inspector.cli.select import Selection, add_selection, select
+from inspector.core.buffer import Buffer
+from inspector.core.dialects.neutral import write_part
+from inspector.core.jsontext import dumps
+from inspector.core.message import Json, Message
+from inspector.core.tokens.estimators import Estimator, count, estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+from inspector.core.tokens.windows import find_window
+from inspector.core.validity import check
+from inspector.extensions.windows import user_windows
+from inspector.workbench.composition import sized
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    document = describe(select(arguments), arguments.window)
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(_lines(document))
+
+
+def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
+    """The document of cli.md's `buffer`."""
+    buffer, roku = chosen.buffer, estimator("roku")
+    return {
+        "thread": chosen.thread.id,
+        "request": "end" if chosen.is_end else chosen.at,
+        "system": buffer.prompt.system,
+        "tools": None if buffer.prompt.tools is None else [tool.definition for tool in buffer.prompt.tools],
+        "pressure": _pressure(chosen, roku, window),
+        "messages": [message_document(message, roku) for message in buffer.messages],
+        "validity": validity_document(buffer),
+    }
+
+
+def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> dict[str, Any]:
+    pressures = known_pressures(chosen.thread, roku)
+    size = sizer(pressures, chosen.at)
+    pressure, scale = size.pressure, size.scale
+    at = None if chosen.is_end else chosen.at
+    window = find_window(chosen.session, chosen.thread, at, user_window, user_windows())
+    return {
+        "tokens": pressure.tokens,
+        "kind": pressure.kind,
+        "estimated": pressure.estimated,
+        "calibrated": pressure.calibrated,
+        "reported": pressure.reported,
+        "window": window.tokens,
+        "window_source": window.source,
+        "ratio": _ratio(pressure.tokens, window.tokens),
+        "band": pressure.band,
+        "unseen": scale.unseen,
+        "not_in_file": scale.unseen if pressure.kind in ("reported", "predicted") else None,
+        "categories": dict(sized(size, pressure, chosen.buffer.messages, chosen.buffer.prompt)),
+    }
+
+
+def _ratio(tokens: int | None, window: int | None) -> float | None:
+    return None if tokens is None or not window else round(tokens / window, 6)
+
+
+def message_document(message: Message, by: Estimator) -> dict[str, Any]:
+    """One message as the contract shows it; tokens by the given estimator."""
+    return {
+        "id": message.id,
+        "role": message.role,
+        "tokens": count(by, message),
+        "summary": message.summary,
+        "mark": message.mark,
+        "together": message.together,
+        "line": message.line,
+        "time": message.time,
+        "parts": [write_part(part) for part in message.parts],
+    }
+
+
+def validity_document(buffer: Buffer) -> list[dict[str, Json]]:
+    """Why a provider would refuse the buffer."""
+    return [
+        {"rule": found.rule, "message": found.message, "why": found.why, "providers": list(found.providers)}
+        for found in check(buffer)
+    ]
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    lines = [*_head(document), "", *_message_table(document)]
+    if document["validity"]:
+        lines += ["", "validity:"]
+        lines += [f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})" for v in document["validity"]]
+    return lines
+
+
+def _head(document: dict[str, Any]) -> list[str]:
+    pressure, tools, system = document["pressure"], document["tools"], document["system"]
+    share = "" if pressure["ratio"] is None else f", {pressure['ratio']:.1%} of {number(pressure['window'])}"
+    return pairs(
+        [
+            ("thread", plain(document["thread"])),
+            ("request", str(document["request"])),
+            ("pressure", f"{number(pressure['tokens'])} tokens, {pressure['kind']}{share}"),
+            *([("most likely", " to ".join(map(number, pressure["band"])))] if pressure["band"] else []),
+            ("counted", f"{number(pressure['estimated'])} by Roku's estimator"),
+            ("believed", f"{number(pressure['calibrated'])} by Roku"),
+            ("not in file", number(pressure["not_in_file"])),
+            ("system", "not in this file" if system is None else plain(system, 90) or "empty"),
+            ("tools", "not in this file" if tools is None else f"{len(tools)}"),
+        ]
+    )
+
+
+def _message_table(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (str(n), m["role"], number(m["tokens"]), _badges(m), plain(_first_words(m["parts"]), 90))
+        for n, m in enumerate(document["messages"])
+    ]
+    return table((">#", "role", ">counted", "", "begins with"), rows)
+
+
+def _badges(message: Mapping[str, Any]) -> str:
+    badges = [message["mark"]] if message["mark"] else []
+    badges += ["summary"] if message["summary"] else []
+    badges += ["error"] if any(part.get("is_error") for part in message["parts"]) else []
+    badges += ["image"] if any(part["type"] == "image" for part in message["parts"]) else []
+    return ",".join(badges)
+
+
+def _first_words(parts: list[dict[str, Any]]) -> str:
+    return " ".join(_part_words(part) for part in parts)
+
+
+def _part_words(part: dict[str, Any]) -> str:
+    match part["type"]:
+        case "text":
+            return str(part["text"][:400])
+        case "thinking":
+            return f"(thinking) {part['text'][:400]}"
+        case "tool_call":
+            return f"{part['name']} {dumps(part['arguments'])[:400]}"
+        case "tool_result":
+            return str(part["content"][:400])
+        case "image":
+            return f"({part['media_type']}, {number(part['bytes'])} bytes)"
+        case kind:
+            return f"({kind} {part['kind']}, {number(part['bytes'])} bytes)"

@@ -1,0 +1,117 @@
+"""`context-inspector calibrate FILE`: how good each estimator is against what the provider reported."""
+
+import argparse
+from typing import Any
+
+from inspector.cli.output import number, table, write_json, write_lines
+from inspector.cli.select import add_selection, select
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration_report, prediction_errors
+from inspector.core.tokens.pressure import known_pressures
+
+SHOWN = "roku"
+"""The estimator behind the numbers that every command shows."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.add_argument(
+        "--estimator", action="append", choices=list(ESTIMATORS), metavar="NAME", help="repeatable; default: all"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    document = describe(select(arguments).thread, arguments.estimator or list(ESTIMATORS))
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(_lines(document))
+
+
+def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
+    """The document of cli.md's `calibrate`. Figures are null where there are too few samples for them."""
+    fits = calibration_report(thread, map(estimator, names))
+    shown = next((fit.prediction for fit in fits if fit.name == SHOWN), None)
+    return {
+        "thread": thread.id,
+        "requests": len(thread.requests),
+        "prediction": _prediction(shown or prediction_errors(thread, known_pressures(thread, estimator(SHOWN)))),
+        "estimators": [_fit(fit) for fit in fits],
+    }
+
+
+def _prediction(found: PredictionErrors) -> dict[str, Any]:
+    return {
+        "requests": found.requests,
+        "median": _rounded(found.median),
+        "p90": _rounded(found.p90),
+        "after_compaction": {
+            "count": len(found.after),
+            "median": _rounded(found.after_median),
+            "inside_band": _rounded(found.inside_band),
+        },
+    }
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "name": fit.name,
+        "kind": fit.kind,
+        "samples": [_sample(sample) for sample in fit.samples],
+        "refused": list(fit.refused),
+        "median_abs_error": _rounded(fit.median_abs_error),
+        "p90_abs_error": _rounded(fit.p90_abs_error),
+        "r2": _rounded(fit.r2),
+        "overhead": round(fit.line.overhead) if fit.line else None,
+        "slope": _rounded(fit.line.slope) if fit.line else None,
+        "prediction": _prediction(fit.prediction),
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "request": sample.request,
+        "estimated": sample.estimated,
+        "reported": sample.reported,
+        "scale": _rounded(sample.scale),
+        "predicted": sample.predicted,
+        "error": _rounded(sample.error),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    heads = (
+        "estimator", "kind", ">samples", ">next call", ">90 % below", ">after compaction", ">R2", ">overhead", ">slope",
+        ">factor alone",
+    )  # fmt: skip
+    rows = [
+        (
+            fit["name"],
+            fit["kind"],
+            number(len(fit["samples"])),
+            _percent(fit["prediction"]["median"]),
+            _percent(fit["prediction"]["p90"]),
+            _percent(fit["prediction"]["after_compaction"]["median"]),
+            _figure(fit["r2"]),
+            number(fit["overhead"]),
+            _figure(fit["slope"]),
+            _percent(fit["median_abs_error"]),
+        )
+        for fit in document["estimators"]
+    ]
+    return table(heads, rows)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

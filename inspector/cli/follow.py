@@ -1,0 +1,232 @@
+"""`context-inspector follow FILE`: pressure as a transcript grows, a line for every new request. Ctrl+C ends it."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from inspector.cli.output import columns, note, number, plain, write_json, write_lines
+from inspector.cli.select import format_name, tokens
+from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
+from inspector.core.tokens.windows import Window, find_window, model_at
+from inspector.extensions.windows import user_windows
+from inspector.transcripts.follow import follow, follow_newest
+
+SOON = 0.3
+"""Seconds that a request waits for its usage: some agents write it behind the answer, in a line of its own."""
+HELD = 60.0
+"""Seconds of silence that it waits in JSON, where the usage is sure to come: scripts count on one line a request."""
+_LATE = ("codex", "opencode")
+"""Formats in which the usage comes when the tools have run, or when the answer is complete."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
+    what.add_argument("--project", metavar="FOLDER", help="the newest session of this folder, and the next that starts")
+    parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
+    parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this format")
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each request")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print until Ctrl+C. Raises InspectorError."""
+    empty = arguments.file is not None and _is_empty(Path(arguments.file))
+    printer = Printer(arguments.json, arguments.all or empty, arguments.window)
+    try:
+        if arguments.project is not None:
+            note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
+            follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch)
+        else:
+            follow(arguments.file, printer.take, printer.rest, format=arguments.format, lost=note)
+    except KeyboardInterrupt:
+        printer.rest_of_it()
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and not path.stat().st_size
+
+
+class Printer:
+    """Prints a request once, as soon as its numbers are there; once more when they have changed since."""
+
+    def __init__(self, json: bool, everything: bool, window: int | None) -> None:
+        self._json, self._everything, self._window = json, everything, window
+        self._models = user_windows()
+        self._measure = estimator("roku")
+        self._pressures: dict[str, Pressures] = {}
+        self._told: dict[str, list[tuple[object, ...]]] = {}
+        """By thread: what was told of each request, in order."""
+        self._windows: dict[tuple[str, str, int | None, int], Window] = {}
+        self._waiting: tuple[Session, float] | None = None
+        self._rests = 0
+
+    def rest(self, seconds: float) -> bool:
+        """Rest between two looks; meanwhile a request may have waited long enough. Never stops: Ctrl+C does."""
+        if self._waiting is not None and time.monotonic() >= self._waiting[1]:
+            self.rest_of_it()
+        time.sleep(seconds)
+        self._rests += bool(seconds)
+        return False
+
+    def rest_of_it(self) -> None:
+        """Tell what still waits for its usage."""
+        if self._waiting is not None:
+            session, self._waiting = self._waiting[0], None
+            self._print(session, final=True)
+
+    def switch(self, path: Path) -> None:
+        """Another session from now on. All requests of one that starts while we look are new."""
+        self.rest_of_it()
+        note(f"now following {plain(str(path))}.")
+        self._everything = self._everything or self._rests > 1
+        self._told.clear()
+        self._pressures.clear()
+        self._windows.clear()
+        self._waiting = None
+
+    def take(self, session: Session) -> None:
+        """The session has grown."""
+        if not self._told and not self._everything:
+            self._skip(session)
+            return
+        self._print(session, final=False)
+
+    def _skip(self, session: Session) -> None:
+        """What is there when following begins is not told."""
+        for thread in session.threads:
+            self._told[thread.id] = [_key(request) for request in thread.requests]
+            self._pressures[thread.id] = thread_pressures(thread, self._measure)
+        self._told.setdefault("main", [])
+        count = sum(map(len, self._told.values()))
+        note(f"following {plain(session.path)}: {count:,} requests so far; Ctrl+C ends it.")
+
+    def _print(self, session: Session, *, final: bool) -> None:
+        patience: list[float] = []
+        for thread in session.threads:
+            former = self._pressures.get(thread.id)
+            pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
+            told = self._told.setdefault(thread.id, [])
+            last = len(thread.requests) - 1
+            for n in _changed(thread, told):
+                request = thread.requests[n]
+                if request.usage is None and n == last and n == len(told) and not final:
+                    patience.append(self._patience(session, thread))
+                    break
+                revised = n < len(told)
+                told[n : n + 1] = [_key(request)]
+                window = self._find_window(session, thread, n, pressures[n])
+                told_now = _document(thread, n, pressures[n], pressures.scale(n).unseen, window)
+                self._write(told_now | ({"revised": True} if revised else {}))
+            del told[len(thread.requests) :]
+        self._waiting = (session, time.monotonic() + min(patience)) if patience else None
+        sys.stdout.flush()
+
+    def _patience(self, session: Session, thread: Thread) -> float:
+        """Seconds without news after which the last request is told without its usage."""
+        late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
+        return HELD if self._json and late else SOON
+
+    def _find_window(self, session: Session, thread: Thread, at: int, pressure: Pressure) -> Window:
+        """Looked for anew, O(requests), only where a larger context or a compaction may give another one away."""
+        key = (thread.id, model_at(thread, at), thread.requests[at].window, len(thread.compactions))
+        known = self._windows.get(key)
+        if known is None or known.tokens is None or (pressure.tokens or 0) > known.tokens:
+            known = self._windows[key] = find_window(session, thread, at, self._window, self._models)
+        return known
+
+    def _write(self, document: dict[str, Any]) -> None:
+        if self._json:
+            write_json(document)
+        else:
+            write_lines([_line(document)])
+
+
+def _key(request: Request) -> tuple[object, ...]:
+    """What a request is known by: another one of these at its place is another request, or has other numbers."""
+    return request.line, request.time, request.usage.prompt if request.usage else None
+
+
+def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
+    """Indexes of the requests that are not as they were told. From the end: O(what has changed) as a rule."""
+    same = min(len(thread.requests), len(told))
+    while same and told[same - 1] != _key(thread.requests[same - 1]):
+        same -= 1
+    yield from range(same, len(thread.requests))
+
+
+def _document(thread: Thread, at: int, pressure: Pressure, unseen: int, window: Window) -> dict[str, Any]:
+    request = thread.requests[at]
+    ratio = pressure.tokens / window.tokens if pressure.tokens is not None and window.tokens else None
+    return {
+        "thread": thread.id,
+        "index": at,
+        "reported": pressure.reported,
+        "estimated": pressure.estimated,
+        "calibrated": pressure.calibrated,
+        "predicted": pressure.predicted.tokens if pressure.predicted else None,
+        "believed": pressure.calibrated,
+        "tokens": pressure.tokens,
+        "kind": pressure.kind,
+        "band": pressure.band,
+        "unseen": unseen,
+        "window": window.tokens,
+        "window_source": window.source,
+        "ratio": round(ratio, 6) if ratio is not None else None,
+        "messages": len(request.view),
+        "model": request.model,
+        "time": request.time,
+        "line": request.line,
+        "compactions": [_compaction(thread, at, n) for n in _fired(thread, at)],
+    }
+
+
+def _fired(thread: Thread, at: int) -> list[int]:
+    """The compactions recorded between this request and the one before. From the end: O(those since)."""
+    found: list[int] = []
+    for n in range(len(thread.compactions) - 1, -1, -1):
+        before = thread.compactions[n].before_request
+        if before == at:
+            found.insert(0, n)
+        elif before < at:
+            break
+    return found
+
+
+def _compaction(thread: Thread, at: int, n: int) -> dict[str, Any]:
+    compaction = thread.compactions[n]
+    before, after = compaction_sizes(thread, compaction)
+    return {
+        "kind": compaction.kind,
+        "trigger": compaction.trigger,
+        "tokens_before": before,
+        "tokens_after": after,
+        "cleared": len(compaction.cleared),
+    }
+
+
+def _line(told: dict[str, Any]) -> str:
+    """`12:03:44  main  17   84,210 reported  42.1 % of 200,000   compacted: auto 180,000 -> 21,000`."""
+    share = f"{100 * told['ratio']:5.1f} % of {number(told['window'])}" if told["ratio"] is not None else ""
+    fired = "; ".join(
+        f"{one['kind']} {one['trigger']} {number(one['tokens_before'])} to {number(one['tokens_after'])}"
+        for one in told["compactions"]
+    )
+    name = plain(told["thread"], 16)
+    cells = [
+        plain(told["time"][11:19]) or " " * 8,
+        name + " " * (16 - columns(name)),
+        f"{number(told['index']):>6}",
+        f"{number(told['tokens']):>11} {told['kind']:10}",
+        share,
+        f"compacted: {plain(fired)}" if fired else "",
+        "once more, with its usage" if told.get("revised") else "",
+    ]
+    return "  ".join(cell for cell in cells if cell).rstrip()

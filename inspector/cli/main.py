@@ -1,0 +1,87 @@
+"""The command line: one command a file, each a thin face over the core. This file chooses and tells failures.
+
+Exit status: 0 done; 1 an expected failure, one sentence on stderr; 2 wrong usage. Stdout holds the answer only.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from inspector import __version__
+from inspector.cli.output import note, silence_stdout, use_utf8
+from inspector.core.errors import InspectorError
+
+COMMANDS = {
+    "info": "what the transcript holds",
+    "buffer": "the buffer of one request, message by message",
+    "calibrate": "estimators against reported tokens",
+    "estimate": "tokens of a text",
+    "step": "run one tier, or what is due",
+    "replay": "a policy over the whole session",
+    "follow": "pressure as a transcript grows, a line per request",
+    "proxy": "sit between an agent and its provider, record",
+    "run": "run an agent of our own",
+    "sessions": "transcripts found on this machine",
+    "simulate": "a simulated provider on this machine, with faults on demand",
+}
+"""Name and what it does. A command lives in `cli_NAME.py`, with `add_arguments(parser)` and `run(arguments)`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    use_utf8()
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _answer(words)
+    except SystemExit as stop:  # argparse has told what was wrong, or printed its help
+        return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:
+        note("stopped.")
+        return 130
+
+
+def _answer(words: list[str]) -> int:
+    try:
+        command, arguments = _parse(words)
+        command.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        silence_stdout()
+    except InspectorError as failure:
+        note(str(failure))
+        return 1
+    except OSError as failure:
+        note(_sentence(failure))
+        return 1
+    return 0
+
+
+def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    parser = argparse.ArgumentParser(
+        prog="context-inspector",
+        usage="context-inspector [FILE]\n       context-inspector COMMAND ...",
+        description="The debugger for an LLM agent's context window. Without a command it opens the window on FILE.",
+        epilog="`context-inspector COMMAND --help` tells more about each.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"context-inspector {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="context-inspector")
+    asked = words[0] if words and words[0] in COMMANDS else None
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
+        if name == asked:  # only the command that is meant is imported: start-up stays fast
+            _module(name).add_arguments(command)
+    arguments = parser.parse_args(words)
+    return _module(arguments.command), arguments
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"inspector.cli.{name}")
+
+
+def _sentence(failure: OSError) -> str:
+    what = failure.strerror or str(failure)
+    return f"{failure.filename}: {what}." if failure.filename else f"{what}."

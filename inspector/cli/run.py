@@ -1,0 +1,255 @@
+"""`context-inspector run`: an agent of our own on a task, a line per turn, everything in its journal. Ctrl+C stops it.
+
+Reading inside the workspace is free; what writes or runs something is asked for on the terminal, and refused where
+there is none, unless `--yes` says otherwise.
+"""
+
+import argparse
+import queue
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from inspector.agent.demo import demo_folder, demo_plan
+from inspector.agent.fork import fork
+from inspector.agent.plan import Limits, Permissions, Plan
+from inspector.agent.resume import resume
+from inspector.agent.runner import Runner
+from inspector.agent.standing import Standing, TurnReport
+from inspector.cli.asking import ask
+from inspector.cli.output import note, number, plain, progress_line, write_json, write_lines
+from inspector.cli.select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
+from inspector.core.errors import InspectorError
+from inspector.core.policies.settings import said
+from inspector.transcripts.files import open_transcript
+
+TEXT = 100
+"""Characters of an answer that a line shows."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("--task", metavar="TEXT", default="", help="what is to be done")
+    parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
+    parser.add_argument("--record", metavar="FILE", help="its journal, a new file")
+    parser.add_argument("--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL")
+    parser.add_argument("--model", metavar="NAME", help="the model that is asked")
+    parser.add_argument("--policy", metavar="NAME", type=policy_name, help="who compacts (roku), or your own: x.py")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", type=setting_pair, help="a setting of the policy"
+    )
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    parser.add_argument("--answerer", choices=("provider", "offline"), help="who answers the policy's own needs")
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument("--yes", action="store_true", help="write and run commands without asking")
+    asked.add_argument("--no", action="store_true", help="write nothing and run nothing")
+    parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace: the session memory at hand")
+    parser.add_argument("--max-turns", metavar="N", type=_positive, help="model calls at most (100)")
+    begun = parser.add_mutually_exclusive_group()
+    begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
+    begun.add_argument("--resume", metavar="JOURNAL", help="go on with a run, in the same journal")
+    begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
+    parser.add_argument("--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`")
+    parser.add_argument("--thread", metavar="ID", default="main", help="of --fork: the thread (main)")
+    parser.add_argument("--prompt", choices=("recorded", "ours"), default="recorded", help="of --fork: whose it is")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each turn, and one for the end")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run to the end. Raises InspectorError where it could not begin, or did not come to a good end."""
+    told: queue.SimpleQueue[Standing] = queue.SimpleQueue()
+    plan = plan_of(arguments)
+    if plan.permissions == "never" and not arguments.no:
+        note("there is no terminal to ask on: nothing is written, no command is run; --yes allows it.")
+    runner = Runner(plan, told.put)
+    printer = _Printer(arguments.json)
+    try:
+        runner.start()
+        ended = _attend(runner, told, printer)
+    except KeyboardInterrupt:
+        runner.stop()
+        runner.close()
+        while not told.empty():
+            printer.take(told.get())
+        raise
+    finally:
+        runner.close()
+    printer.end(ended)
+    if ended.end == "error":
+        raise InspectorError(f"the run ended with an error: {ended.error}")
+    if ended.end == "max turns":
+        raise InspectorError("the run was ended after the turns that it may take; --resume goes on with it.")
+
+
+def _attend(runner: Runner, told: "queue.SimpleQueue[Standing]", printer: "_Printer") -> Standing:
+    """Print, and ask where it asks, until it has ended."""
+    asked = ""
+    while True:
+        standing = told.get()
+        printer.take(standing)
+        if standing.state == "ended":
+            return standing
+        if standing.asked is not None and standing.asked.id != asked:
+            asked = standing.asked.id
+            runner.permit(asked, ask(standing.asked))
+        elif standing.asked is None:
+            asked = ""
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """The plan that the options say. Raises InspectorError."""
+    changes = _changes(arguments)
+    if arguments.resume:
+        if arguments.record and not _is_same(arguments.record, arguments.resume):
+            raise InspectorError("A run that is gone on with keeps its journal: leave --record out.")
+        return resume(Path(arguments.resume), arguments.task, **changes)
+    if arguments.demo:
+        return _demo(arguments)
+    if not arguments.record:
+        raise InspectorError("Say where the journal is to be written: --record FILE.")
+    if not arguments.task.strip() and not arguments.fork:
+        raise InspectorError("Say what is to be done: --task TEXT.")
+    workspace = Path(arguments.workspace or ".")
+    if not arguments.fork:
+        return Plan(**{"task": arguments.task, "workspace": workspace, "record": Path(arguments.record), **changes})
+    return _forked(arguments, changes, workspace)
+
+
+def _demo(arguments: argparse.Namespace) -> Plan:
+    """Where nobody can be asked the copy may be changed: nobody needs it."""
+    folder = demo_folder()
+    permissions: Permissions = "always" if arguments.yes or not _can_ask() else "ask"
+    plan = demo_plan(folder, "never" if arguments.no else permissions)
+    plan = replace(plan, record=Path(arguments.record)) if arguments.record else plan
+    note(f"the workspace is {plan.workspace}, the journal {plan.record}")
+    return plan
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _is_same(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()
+
+
+def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: Path) -> Plan:
+    session = open_transcript(arguments.fork, progress=progress_line())
+    thread = thread_of(session, arguments.thread)
+    chosen = Selection(session, thread, place_of(thread, _place(arguments.at)))
+    made = fork(session, thread, None if chosen.is_end else chosen.at, workspace, system=arguments.prompt)
+    for change in made.changes:
+        note(change)
+    plan = Plan(arguments.task, workspace, Path(arguments.record))
+    return replace(plan, start=made.start, forked_from=made.forked_from, **changes)
+
+
+def _place(at: str | None) -> int | str | None:
+    if at is None or at == "end":
+        return at
+    try:
+        return int(at)
+    except ValueError:
+        raise InspectorError(f"--at takes a number or `end`, not {at!r}.") from None
+
+
+def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of the plan that the options set."""
+    permissions: Permissions = "never"
+    if arguments.yes:
+        permissions = "always"
+    elif not arguments.no and _can_ask():
+        permissions = "ask"
+    given: dict[str, Any] = {
+        "provider": arguments.provider,
+        "model": arguments.model,
+        "policy": arguments.policy,
+        "settings": (*said(arguments.window), *(arguments.set or ())) or None,
+        "window": arguments.window,
+        "needs_by": arguments.answerer,
+        "memory": arguments.memory,
+        "workspace": Path(arguments.workspace) if arguments.workspace else None,
+        "limits": Limits(max_turns=arguments.max_turns) if arguments.max_turns else None,
+    }
+    return {"permissions": permissions, **{key: value for key, value in given.items() if value is not None}}
+
+
+class _Printer:
+    """A line for each turn, once."""
+
+    def __init__(self, json: bool) -> None:
+        self._json = json
+        self._told = 0
+        self._waited = ""
+        self._last: TurnReport | None = None
+
+    def take(self, standing: Standing) -> None:
+        """Print what is new in it."""
+        report = standing.report
+        if standing.state == "calling" and standing.why and standing.why != self._waited:
+            note(plain(standing.why))
+        self._waited = standing.why
+        if report is None or report.number <= self._told:
+            return
+        self._told, self._last = report.number, report
+        if self._json:
+            write_json(document(report))
+        else:
+            write_lines([line(report)])
+        sys.stdout.flush()
+
+    def end(self, standing: Standing) -> None:
+        """How it ended: the last words, or one more line of JSON."""
+        text = self._last.text if self._last is not None and not self._last.error else ""
+        if self._json:
+            write_json({"end": standing.end, "turns": self._told, "error": standing.error, "text": text})
+        elif standing.end == "done":
+            write_lines(["", *(plain(one) for one in text.splitlines())])
+        sys.stdout.flush()
+
+
+def document(report: TurnReport) -> dict[str, Any]:
+    """A turn as JSON."""
+    return {
+        "turn": report.turn,
+        "thread": report.thread,
+        "reported": report.reported,
+        "estimated": report.estimated,
+        "calibrated": report.calibrated,
+        "predicted": report.expected.predicted.tokens if report.expected.predicted else None,
+        "band": report.expected.band if report.reported is None else None,
+        "believed": report.calibrated,
+        "tokens": report.tokens,
+        "kind": report.kind,
+        "output": report.output,
+        "window": report.window,
+        "ratio": round(report.ratio, 6) if report.ratio is not None else None,
+        "fired": list(report.fired),
+        "tools": list(report.tools),
+        "finish": report.finish,
+        "text": report.text[:TEXT],
+        "error": report.error,
+    }
+
+
+def line(report: TurnReport) -> str:
+    """`main  3  12,034 reported  30.1 % of 40,000  [L0, L1]  read_file: Let me read what is there.`"""
+    share = f"{report.ratio:6.1%} of {number(report.window)}" if report.ratio is not None else ""
+    said = plain(report.error or report.text, TEXT)
+    cells = [
+        plain(report.thread, 16).ljust(4),
+        f"{report.turn:>4}",
+        f"{number(report.tokens):>9} {report.kind:10}",
+        share,
+        f"[{', '.join(report.fired)}]" if report.fired else "",
+        plain(", ".join(report.tools)) or report.finish,
+        said,
+    ]
+    return "  ".join(cell for cell in cells if cell).rstrip()

@@ -1,0 +1,135 @@
+"""Which session, thread and request a command means: the selection that is the same for all commands."""
+
+import argparse
+from dataclasses import dataclass
+
+from inspector.cli.output import progress_line
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.session import Session, Thread
+from inspector.extensions.formats import all_formats
+from inspector.transcripts.files import open_transcript
+
+
+class WrongSelection(InspectorError):
+    """The transcript does not hold the thread or request that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A thread of a session, and one place in it: `at` is the request's index, or the number of requests = `end`."""
+
+    session: Session
+    thread: Thread
+    at: int
+
+    @property
+    def is_end(self) -> bool:
+        """The buffer after the last record, not one of a request."""
+        return self.at >= len(self.thread.requests)
+
+    @property
+    def buffer(self) -> Buffer:
+        """The buffer at that place, laid out."""
+        if self.is_end:
+            return Buffer(self.thread.end.messages(), self.thread.prompt)
+        return self.thread.requests[self.at].buffer()
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """FILE and the options that every command on a transcript has."""
+    parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
+    parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
+    parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
+    parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this, whatever it looks like")
+    parser.add_argument(
+        "--policy", metavar="NAME", action="append", type=policy_name, help="the policy, or your own: x.py"
+    )
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", type=setting_pair, help="a setting of the policy"
+    )
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _at(text: str) -> int | str:
+    if text == "end":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor `end`") from None
+
+
+def format_name(text: str) -> str:
+    """The name of a format, for argparse."""
+    known = [found.name for found in all_formats()[0]]
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"there is no format {text!r}; there are {', '.join(known)}")
+    return text
+
+
+def policy_name(text: str) -> str:
+    """The name of a policy, or of a file that holds one, for argparse."""
+    from inspector.extensions.policies import all_policies, is_file  # most commands need none
+
+    if not is_file(text) and text.lower() not in all_policies()[0]:
+        raise argparse.ArgumentTypeError(f"there is no policy {text!r}; there are {', '.join(all_policies()[0])}")
+    return text
+
+
+def setting_pair(text: str) -> tuple[str, str]:
+    """KEY=VALUE, for argparse."""
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def tokens(text: str) -> int:
+    """A number of tokens (200000, 200_000, 200k, 1m), for argparse."""
+    digits = text.lower().replace("_", "").replace(",", "")
+    factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
+    try:
+        tokens = int(digits[:-1] if factor > 1 else digits) * factor
+    except ValueError:
+        tokens = 0
+    if tokens <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens above 0")
+    return tokens
+
+
+def select(arguments: argparse.Namespace) -> Selection:
+    """Open the file and find what was asked for. Raises InspectorError with one sentence."""
+    session = open_transcript(arguments.file, format=arguments.format, progress=progress_line())
+    thread = thread_of(session, arguments.thread)
+    return Selection(session, thread, place_of(thread, arguments.at))
+
+
+def thread_of(session: Session, name: str) -> Thread:
+    """The thread of that id. Raises WrongSelection, naming those that there are."""
+    if name == "main":
+        return session.main
+    try:
+        return session.thread(name)
+    except KeyError:
+        known = ", ".join(thread.id for thread in session.threads[:20])
+        more = ", ..." if len(session.threads) > 20 else ""
+        raise WrongSelection(f"there is no thread {name!r}; this session has {known or 'none'}{more}.") from None
+
+
+def place_of(thread: Thread, at: int | str | None) -> int:
+    """Index of the request that is meant; the number of requests for `end`. Raises WrongSelection."""
+    count = len(thread.requests)
+    if at == "end" or (at is None and not count):
+        return count
+    index = count - 1 if at is None else int(at)
+    if index < 0:
+        index += count
+    if 0 <= index < count:
+        return index
+    if not count:
+        raise WrongSelection(f"thread {thread.id!r} has no requests; only --at end can be shown.")
+    raise WrongSelection(
+        f"there is no request {at}: --at goes from 0 to {count - 1}, from -{count} to -1, or is `end`."
+    )

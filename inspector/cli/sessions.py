@@ -1,0 +1,47 @@
+"""`context-inspector sessions`: transcripts found on this machine, newest first."""
+
+import argparse
+from datetime import UTC
+from typing import Any
+
+from inspector.cli.output import note, number, plain, table, write_json, write_lines
+from inspector.transcripts.sessions import Found, found_sessions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("--limit", metavar="N", type=_count, default=200, help="how many at most (default: 200)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it."""
+    found = found_sessions(limit=arguments.limit)
+    if arguments.json:
+        write_json({"sessions": [_document(session) for session in found]})
+    elif found:
+        write_lines(_lines(found))
+    else:
+        note("no transcripts were found under the agents' home folders.")
+
+
+def _document(found: Found) -> dict[str, Any]:
+    return {
+        "path": str(found.path),
+        "format": found.format,
+        "bytes": found.size,
+        "modified": f"{found.modified.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "project": found.project,
+        "title": found.title,
+    }
+
+
+def _lines(found: list[Found]) -> list[str]:
+    rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in found]
+    return table(("changed", ">bytes", "format", "first prompt", "file"), rows)

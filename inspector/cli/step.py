@@ -1,0 +1,273 @@
+"""`context-inspector step FILE`: run one tier by hand, or what is due, and see what it did."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from inspector.agent.workspace import in_workspace
+from inspector.cli.buffer import message_document, validity_document
+from inspector.cli.output import write_json, write_lines
+from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.step_tables import step_lines
+from inspector.core.answering import Answerer, Listening, Scripted, need_document, read_script
+from inspector.core.buffer import Buffer
+from inspector.core.diff import DiffRow
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
+from inspector.core.outcome import Outcome, fates
+from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.policies.settings import said
+from inspector.core.policies.start import buffer_at, moment_at, running_at
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.core.tokens.windows import find_window
+from inspector.extensions.policies import find_policy
+from inspector.extensions.windows import user_windows
+from inspector.providers.answerers import answerer
+from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
+from inspector.workbench.compare.comparison import sized_rows
+from inspector.workbench.state.steps import ORIGIN, Step, Steps, named
+from inspector.workbench.steps.file import Source, write_steps
+from inspector.workbench.steps.pytest_export import pytest_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.add_argument("--tier", metavar="NAME", help="force this tier; without it what is due runs, in order")
+    parser.add_argument("--mode", choices=("faithful", "safe"), default="faithful", help="default: faithful")
+    parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
+    parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
+    parser.add_argument("--remote", action="store_true", help="the provider can compact remotely")
+    parser.add_argument("--answers", metavar="FILE", help="a JSON list that answers in order, the model last")
+    parser.add_argument("--answerer", metavar="WHO", default="offline", help="offline, anthropic, openai, or a URL")
+    parser.add_argument("--model", metavar="NAME", default="", help="the model that answers (default: the session's)")
+    parser.add_argument("--state", metavar="FILE", help="start from this running state (see --save-state)")
+    parser.add_argument(
+        "--save-state", metavar="FILE", help="write the running state afterwards, over one that is there"
+    )
+    parser.add_argument("--samples", metavar="FILE", help="a JSON list of [estimated, reported] for the calibration")
+    parser.add_argument("--output", metavar="FILE", help="write the compacted buffer")
+    parser.add_argument(
+        "--as",
+        dest="shape",
+        choices=SHAPES,
+        default=NATIVE,
+        help="as a payload, or as a transcript that the agent can resume (default)",
+    )
+    parser.add_argument("--save-steps", metavar="FILE", help="write the step, to be opened and replayed in the window")
+    parser.add_argument("--export-pytest", metavar="FILE", help="write a test that takes the step again")
+    parser.add_argument("--force", action="store_true", help="what is written may replace an existing file")
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What a step started from and what came of it."""
+
+    policy: Policy[Any, Any]
+    settings: Any
+    verdicts: Sequence[Verdict]
+    forced: str | None
+    running: Any
+    moment: Moment
+    before: Buffer
+    before_tokens: tuple[int, int]
+    outcomes: Sequence[Outcome[Any]]
+    heard: Listening
+    sizer: Sizer
+
+    @property
+    def last(self) -> Outcome[Any]:
+        """Where it ended."""
+        return self.outcomes[-1]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do it and print it. Raises InspectorError."""
+    chosen = select(arguments)
+    stepped = step(chosen, arguments)
+    document = describe(stepped)
+    for path, text in _files(chosen, stepped, document, arguments):
+        force = arguments.force or path == arguments.save_state
+        save_text(text, path, force, source=chosen.session.path)
+    if arguments.json:
+        write_json(document)
+    else:
+        write_lines(step_lines(document))
+
+
+def _files(
+    chosen: Selection, stepped: Stepped, document: dict[str, Any], arguments: argparse.Namespace
+) -> Iterator[tuple[str, str]]:
+    """(path, text) of everything that is to be written."""
+    source = Source(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
+    if arguments.output:
+        model = chosen.thread.model
+        yield arguments.output, buffer_text(stepped.last.buffer, arguments.shape, chosen.session.format, model)
+    if arguments.save_state:
+        yield arguments.save_state, f"{dumps(document['state'])}\n"
+    if arguments.save_steps:
+        yield arguments.save_steps, f"{dumps(write_steps(as_steps(chosen, stepped), source))}\n"
+    if arguments.export_pytest:
+        yield arguments.export_pytest, pytest_text(as_steps(chosen, stepped), source)
+
+
+def as_steps(chosen: Selection, stepped: Stepped) -> Steps:
+    """What was done as the workbench has it: a tree of one step."""
+    tier, outcomes, asked = stepped.forced or "", tuple(stepped.outcomes), tuple(stepped.heard.asked)
+    one = Step(named(tier, outcomes), tier, ORIGIN, stepped.settings, stepped.moment, outcomes, asked)
+    request = None if chosen.is_end else chosen.at
+    return Steps(chosen.thread.id, request, stepped.policy.name, stepped.before, stepped.running).add(one)
+
+
+def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
+    """Run the tier that was asked for, or what is due."""
+    if arguments.policy and len(arguments.policy) > 1:
+        raise InspectorError("step runs one policy; replay compares several.")
+    by = find_policy(arguments.policy[0] if arguments.policy else "roku")
+    values = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
+    settings = by.settings(values, _window(chosen, arguments))
+    running = _running(by, settings, chosen, arguments)
+    moment = _moment(chosen, arguments)
+    before = buffer_at(by, chosen.thread, chosen.at)
+    heard = Listening(_answerer(chosen, arguments))
+    verdicts = by.due(before, settings, running, moment)
+    measured = by.measure(before, settings, running)
+    outcomes: Sequence[Outcome[Any]]
+    if arguments.tier:
+        outcomes = (drive(by.tier(arguments.tier, before, settings, running, moment), heard),)
+    else:
+        outcomes = drive(by.run_due(before, settings, running, moment), heard)
+    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    return Stepped(by, settings, verdicts, arguments.tier, running, moment, before, measured, outcomes, heard, size)
+
+
+def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
+    at = None if chosen.is_end else chosen.at
+    return find_window(chosen.session, chosen.thread, at, arguments.window, user_windows()).tokens
+
+
+def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:
+    """The state file's, else that of a session whose recorded calls before this one fed the calibration."""
+    if arguments.state:
+        running = by.load(settings, _json_file(arguments.state))
+    else:
+        running = running_at(by, settings, chosen.thread, chosen.at)
+    for estimated, reported in _samples(arguments.samples):
+        running = by.learn(running, settings, estimated, reported)
+    return running
+
+
+def _samples(path: str | None) -> list[tuple[int, int]]:
+    if path is None:
+        return []
+    try:
+        return [(int(estimated), int(reported)) for estimated, reported in _json_file(path)]
+    except (TypeError, ValueError):
+        raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
+
+
+def _moment(chosen: Selection, arguments: argparse.Namespace) -> Moment:
+    return moment_at(
+        chosen.thread,
+        chosen.at,
+        summary=arguments.summary,
+        remote=arguments.remote,
+        instructions=arguments.instructions,
+        overflow="forced" if (arguments.tier or "").lower() == "l4" else "",
+    )
+
+
+def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
+    """The script or the one who was named; what takes hands is done in the current folder."""
+    if arguments.answers:
+        return _in_order(read_script(_json_file(arguments.answers)))
+    by = answerer(arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt)
+    return in_workspace(by, Path.cwd())
+
+
+def _in_order(script: Scripted) -> Answerer:
+    """The script answers in order. The last answer it has is the model's: what takes hands is then really done."""
+    hands = in_workspace(script, Path.cwd())
+
+    def answer(need: Need) -> Answer:
+        by_hand = isinstance(need, ReadFile | SaveTranscript | SaveText)
+        return hands(need) if by_hand and script.left < 2 else script(need)
+
+    return answer
+
+
+def _json_file(path: str) -> Any:
+    try:
+        return loads(Path(path).read_bytes())
+    except NotJson as why:
+        raise InspectorError(f"{path} is not JSON: {why}.") from None
+
+
+def describe(stepped: Stepped) -> dict[str, Any]:
+    """The document of cli.md's `step`."""
+    by, last = stepped.policy, stepped.last
+    raw, calibrated = by.measure(last.buffer, stepped.settings, last.running)
+    fired = [one.tier for one in stepped.outcomes if one.events or one.changed]
+    roku = estimator("roku")
+    return {
+        "policy": by.name,
+        "tier": stepped.forced or (fired[-1] if fired else None),
+        "settings": {one.name: getattr(stepped.settings, one.name) for one in fields(stepped.settings)},
+        "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
+        "fired": fired,
+        "succeeded": all(one.succeeded for one in stepped.outcomes),
+        "error": next((one.error for one in stepped.outcomes if one.error), None),
+        "before": {
+            "messages": len(stepped.before.messages),
+            "tokens": stepped.before_tokens[0],
+            "calibrated": stepped.before_tokens[1],
+            **_predicted(stepped, stepped.before),
+        },
+        "after": {
+            "messages": [message_document(message, roku) for message in last.buffer.messages],
+            "tokens": raw,
+            "calibrated": calibrated,
+            **_predicted(stepped, last.buffer),
+        },
+        "fates": [_fate_document(row) for row in _diff(stepped)],
+        "events": [{"name": event.name, **event.fields} for one in stepped.outcomes for event in one.events],
+        "needs": [need_document(one) for one in stepped.heard.asked],
+        "state": by.dump(last.running),
+        "validity": validity_document(last.buffer),
+    }
+
+
+def _predicted(stepped: Stepped, buffer: Buffer) -> dict[str, Any]:
+    """The size of the next prompt if that buffer were sent: reported where it is the recorded one."""
+    size = stepped.sizer
+    pressure = size.pressure if buffer.messages == stepped.before.messages else size.pressure_of(buffer)
+    return {
+        "predicted": pressure.tokens,
+        "kind": pressure.kind,
+        "band": pressure.band,
+        "unseen": size.scale.unseen,
+    }
+
+
+def _diff(stepped: Stepped) -> tuple[DiffRow, ...]:
+    """From the very beginning to the very end: a message cleared first and summarised later is summarised.
+
+    In the tokens that are shown: what the rows lose is what the next prompt would be smaller by.
+    """
+    changed = {id: fate for one in stepped.outcomes for id, fate in one.changed.items()}  # noqa: A001
+    whole = Outcome(stepped.last.tier, stepped.last.buffer, stepped.last.running, changed=changed)
+    return sized_rows(fates(stepped.before, whole), stepped.before, stepped.last.buffer, stepped.sizer)
+
+
+def _fate_document(row: DiffRow) -> dict[str, Any]:
+    return {
+        "id": row.fate.id,
+        "fate": row.fate.name,
+        "tokens_before": row.tokens_before,
+        "tokens_after": row.tokens_after,
+    }

@@ -1,0 +1,168 @@
+"""The neutral message as JSON, as the command line prints it and a script of answers holds it; and back.
+
+`write_part` is for reading: bytes only a provider understands are told by their size. `write_message` and
+`write_buffer` hold all there is, so that what is read back equals what was written.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects import anthropic, openai_chat, openai_responses
+from inspector.core.errors import InspectorError
+from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+
+_MARKS: Mapping[str, Mark] = {"meta": "meta", "attachment": "attachment", "placeholder": "placeholder"}
+_ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+
+
+def write_part(part: Part) -> dict[str, Json]:
+    """One part. Image bytes and signatures stay out: their size is told."""
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Thinking(text, signature):
+            return {"type": "thinking", "text": text, "signature_chars": len(signature)}
+        case ToolCall(id, name, arguments):
+            return {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
+        case ToolResult(call_id, content, is_error):
+            return {"type": "tool_result", "call_id": call_id, "content": content, "is_error": is_error}
+        case Image(media_type, data, url):
+            return {"type": "image", "media_type": media_type, "bytes": len(data) * 3 // 4, "url": url}
+        case Opaque(kind, _, size):
+            return {"type": "opaque", "kind": kind, "bytes": size}
+
+
+def write_message(message: Message) -> dict[str, Json]:
+    """A message with all there is in it; `read_messages` gives an equal one back."""
+    told: dict[str, Json] = {
+        "id": message.id,
+        "role": message.role,
+        "parts": [_write_whole(part) for part in message.parts],
+        "together": message.together,
+        "summary": message.summary,
+        "mark": message.mark,
+        "line": message.line,
+        "time": message.time,
+    }
+    return {key: value for key, value in told.items() if value or key in ("id", "role", "parts")}
+
+
+def _write_whole(part: Part) -> dict[str, Json]:
+    match part:
+        case Thinking(_, signature, tokens):
+            whole: dict[str, Json] = {"signature": signature, "tokens": tokens}
+        case Image(_, data):
+            whole = {"data": data}
+        case ToolResult(blocks=texts) if texts:
+            whole = {"texts": texts}
+        case Opaque(_, value, _, tokens):
+            whole = {"value": value, "tokens": tokens}
+        case _:
+            whole = {}
+    return {**write_part(part), **whole}
+
+
+def write_buffer(buffer: Buffer) -> dict[str, Json]:
+    """A buffer with all there is in it: null for a prompt that the transcript does not hold."""
+    tools = buffer.prompt.tools
+    return {
+        "system": buffer.prompt.system,
+        "tools": None if tools is None else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        **({"unseen": buffer.prompt.unseen} if buffer.prompt.unseen else {}),
+        "messages": [write_message(message) for message in buffer.messages],
+    }
+
+
+def read_buffer(value: Any) -> Buffer:
+    """A buffer as `write_buffer` wrote it. Raises InspectorError."""
+    if not isinstance(value, Mapping):
+        raise InspectorError("A buffer must be a JSON object with its messages.")
+    system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
+    prompt = Prompt(
+        system if isinstance(system, str) else None,
+        None if tools is None else tuple(_read_tool(tool) for tool in tools),
+        unseen if isinstance(unseen, int) else 0,
+    )
+    return Buffer(read_messages(value.get("messages"), "message"), prompt)
+
+
+def _read_tool(value: Any) -> Tool:
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise InspectorError("A tool of the buffer needs a name and a definition.")
+    return Tool(value["name"], value.get("definition"))
+
+
+def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
+    """Messages in the neutral shape (`parts`), or as any of the three providers writes them, even mixed.
+
+    Raises InspectorError for what is no message at all.
+    """
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise InspectorError('"messages" must be a list of messages.')
+    found: list[Message] = []
+    for n, value in enumerate(values):
+        if not isinstance(value, Mapping):
+            raise InspectorError(f"Message {n + 1} of the list is not a JSON object.")
+        found += _read_one(value, f"{prefix}-{n}")
+    return tuple(found)
+
+
+def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa: A002
+    if isinstance(value.get("parts"), Sequence):
+        parts = tuple(_read_part(part) for part in value["parts"] if isinstance(part, Mapping))
+        role = _ROLES.get(str(value.get("role")), "user")
+        return (_read_neutral(value, id, role, parts),)
+    wire_role = value.get("role")
+    if value.get("tool_calls") or wire_role in ("tool", "function"):
+        return openai_chat.read_message(value, id=id)
+    if value.get("type") is not None or wire_role == "developer":
+        return (openai_responses.read_item(value, id=id),)
+    if not isinstance(wire_role, str):
+        raise InspectorError("A message needs a role (user, assistant, ...) or a type.")
+    return anthropic.read_messages(wire_role, value.get("content"), id=id)
+
+
+def _read_neutral(value: Mapping[str, Any], id: str, role: Role, parts: tuple[Part, ...]) -> Message:  # noqa: A002
+    return Message(
+        _text(value.get("id")) or id,
+        role,
+        parts,
+        together=str(value.get("together") or ""),
+        summary=bool(value.get("summary")),
+        mark=_MARKS.get(str(value.get("mark")), ""),
+        line=_number(value.get("line")) or 0,
+        time=str(value.get("time") or ""),
+    )
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _read_part(part: Mapping[str, Any]) -> Part:
+    match part.get("type"):
+        case "text":
+            return Text(_text(part.get("text")))
+        case "thinking":
+            return Thinking(_text(part.get("text")), _text(part.get("signature")), _number(part.get("tokens")))
+        case "tool_call":
+            return ToolCall(_text(part.get("id")), _text(part.get("name")), part.get("arguments"))
+        case "tool_result":
+            texts = part.get("texts")
+            return ToolResult(
+                _text(part.get("call_id")),
+                _text(part.get("content")),
+                bool(part.get("is_error")),
+                tuple(map(_text, texts)) if isinstance(texts, list | tuple) else (),
+            )
+        case "image":
+            return Image(_text(part.get("media_type")), _text(part.get("data")), _text(part.get("url")))
+        case kind:
+            name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
+            value = part["value"] if "value" in part else dict(part)
+            return Opaque(name, value, _number(part.get("bytes")) or 0, _number(part.get("tokens")))

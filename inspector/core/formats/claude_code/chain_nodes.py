@@ -1,0 +1,181 @@
+"""What stands or falls together in a buffer: something said by the user's side, or one answer with its tool results.
+
+The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one unit, and units
+stand in a row. A unit is open until it is laid into a stretch; after that its messages do not change.
+"""
+
+from collections.abc import Collection, Sequence
+
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.formats.claude_code.usage import Report
+from inspector.core.message import Message, Part, Thinking, ToolCall
+
+
+class Unit:
+    """Messages that came into the buffer at one place."""
+
+    __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "turn", "waits")
+
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self.messages = tuple(messages)
+        self.again = False
+        """Kept from before a boundary: its messages were counted there."""
+        self.epoch = 0
+        """How many boundaries lie before it."""
+        self.anchor = object()
+        """Stands for the nearest model call at or before it, or for the root of its epoch: equal for all between two
+        calls. Not the unit itself: a unit that holds itself would outlive its session until the next collection."""
+        self.prev: Unit | None = None
+        """The unit before it in the row."""
+        self.stretch: Stretch | None = None
+        """Where it was laid, and the length of that stretch with it."""
+        self.end = 0
+        self.turn = 0
+        """Where in that stretch the turn began before which thinking was taken out."""
+        self.waits = ""
+        """uuid of an ancestor that had not been read when this came."""
+
+    def drafts(self) -> Sequence[Message]:
+        """Its messages, as far as they are known."""
+        return self.messages
+
+    def view(self) -> View:
+        """The buffer up to and with this unit."""
+        return EMPTY_VIEW if self.stretch is None else View(self.stretch, self.end)
+
+    def uuids(self) -> list[str]:
+        """The records it was made of, in order."""
+        return list(dict.fromkeys(_uuid(message) for message in self.messages))
+
+    def part(self, uuids: Collection[str]) -> "Unit":
+        """A copy with only what stood in these records."""
+        copy = Unit([message for message in self.messages if _uuid(message) in uuids])
+        copy.again = True
+        return copy
+
+
+def _uuid(message: Message) -> str:
+    """The record of a message: the further messages of one record are called `uuid.something`."""
+    return message.id.partition(".")[0]
+
+
+class Call(Unit):
+    """One answer of the model, collected from its lines, and the results of its tool calls."""
+
+    __slots__ = ("id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
+
+    def __init__(self, id_: str, line: int, time: str, model: str, real: bool) -> None:
+        super().__init__()
+        self.id, self.line, self.time, self.model, self.real = id_, line, time, model, real
+        self.parts: list[Part] = []
+        self.lines: list[tuple[str, int]] = []
+        """uuid of each line, and how many parts there were before it."""
+        self.results: dict[str, Message] = {}
+        """By tool call. A call that was answered late is here too, its result is a unit of its own."""
+        self.report = Report()
+        self.prompt: Prompt = NOT_IN_FILE
+
+    def drafts(self) -> Sequence[Message]:
+        if self.messages:
+            return self.messages
+        if not self.parts:
+            return tuple(self.results.values())
+        return (self._answer(), *self.results.values())
+
+    def _answer(self) -> Message:
+        parts, tokens = tuple(self.parts), self.report.thinking()
+        if tokens:
+            parts = _with_thinking_tokens(parts, tokens)
+        return Message(self.id, "assistant", parts, "", False, "", self.line, self.time)
+
+    def holds(self, parts: Sequence[Part]) -> bool:
+        """Has it all of these blocks?"""
+        return all(self._has(part) for part in parts)
+
+    def add_line(self, uuid: str, parts: Sequence[Part]) -> list[ToolCall]:
+        """Take the blocks of one line, but none that is there already (copies in resumed and forked sessions).
+
+        Returns the tool calls among those that were taken.
+        """
+        self.lines.append((uuid, len(self.parts)))
+        if self.parts:
+            parts = [part for part in parts if not self._has(part)]
+        self.parts += parts
+        return [part for part in parts if isinstance(part, ToolCall)]
+
+    def _has(self, part: Part) -> bool:
+        kind = part.__class__
+        return any(kind is other.__class__ and part == other for other in self.parts[-_LOOK_BACK:])
+
+    def add_result(self, message: Message) -> None:
+        """Take a tool result, but not a second one for the same call."""
+        result = message.result
+        if result is not None:
+            self.results.setdefault(result.call_id, message)
+
+    def _by_line(self) -> list[tuple[str, Sequence[Part]]]:
+        ends = [*(start for _, start in self.lines[1:]), len(self.parts)]
+        return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=False)]
+
+    def absorb(self, other: "Call") -> None:
+        """Take the lines and results of another part of the same answer."""
+        for uuid, parts in other._by_line():
+            self.add_line(uuid, parts)
+        for message in other.results.values():
+            self.add_result(message)
+
+    def uuids(self) -> list[str]:
+        return [*(uuid for uuid, _ in self.lines), *map(_uuid, self.results.values())]
+
+    def part(self, uuids: Collection[str]) -> "Call":
+        copy = Call(self.id, self.line, self.time, self.model, real=False)
+        copy.again = True
+        for uuid, parts in self._by_line():
+            if uuid in uuids:
+                copy.add_line(uuid, parts)
+        for message in self.results.values():
+            if _uuid(message) in uuids:
+                copy.add_result(message)
+        return copy
+
+
+def _with_thinking_tokens(parts: tuple[Part, ...], tokens: int) -> tuple[Part, ...]:
+    """What was reported for the thinking of an answer belongs to its block, if there is just one."""
+    thinking = [part for part in parts if isinstance(part, Thinking)]
+    if len(thinking) != 1:
+        return parts
+    return tuple(Thinking(part.text, part.signature, tokens) if isinstance(part, Thinking) else part for part in parts)
+
+
+_LOOK_BACK = 16
+"""Copies of a line follow closely; looking further back would make a long answer quadratic."""
+
+
+def last_prompt(units: Sequence[Unit]) -> int | None:
+    """Which of the units is the last in which the user speaks: no tool results, no words of the client's."""
+    for n in range(len(units) - 1, -1, -1):
+        if any(message.role == "user" and not message.mark for message in units[n].messages):
+            return n
+    return None
+
+
+def travelling_together(messages: list[Message]) -> list[Message]:
+    """The messages, with neighbours from the user's side marked as one wire message, as the client sends them."""
+    start = 0
+    for n, message in enumerate(messages):
+        role = message.role
+        if role == "assistant" or role == "system":
+            if n > start + 1:
+                _join(messages, start, n)
+            start = n + 1
+    if len(messages) > start + 1:
+        _join(messages, start, len(messages))
+    return messages
+
+
+def _join(messages: list[Message], start: int, end: int) -> None:
+    first = messages[start].id
+    for n in range(start, end):
+        m = messages[n]
+        if m.together != first:
+            messages[n] = Message(m.id, m.role, m.parts, first, m.summary, m.mark, m.line, m.time)

@@ -1,0 +1,283 @@
+"""The units of one agent in a row: which of them the next call sends, and the requests made so far.
+
+The row follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
+it is a rewind, and the row goes on from there on a new stretch. A record with an unknown parent comes after the one
+that precedes it in the file. Nothing reaches back over a boundary.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.formats.claude_code.chain_nodes import Call, Unit, last_prompt, travelling_together
+from inspector.core.formats.claude_code.joined import Joined
+from inspector.core.formats.claude_code.laid import Laid
+from inspector.core.formats.claude_code.micro import CLEARED, VERSIONS, inferred
+from inspector.core.formats.claude_code.sent import Sent
+from inspector.core.formats.claude_code.thinking import keeps_thinking, without_thinking
+from inspector.core.formats.claude_code.usage import numbers
+from inspector.core.message import Message
+from inspector.core.session import Compaction, Request
+
+
+class Row:
+    """What one agent said and was told."""
+
+    def __init__(self) -> None:
+        self.prompt: Prompt = NOT_IN_FILE
+        self.epoch = 0
+        """How many boundaries there were."""
+        self.tail = self.start = Unit()
+        self.nodes: dict[str, Unit] = {}
+        """By uuid: the unit that a record belongs to, or comes after."""
+        self.calls: dict[str, Call] = {}
+        """By message id."""
+        self.tools: dict[str, Call] = {}
+        """By id of a tool call."""
+        self.strays: dict[str, Message] = {}
+        """Results of tool calls that are not in the file, by call."""
+        self.said: dict[tuple[str, str], str] = {}
+        """uuid of the record in which the user's side said something, by time and words."""
+        self.waiting: dict[str, list[Unit]] = {}
+        """Units from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
+        self.keeping: Callable[[], None] | None = None
+        """Puts what the last boundary keeps into the row, once its summary is there."""
+        self.linked = False
+        """Has a record named a parent that is in the file?"""
+        self.listed = False
+        """Do the parents mean nothing, is the file's order all (iFlow)?"""
+        self.sent: Sent | None = None
+        """What was sent, where the file records it."""
+        self.request = ""
+        """The id under which the file records what the next call is sent."""
+        self._counted: set[str] = set()
+        """Ids of all messages, where the file records what was sent."""
+        self._messages: list[Message] = []
+        self._requests: list[Request] = []
+        self._compactions: list[Compaction] = []
+        self._laid = Laid()
+        self._pending: list[Unit] = []
+        self._open: tuple[Call, View] | None = None
+        """The last call and what it was sent: more lines may come."""
+        self._compaction: Compaction | None = None
+        """The last compaction: its summary and what it kept may still come."""
+        self._typed: tuple[Unit, Unit] | None = None
+        """The last typed prompt, and the unit it hung on."""
+
+    def place(self, unit: Unit, on: Unit) -> None:
+        """Put a unit on the row: behind the last one, or, where `on` lies before the last call, behind `on`."""
+        if self.keeping is not None:
+            keeping, self.keeping = self.keeping, None
+            keeping()
+        if on.epoch != self.epoch:
+            on = self.tail
+        elif on.anchor is not self.tail.anchor:
+            self._go_back(on)
+        before = self.tail
+        unit.epoch, unit.prev, unit.anchor = self.epoch, before, before.anchor
+        if before.waits and before.stretch is None:
+            unit.waits = unit.waits or before.waits
+        if isinstance(unit, Call) and unit.real:
+            unit.anchor = object()
+            self._begin(unit)
+        self._pending.append(unit)
+        self.tail = unit
+
+    def place_prompt(self, unit: Unit, on: Unit) -> None:
+        """Put a typed prompt on the row. One that hung on the same unit and was not answered is withdrawn by it."""
+        if self._typed is not None and self._typed[1] is on and self._typed[0].anchor is self.tail.anchor is on.anchor:
+            self._go_back(on)
+        self.place(unit, on)
+        self._typed = (unit, on)
+
+    def name(self, uuid: str) -> str:
+        """The message id of a record: its uuid, unless an answer is called that."""
+        return f"{uuid}~" if uuid in self.calls else uuid
+
+    def is_open(self, unit: Unit) -> bool:
+        """Can it still take lines and results?"""
+        return unit.stretch is None
+
+    def _begin(self, call: Call) -> None:
+        """The model is called: what stands in the row is what it was sent."""
+        former = self._open if self._compaction is None else None
+        self._settle()
+        if not self._lay_as_sent():
+            pending = self._pending
+            self._lay()
+            if (
+                former is not None
+                and former[0].model == call.model
+                and VERSIONS[0] <= numbers(call.report.version) <= VERSIONS[1]
+            ):
+                self._infer(former, call)
+            self._begin_turn(pending, call.model)
+        self._open = (call, self._laid.stretch.view())
+        call.prompt = self.prompt
+
+    def _infer(self, former: tuple[Call, View], call: Call) -> None:
+        """Were old results cleared since the former call, although nothing was recorded?"""
+        earlier = former[0].report.usage(), former[1]
+        if (told := inferred(earlier, (call.report.usage(), self._laid.stretch.view()))) is not None:
+            self.clear(replace(told[0], line=call.line, time=call.time), told[1])
+
+    def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
+        """A prompt among the units that were laid last begins a turn: earlier thinking may no longer be sent."""
+        first = None if keeps_thinking(model) else last_prompt(laid)
+        if first is None:
+            return
+        gone = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
+        for unit in laid[first:]:
+            unit.stretch, unit.end, unit.turn = self._laid.stretch, unit.end - gone, self._laid.turn
+
+    def _go_back(self, on: Unit) -> None:
+        self._lay()
+        self._laid.go_back(on.view(), on.turn)
+        self.tail = on
+
+    def _settle(self) -> None:
+        """The last call and the last compaction are complete."""
+        if self._open is not None:
+            self._requests.append(self._request(*self._open))
+            self._open = None
+        if self._compaction is not None:
+            self._compactions.append(self._compaction)
+            self._compaction = None
+
+    def _request(self, call: Call, view: View) -> Request:
+        report = call.report
+        number, usage = len(self._requests), report.usage()
+        return Request(
+            number, view, call.prompt, usage, call.model, call.time, report.finish, call.line, edits=report.edits
+        )
+
+    def _lay(self) -> None:
+        """Lay the pending units into the stretch: they are complete."""
+        drafts = [unit.drafts() for unit in self._pending]
+        laid = travelling_together([message for messages in drafts for message in messages])
+        stretch, start, length = self._laid.stretch, 0, len(self._laid.stretch)
+        for unit, messages in zip(self._pending, drafts, strict=True):
+            end = start + len(messages)
+            unit.messages = tuple(laid[start:end])
+            unit.stretch, unit.end, unit.turn = stretch, length + end, self._laid.turn
+            if not unit.again:
+                self._messages += unit.messages
+                if self._counted:
+                    self._counted.update(message.id for message in unit.messages)
+            start = end
+        self._laid.lay(laid)
+        self._pending = []
+
+    def _lay_as_sent(self) -> bool:
+        """Lay what the file says that was sent; the pending units tell who said it."""
+        if self.sent is None or not self.request:
+            return False
+        came = travelling_together([message for unit in self._pending for message in unit.drafts()])
+        known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
+        if known is None:
+            return False
+        view, end = known
+        new = view.tail(end)
+        places = {message.id: at for at, message in enumerate(new, end + 1)}
+        self._counted = self._counted or {message.id for message in self._messages}
+        again = {message.id for unit in self._pending if unit.again for message in unit.drafts()}
+        unsent = (message for message in came if message.mark != "attachment" and message.id not in places)
+        for message in (*unsent, *new):
+            if message.id not in self._counted and message.id not in again:
+                self._counted.add(message.id)
+                self._messages.append(message)
+        self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
+        for unit in self._pending:
+            unit.messages = tuple(unit.drafts())
+            end = max((end, *(places[message.id] for message in unit.messages if message.id in places)))
+            unit.stretch, unit.end, unit.turn = self._laid.stretch, end, end
+        self._laid.turn = end
+        self._pending = []
+        return True
+
+    # ---- compactions -----------------------------------------------------------------------------------------------
+
+    def cut(self, compaction: Compaction) -> list[Unit]:
+        """A boundary: the buffer begins anew. Returns the units before it that wait for a record behind it."""
+        waiting = [unit for unit in self._pending if unit.waits]
+        micro, self._compaction = self._compaction, None
+        if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):
+            self._compactions.append(micro)
+            micro = None
+        self._settle()
+        self._lay()
+        cleared = micro.cleared if micro is not None else ()  # nobody was sent what it left: the two are one
+        self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
+        self._laid.begin(Stretch())
+        self.epoch += 1
+        self.start = self.tail = Unit()
+        self.start.epoch, self.start.stretch = self.epoch, self._laid.stretch
+        self._typed = None
+        return waiting
+
+    def keep(self, unit: Unit) -> None:
+        """Put a copy of a unit from before the boundary at the end of the row."""
+        self.place(unit, self.tail)
+        if self._compaction is not None:
+            self._compaction = replace(self._compaction, kept=self._compaction.kept + len(unit.drafts()))
+
+    def awaits_summary(self) -> bool:
+        """Was there a boundary whose summary has not come yet? True of a row that has nothing at all, too."""
+        if self._compaction is None or self._compaction.kind != "summary":
+            return self.tail is self.start
+        return self._compaction.summary is None
+
+    def summarised(self, summary: Message) -> None:
+        """The summary of the last boundary."""
+        if self._compaction is not None and self._compaction.summary is None:
+            self._compaction = replace(self._compaction, summary=summary)
+
+    def clear(self, compaction: Compaction, ids: Sequence[str]) -> None:
+        """A micro-compaction: tool results (by call id) and other messages (by id) become a placeholder."""
+        cleared = self.rewrite(dict.fromkeys(ids, CLEARED))
+        self._settle_compaction(replace(compaction, before_request=self._next_index(), cleared=cleared))
+
+    def _settle_compaction(self, following: Compaction) -> None:
+        if self._compaction is not None:
+            self._compactions.append(self._compaction)
+        self._compaction = following
+
+    def _next_index(self) -> int:
+        return len(self._requests) + (self._open is not None)
+
+    def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
+        """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
+        changed, soon = self._laid.rewrite(texts), (message for unit in self._pending for message in unit.drafts())
+        return tuple(message.id for message in (*changed, *(m for m in soon if self._laid.as_sent(m) is not m)))
+
+    # ---- what there is so far --------------------------------------------------------------------------------------
+
+    def _drafts(self, *, counted: bool) -> list[Message]:
+        units = [unit for unit in self._pending if not (counted and unit.again)]
+        return travelling_together([message for unit in units for message in unit.drafts()])
+
+    def messages(self) -> Sequence[Message]:
+        """Every message, each once."""
+        return Joined(self._messages, self._drafts(counted=True))
+
+    def requests(self) -> Sequence[Request]:
+        """Every model call."""
+        return Joined(self._requests, [self._request(*self._open)] if self._open is not None else [])
+
+    def compactions(self) -> Sequence[Compaction]:
+        """Every recorded compaction."""
+        return Joined(self._compactions, [self._compaction] if self._compaction is not None else [])
+
+    def end(self) -> View:
+        """What the next call would send."""
+        soon = [self._laid.as_sent(message) for message in self._drafts(counted=False)]
+        stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
+        first = last_prompt(self._pending)
+        if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
+            turn = len(stretch) - sum(len(unit.drafts()) for unit in self._pending[first:])
+            stretch, _ = without_thinking(stretch, self._laid.turn, turn)
+        return stretch.view()
+
+    def is_empty(self) -> bool:
+        """Has nothing come?"""
+        return self.tail is self.start and self.epoch == 0

@@ -1,0 +1,190 @@
+"""Reads bare payloads of one provider: one body, a list of messages, or a row of bodies (one per line or in a list).
+
+One body is a session with one request. In a row, side calls (titles, prewarms, token counts) are no steps; the others
+are put into threads by what they share. Events of a stream stand for the response that they tell.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from inspector.core.buffer import Prompt, Stretch
+from inspector.core.formats.format import Format, Head
+from inspector.core.formats.payload.dialect import Dialect, Exchange, exchange, side_reason
+from inspector.core.formats.payload.messages import Pool
+from inspector.core.formats.payload.signs import sniff_payload
+from inspector.core.formats.payload.stream import follows, is_beside, is_final, put_together, stream_of
+from inspector.core.formats.payload.threads import Growing, Threads
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Request, Session, Thread
+from inspector.core.usage import ABSURD, is_absurd
+
+
+def payload_format(dialect: Dialect, title: str, sniff: Callable[[Head], float] | None = None) -> Format:
+    """The format of a provider's payloads; told by the signs that they share, where it has no `sniff` of its own."""
+    return Format(dialect.name, title, sniff or partial(sniff_payload, dialect), partial(PayloadReader, dialect))
+
+
+class PayloadReader:
+    """A `Reader` (see `format.py`) for the payloads of one provider."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._pool = Pool()
+        self._threads = Threads(dialect, self._pool)
+        self._sides: list[tuple[int, str]] = []
+        self._held: list[Exchange] = []
+        """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
+        self._loose = Stretch()
+        self._loose_seen: Counter[str] = Counter()
+        self._problems: list[Problem] = []
+        self._named = ""
+        self._partial: set[str] = set()
+        self._stream: list[Any] = []
+        """Events of a response that has not come to its end."""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a body, an exchange, a list of either, or one message."""
+        del file  # payloads have no companions
+        if self._dialect.is_message(value):
+            units = self._dialect.pair(self._dialect.read([value], line, ""), self._loose.view())
+            for message in self._pool.messages(units, self._loose_seen):
+                self._loose.append(message)
+            return
+        if self._is_stream(value):
+            self._take_events(value, line)
+            return
+        self._end_stream(line)
+        rows = value if isinstance(value, list) and _is_row(self._dialect, value) else [value]
+        for row in rows:
+            one = exchange(self._dialect, row, line)
+            if one is None:
+                what = "this is neither a request body nor a response nor a message; it was left out"
+                self._problems.append(Problem(line, what, dumps(row)[:120]))
+            else:
+                self._take(one)
+
+    def _is_stream(self, value: Any) -> bool:
+        """Events, but not the last one alone: a response stands in it."""
+        if isinstance(value, list):
+            return stream_of(value) == self._dialect.name
+        if self._stream:
+            return is_beside(value) or stream_of([value]) == self._dialect.name
+        return stream_of([value]) == self._dialect.name and not is_final(value)
+
+    def _take_events(self, value: Any, line: int) -> None:
+        for event in value if isinstance(value, list) else [value]:
+            if self._stream and not follows(self._stream, event):
+                self._end_stream(line)
+            self._stream.append(event)
+            if is_final(event):
+                self._end_stream(line)
+        if isinstance(value, list):
+            self._end_stream(line)
+
+    def _end_stream(self, line: int) -> None:
+        if self._stream:
+            told, notes = self._streamed()
+            self._partial.update(notes)
+            self._take(Exchange(None, told, line))
+            self._stream = []
+
+    def _streamed(self) -> tuple[Mapping[str, Any], list[str]]:
+        told = put_together(self._dialect.name, self._stream)
+        end = "" if told.finished else "; it breaks off"
+        notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
+        if told.failure is not None:
+            notes.append(f"The stream told of an error: {dumps(told.failure)[:200]}")
+        return told.body, notes
+
+    def _take(self, one: Exchange) -> None:
+        self._named = self._named or _session_key(one.request or {})
+        if one.request is None:
+            self._partial.add("A response stands alone: the request it answers is not in this file.")
+        if is_absurd((one.response or {}).get(self._dialect.counts)):
+            self._problems.append(Problem(one.line, ABSURD, dumps(one.response)[:120]))
+        reason = side_reason(self._dialect, one)
+        self._threads.add(one, step=not reason)
+        if reason:
+            self._sides.append((one.line, reason))
+        if self._threads.all:
+            self._held.clear()
+        elif reason:
+            self._held.append(one)
+
+    def session(self) -> Session:
+        """The session so far."""
+        if self._threads.all:
+            steps, sides = _split(self._threads.all)
+            sides += self._sides
+            left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
+            if self._loose.own:
+                left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
+            return self._session(_named(steps), left)
+        if self._stream:
+            alone, (told, notes) = Threads(self._dialect, self._pool), self._streamed()
+            alone.add(Exchange(None, told))
+            return self._session(_named(alone.all), notes)
+        if self._held:
+            alone = Threads(self._dialect, self._pool)
+            for one in self._held:
+                alone.add(one)
+            return self._session(_named(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
+        return self._session((self._loose_thread(),) if self._loose.own else (), [])
+
+    def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
+        notes = sorted(self._partial)
+        if self._threads.missing:
+            lines = ", ".join(map(str, self._threads.missing[:5])) + (", ..." if len(self._threads.missing) > 5 else "")
+            notes.append(
+                f"Line {lines}: the body goes on from a response that is not in this file; what was before is unknown."
+            )
+        return Session(self._dialect.name, threads, Prefix(self._problems), id=self._named, notes=(*notes, *more))
+
+    def _loose_thread(self) -> Thread:
+        view = self._loose.view()
+        request = Request(0, view, line=self._loose.own[0].line)
+        return Thread("main", requests=(request,), messages=Prefix(self._loose.own), end=view, prompt=Prompt())
+
+
+def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
+    """Is the list one of bodies or exchanges, rather than of messages?"""
+    known = [one for row in rows[:3] if not dialect.is_message(row) and (one := exchange(dialect, row, 0))]
+    return any(one.request is not None for one in known) or (bool(known) and len(known) == len(rows[:3]))
+
+
+def _told(sides: list[tuple[int, str]]) -> str:
+    kinds = Counter(reason for _, reason in sorted(sides))
+    return ", ".join(f"{count} x {reason}" for reason, count in kinds.items())
+
+
+def _split(threads: list[Growing]) -> tuple[list[Growing], list[tuple[int, str]]]:
+    """The threads, and the single calls without tools that stand beside threads with tools: side calls."""
+    worked = [thread for thread in threads if thread.requests[-1].prompt.tools]
+    if not worked:
+        return threads, []
+    steps = [thread for thread in threads if thread in worked or len(thread.requests) > 1]
+    steps.sort(key=lambda thread: thread not in worked[:1])
+    aside = [thread for thread in threads if thread not in steps]
+    return steps, [(thread.requests[0].line, "call without tools") for thread in aside]
+
+
+def _named(threads: list[Growing]) -> tuple[Thread, ...]:
+    return tuple(thread.thread(f"thread-{n + 1}" if n else "main") for n, thread in enumerate(threads))
+
+
+def _session_key(body: Mapping[str, Any]) -> str:
+    """The session's name, where the client sent one along: Claude Code hides it in a JSON string."""
+    metadata = body.get("metadata")
+    user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    match body.get("prompt_cache_key") or user:
+        case str(name):
+            try:
+                inner = loads(name.encode("utf-8", errors="replace"))
+            except NotJson:
+                return name
+            inside = inner.get("session_id") if isinstance(inner, Mapping) else None
+            return inside if isinstance(inside, str) else name
+    return ""

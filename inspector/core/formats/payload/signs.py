@@ -1,0 +1,123 @@
+"""Whose payload is it? Told by shapes that only one provider has, then by habit; never surer than 0.85.
+
+A recognised transcript format is surer than that: messages with role and content stand in many of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.payload.dialect import Dialect, Exchange, exchange
+from inspector.core.formats.payload.stream import stream_of
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYS: Mapping[str, frozenset[str]] = {
+    "anthropic": _words("system anthropic_version thinking stop_sequences top_k output_config"),
+    "openai-chat": _words(
+        "max_completion_tokens response_format n stop frequency_penalty presence_penalty logprobs stream_options"
+        " parallel_tool_calls functions reasoning_effort seed logit_bias"
+    ),
+    "openai-responses": _words("instructions previous_response_id store include max_output_tokens"),
+}
+_BLOCKS: Mapping[str, frozenset[str]] = {
+    "anthropic": _words("tool_use tool_result thinking redacted_thinking image document"),
+    "openai-chat": _words("image_url input_audio file refusal"),
+    "openai-responses": _words(
+        "input_text output_text input_image function_call function_call_output reasoning compaction custom_tool_call"
+        " custom_tool_call_output local_shell_call item_reference web_search_call"
+    ),
+}
+_NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid samples task_id v")
+"""Keys of transcripts that hold a message list among other things."""
+
+
+def sniff_payload(dialect: Dialect, head: Head) -> float:
+    """How sure it is that the head holds payloads of this provider: 0 to 0.85."""
+    rows = [head.document] if head.document is not None else list(head.values)
+    if head.document is not None and isinstance(head.document, list) and _has_bodies(dialect, head.document):
+        rows = head.document[:60]
+    if whose := stream_of(head.document if isinstance(head.document, list) else rows):
+        return 0.85 if whose == dialect.name else 0.0
+    marks = [_score(dialect, row) for row in rows]
+    found = [mark for mark in marks if mark > 0]
+    return max(found) if 2 * len(found) > len(marks) else 0.0
+
+
+def _has_bodies(dialect: Dialect, rows: Sequence[Any]) -> bool:
+    first = rows[0] if rows else None
+    return not dialect.is_message(first) and isinstance(first, Mapping) and exchange(dialect, first, 0) is not None
+
+
+def _score(dialect: Dialect, row: Any) -> float:
+    if isinstance(row, Mapping) and not _NOT_PAYLOADS.isdisjoint(row):
+        return 0.0
+    one = exchange(dialect, [row] if dialect.is_message(row) else row, 0)
+    if one is None:
+        return 0.0
+    if one.request is None:
+        return 0.85
+    wire = dialect.body(one.request)
+    if not _are_messages(wire) or not (wire or "model" in one.request):
+        return 0.0
+    own = _signs(dialect.name, one)
+    others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
+    if own != others:
+        return 0.85 if own > others else 0.3
+    return _by_habit(dialect.name, one.request)
+
+
+def _are_messages(wire: Sequence[Any]) -> bool:
+    return all(isinstance(one, Mapping) and isinstance(one.get("role", one.get("type")), str) for one in wire[:8])
+
+
+def _by_habit(name: str, body: Mapping[str, Any]) -> float:
+    """Nothing but role and content: the same in both; a body with `max_tokens` is Anthropic's, which demands it."""
+    if name == "openai-responses":
+        return 0.8 if "model" in body else 0.3
+    return 0.6 if ("max_tokens" in body) == (name == "anthropic") else 0.5
+
+
+def _signs(name: str, one: Exchange) -> int:
+    body = one.request or {}
+    count = len(_KEYS[name].intersection(body))
+    count += sum(_tool(tool) == name for tool in _list(body.get("tools"))[:4])
+    count += sum(kind in _BLOCKS[name] for kind in _kinds(body))
+    if name == "openai-chat":
+        count += sum(_chat_only(message) for message in _list(body.get("messages")))
+    model = body.get("model")
+    if isinstance(model, str) and "messages" in body:
+        count += (name == "anthropic") if model.startswith("claude") else (name == "openai-chat") * ("gpt" in model)
+    return count
+
+
+def _tool(tool: Any) -> str:
+    if not isinstance(tool, Mapping):
+        return ""
+    if "input_schema" in tool:
+        return "anthropic"
+    return "openai-chat" if isinstance(tool.get("function"), Mapping) else "openai-responses" * ("parameters" in tool)
+
+
+def _chat_only(message: Any) -> bool:
+    if not isinstance(message, Mapping):
+        return False
+    return (
+        message.get("role") in ("tool", "function", "developer") or "tool_calls" in message or "tool_call_id" in message
+    )
+
+
+def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
+    """The types of items and of the blocks of their content."""
+    for message in (*_list(body.get("messages")), *_list(body.get("input"))):
+        if isinstance(message, Mapping):
+            for one in (message, *_list(message.get("content"))):
+                if isinstance(one, Mapping) and isinstance(kind := one.get("type"), str):
+                    yield kind
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,200 @@
+"""What a replay would have cost: the provider's prefix cache, the summariser's calls, the price catalogue.
+
+A buffer that is the recorded one costs what the provider reported for it. For any other the cache is simulated, the
+same for every policy: what it has in common with the buffer sent before it, from its beginning, is read; all else is
+written. A changed prefix is thereby written anew, and so is everything after a recorded pause that is longer than an
+entry lives: five minutes, or an hour where the session wrote for an hour. Where the recorded call missed the cache
+though its buffer only grew (the client was started again, changed its tools), a policy's call does. A session without
+any cache has none under a policy. That a block has a smallest size is left out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from decimal import Decimal
+from itertools import pairwise
+
+from inspector.core.answering import Asked
+from inspector.core.buffer import Buffer
+from inspector.core.message import Message
+from inspector.core.needs import Answer, RemoteCompact, Summarize
+from inspector.core.replay.sizes import Sizes
+from inspector.core.session import Thread
+from inspector.core.tokens.pressure import is_prefix
+from inspector.core.tokens.prices import cost
+from inspector.core.usage import MINUTES, Usage, cache_ttl, cache_written
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and US dollars of one request with the calls for its compactions, or of many."""
+
+    input: int = 0
+    """Neither read from the cache nor written to it: none where the cache is simulated."""
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    """Of these, for an hour."""
+    output: int = 0
+    """Of the recorded answers."""
+    summariser_input: int = 0
+    summariser_output: int = 0
+    summariser_calls: int = 0
+    cost_usd: Decimal | None = Decimal(0)
+    """None where a price is not known."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens sent, summaries aside."""
+        return self.input + self.cache_read + self.cache_write
+
+
+def total(spent: Iterable[Spent]) -> Spent:
+    """The sum, field by field; no cost where one of them has none."""
+    listed = list(spent)
+    prices = [one.cost_usd for one in listed if one.cost_usd is not None]
+    whole = sum(prices, Decimal(0)) if len(prices) == len(listed) else None
+    counts = [one.name for one in fields(Spent) if one.name != "cost_usd"]
+    return Spent(**{name: sum(getattr(one, name) for one in listed) for name in counts}, cost_usd=whole)
+
+
+def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spent:
+    """One request, and the calls for a summary around it."""
+    prices = [cost(model, usage, time), *(cost(summary_model or model, call, time) for call in calls)]
+    known = [price for price in prices if price is not None]
+    return Spent(
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.cache_write_1h,
+        usage.output,
+        sum(call.prompt for call in calls),
+        sum(call.output for call in calls),
+        len(calls),
+        sum(known, Decimal(0)) if len(known) == len(prices) else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the session tells of the provider's cache at one of its requests."""
+
+    caches: bool = True
+    """There is one at all."""
+    ttl_s: int = MINUTES
+    """How long lives what is written."""
+    most: int | None = None
+    """Tokens that were still read where it broke by itself; None where it did not."""
+
+
+def known_of(thread: Thread) -> tuple[Known, ...]:
+    """At each request. Entries live as long as the newest call says that wrote any; before the first that did, as that
+    one says."""
+    usages = [request.usage for request in thread.requests]
+    told = [usage for usage in usages if usage is not None]
+    caches = not told or any(usage.cache_read or usage.cache_write for usage in told)
+    broken = _breaks(thread) if caches else {}
+    found, ttl_s = [], cache_ttl(usages)
+    for n, usage in enumerate(usages):
+        ttl_s = cache_ttl((usage,)) if usage is not None and usage.cache_write else ttl_s
+        found.append(Known(caches, ttl_s, broken.get(n)))
+    return tuple(found)
+
+
+MISSED, MISSED_SHARE = 2_000, 0.05
+"""Tokens of a prompt that were sent before and not read, from which on the cache broke; and what share of it."""
+
+
+def _breaks(thread: Thread) -> dict[int, int]:
+    """By request: what it read from the cache, where that is far less than what was sent before it, and the same."""
+    found = {}
+    for before, after in pairwise(thread.requests):
+        if before.usage is None or after.usage is None or not is_prefix(before.view, after.view):
+            continue
+        missed = before.usage.prompt - after.usage.cache_read
+        if missed > MISSED and missed > MISSED_SHARE * before.usage.prompt:
+            found[after.index] = after.usage.cache_read
+    return found
+
+
+def seconds_between(before: str, now: str) -> float | None:
+    """Seconds between two recorded times; None where one is missing or they do not compare."""
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+class Meter:
+    """Follows one replay, request by request."""
+
+    def __init__(self, sizes: Sizes, model: str, summary_model: str = "") -> None:
+        self._sizes, self._model, self._summary_model = sizes, model, summary_model
+        self._last = Buffer(())
+        self._tokens = 0
+        self._time, self._ttl_s = "", MINUTES
+
+    def request(
+        self,
+        buffer: Buffer,
+        tokens: int,
+        output: int,
+        asked: Sequence[Asked],
+        model: str = "",
+        time: str = "",
+        known: Known = Known(),
+        reported: Usage | None = None,
+    ) -> Spent:
+        """One call with `buffer` of that many tokens, and what was asked of the summariser around it. `reported`: what
+        it used, where that is known."""
+        self._model = model or self._model
+        read = 0 if self._has_expired(time) or not known.caches else self._read(buffer, tokens)
+        self._last, self._tokens, self._time, self._ttl_s = buffer, tokens, time or self._time, known.ttl_s
+        read = read if known.most is None else min(read, known.most)
+        if reported is not None:
+            usage = reported
+        elif not known.caches:
+            usage = Usage(tokens, output=output)
+        else:
+            usage = replace(cache_written(tokens - read, known.ttl_s), cache_read=read, output=output)
+        calls = [found for one in asked if (found := self._call(one)) is not None]
+        return spent(usage, self._model, time, calls, self._summary_model)
+
+    def _has_expired(self, time: str) -> bool:
+        pause = seconds_between(self._time, time)
+        return pause is not None and pause > self._ttl_s
+
+    def _read(self, buffer: Buffer, tokens: int) -> int:
+        """Tokens of the prefix that was sent before. Prompt and tools come first: if they change, nothing is read."""
+        last, before = self._last, self._tokens
+        if buffer.prompt is not last.prompt and buffer.prompt != last.prompt:
+            return 0
+        same = common(last.messages, buffer.messages)
+        if same < len(last.messages):
+            before -= self._sizes.tokens(self._sizes.weigh(last.messages[same:]))
+        return max(0, min(before, tokens))
+
+    def _call(self, asked: Asked) -> Usage | None:
+        """What a summary call used; None for what is no model's call, and for one that failed: that costs nothing."""
+        need, reply = asked.need, asked.reply
+        if not isinstance(reply, Answer) or not isinstance(need, Summarize | RemoteCompact):
+            return None
+        if reply.usage is not None:
+            return reply.usage
+        text = need.text if isinstance(need, Summarize) else ""
+        sizes = self._sizes
+        sent = sizes.text(need.instructions) + sizes.text(text) + sizes.tokens(sizes.weigh(need.messages))
+        wrote = sizes.text(reply.text) + sizes.tokens(sizes.weigh(reply.messages))
+        return Usage(input=sent, output=wrote)
+
+
+def common(before: Sequence[Message], after: Sequence[Message]) -> int:
+    """How many messages both begin with. Found by halving: comparing slices is quick."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[low:middle] == after[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,229 @@
+"""Loss and regret: what a policy threw away, and what of it the recorded session came to need.
+
+The recording goes on after each compaction of the policy, so the future is known. A fact that stood in what was
+removed is *lost* when it stands nowhere in the buffer after. It is *regretted* when a later answer, tool call or user
+message refers to it while it is still gone. A file that is read again although the buffer held it before is a regret
+that was repaired: its price is the tokens of reading it again. See docs/regret.md for where this errs.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from inspector.core.facts import Fact
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, ToolCall
+from inspector.core.reads import path_of, read_by, writes
+from inspector.core.replay.facts import FactIndex, Standing
+
+How: TypeAlias = Literal["answer", "call", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A step of a policy: its tier, and the request that it came before."""
+
+    before_request: int
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A fact that stands nowhere any more."""
+
+    fact: Fact
+    at: At
+    message: str
+    """Id of the message that it stood in last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """A fact that was needed when it was gone."""
+
+    fact: Fact
+    at: At
+    """The step that lost it."""
+    needed_by: int
+    """The request whose answer, or the user's word before it, refers to the fact."""
+    message: str
+    """Id of the message that does."""
+    how: How
+    repaired: bool = False
+    """The call reads again what was removed; then the fact itself may still have stood."""
+    price: int = 0
+    """Tokens of what was read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """All of a replay. `facts` = `kept` + `lost`: distinct facts that stood in something a step removed."""
+
+    facts: int = 0
+    lost: int = 0
+    needed_later: int = 0
+    """Distinct lost facts among the regrets."""
+    regrets: tuple[Regret, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    """In order. A fact that came back and was lost again is there twice."""
+
+    @property
+    def kept(self) -> int:
+        return self.facts - self.lost
+
+    @property
+    def rereads(self) -> int:
+        return sum(one.repaired for one in self.regrets)
+
+    @property
+    def reread_tokens(self) -> int:
+        return sum(one.price for one in self.regrets)
+
+
+class Ledger:
+    """Follows one replay. Tell it everything in order; ask for `losses` at the end."""
+
+    def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
+        self._index, self._price = index, price
+        self._standing = Standing(index)
+        self._removed: dict[int, At] = {}
+        self._lost: dict[int, Loss] = {}
+        """Facts that are gone now."""
+        self._by_word: dict[str, set[int]] = {}
+        self._touched = set[int]()
+        self._ever_lost = set[int]()
+        self._needed = set[int]()
+        self._losses: list[Loss] = []
+        self._regrets: list[Regret] = []
+        self._reads = _Reads()
+
+    def arrive(self, messages: Iterable[Message], request: int) -> None:
+        """Messages of the recording that come into the buffer, before or after the call `request`."""
+        for message in messages:
+            number = self._index.number(message)
+            if number in self._standing:
+                continue
+            if message.role == "assistant" or (message.role == "user" and not message.mark and not message.summary):
+                self._refer(message, number, request)
+            self._found_again(self._index.facts_of(number))
+            self._standing.add(number)
+            self._follow(message, number, request)
+
+    def change(self, after: Sequence[Message], at: At | None) -> None:
+        """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
+        removed, came = self._standing.against(after)
+        for number in came:
+            self._found_again(self._index.facts_of(number))
+            self._standing.add(number)
+        for number in removed:
+            self._standing.remove(number)
+        if at is not None:
+            self._removed.update(dict.fromkeys(removed, at))
+            for number in removed:
+                self._lose(number, at)
+
+    def losses(self) -> Losses:
+        """What was found so far."""
+        return Losses(
+            len(self._touched), len(self._ever_lost), len(self._needed), tuple(self._regrets), tuple(self._losses)
+        )
+
+    def _lose(self, number: int, at: At) -> None:
+        """What was lost with this message. Of a summary only what stood in the recording before counts."""
+        message = self._index.messages[number]
+        for fact in self._index.facts_of(number):
+            if message.summary and fact not in self._touched:
+                continue
+            self._touched.add(fact)
+            if fact in self._lost or self._standing.holds(fact):
+                continue
+            loss = self._lost[fact] = Loss(self._index.facts[fact], at, message.id)
+            self._by_word.setdefault(self._key(fact), set()).add(fact)
+            self._ever_lost.add(fact)
+            self._losses.append(loss)
+
+    def _found_again(self, facts: Iterable[int]) -> None:
+        for fact in facts:
+            if fact in self._lost:
+                del self._lost[fact]
+                self._by_word[self._key(fact)].discard(fact)
+
+    def _key(self, fact: int) -> str:
+        """The longest word of a fact: a text that refers to the fact holds it."""
+        return max(self._index.words_in(fact), key=len)
+
+    def _refer(self, message: Message, number: int, request: int) -> None:
+        """Lost facts that this message names: regretted, unless their text still stood somewhere after all."""
+        named = {fact for fact in self._index.facts_of(number) if fact in self._lost}
+        if self._by_word:
+            for word in self._index.words_of(number):
+                named.update(f for f in self._by_word.get(word, ()) if self._index.holds(number, f))
+        calls = "\n".join(f"{call.name} {dumps(call.arguments)}" for call in message.calls)
+        for fact in sorted(named):
+            if not self._standing.holds(fact):
+                loss = self._lost[fact]
+                how: How = "user" if message.role == "user" else "call" if loss.fact.text in calls else "answer"
+                self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
+                self._needed.add(fact)
+        self._found_again(named)
+
+    def _follow(self, message: Message, number: int, request: int) -> None:
+        """Calls that read what was there before, and what they cost."""
+        for call in message.calls:
+            former = self._reads.call(call)
+            if former is not None and former not in self._standing and former in self._removed:
+                self._reads.expect(call.id, self._reread(call, self._removed[former], message, request))
+        result = message.result
+        if result is not None:
+            regret = self._reads.answered(result.call_id, number, result.is_error)
+            if regret is not None:
+                self._regrets[regret] = replace(self._regrets[regret], price=self._price(message))
+
+    def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
+        """Place of the regret: that of the path, where it was lost, too; else one of its own."""
+        target = read_by(call)
+        for place in range(len(self._regrets) - 1, -1, -1):
+            one = self._regrets[place]
+            if one.message != message.id:
+                break
+            if not one.repaired and one.fact.kind in ("path", "url") and one.fact.text in target:
+                self._regrets[place] = replace(one, repaired=True)
+                return place
+        fact = Fact("url" if "://" in target else "path", target)
+        self._regrets.append(Regret(fact, at, request, message.id, "call", True))
+        return len(self._regrets) - 1
+
+
+class _Reads:
+    """Which result answered which reading call last. A file that was written since is not read again for its loss."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._keys: dict[str, set[str]] = {}
+        self._waiting: dict[str, str] = {}
+        self._expected: dict[str, int] = {}
+
+    def call(self, call: ToolCall) -> int | None:
+        """The message that answered the very same call last; None where none did."""
+        if writes(call):
+            for key in self._keys.pop(path_of(call), ()):
+                self._last.pop(key, None)
+            return None
+        target = read_by(call)
+        if not target:
+            return None
+        key = f"{call.name}\n{dumps(call.arguments)}"
+        self._keys.setdefault(target, set()).add(key)
+        self._waiting[call.id] = key
+        return self._last.get(key)
+
+    def expect(self, call_id: str, regret: int) -> None:
+        """The answer to this call is the price of that regret."""
+        self._expected[call_id] = regret
+
+    def answered(self, call_id: str, number: int, is_error: bool) -> int | None:
+        """A result came. Returns the regret that it is the price of."""
+        key = self._waiting.pop(call_id, None)
+        if key is not None and not is_error:
+            self._last[key] = number
+        return self._expected.pop(call_id, None)

@@ -1,0 +1,43 @@
+"""The window as a program: puts settings, theme, fonts and window together and runs until it is closed."""
+
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QApplication
+
+from inspector.gui.calling import Calling
+from inspector.gui.garbage import Garbage
+from inspector.gui.look import fonts
+from inspector.gui.look.theme import Theme
+from inspector.gui.settings import Settings
+from inspector.gui.trouble import Trouble
+from inspector.gui.window import Window
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """Open the window, on the transcript `argv[0]` where one is named. Returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal ends the program at once
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    application = QApplication.instance() or QApplication(["context-inspector"])
+    assert isinstance(application, QApplication)
+    application.setApplicationName("context-inspector")
+    application.setApplicationDisplayName("Context Inspector")
+    application.setDesktopFileName("context-inspector")
+    window = build(application, Settings())
+    window.show()
+    if argv:
+        window.open_path(argv[0])
+    return application.exec()
+
+
+def build(application: QApplication, settings: Settings) -> Window:
+    """A window that is ready to be shown; unexpected failures are told in it."""
+    fonts.load()
+    calling = Calling()
+    window = Window(Theme(application, settings), settings, calling)
+    application.aboutToQuit.connect(calling.close)
+    Garbage(window)
+    Trouble(window.tell_trouble).install()
+    return window

@@ -1,0 +1,31 @@
+"""What the parts of the window may reach: the Workbench, the bridge to other threads, the theme, and each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from inspector.gui.bridge import Jobs
+from inspector.gui.look.theme import Theme
+from inspector.gui.proxies.desk import ProxyDesk
+from inspector.gui.runs.desk import RunDesk
+from inspector.gui.settings import Settings
+from inspector.workbench.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a panel may reach."""
+
+    workbench: Workbench
+    bridge: Jobs
+    theme: Theme
+    settings: Settings
+    open_path: Callable[[str], None]
+    """Open a transcript, off the GUI thread; failures are told by the window."""
+    show_panel: Callable[[str], None]
+    """Bring the panel of that TITLE to the front."""
+    say: Callable[[str], None]
+    """One sentence in the calm bar, for an expected failure that is not about opening."""
+    runs: RunDesk | None = None
+    """How runs of our own begin, and the one that is under way."""
+    proxies: ProxyDesk | None = None
+    """How a proxy begins, and the one that listens."""

@@ -1,0 +1,83 @@
+"""Entering a provider's key: it is typed blind, goes to the system's keyring, and is never shown again."""
+
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from inspector.core.errors import InspectorError
+from inspector.gui.look.labels import label
+from inspector.safety.keys import ENVIRONMENT, NoKeyring, forget_key, key_place, save_key
+
+
+class KeyDialog(QDialog):
+    """Says where the key of `provider` lies; stores another, or takes it away."""
+
+    def __init__(self, parent: QWidget | None, provider: str) -> None:
+        super().__init__(parent)
+        self._provider = provider
+        self.setWindowTitle(f"Key for {provider}")
+        self.setMinimumWidth(420)
+        self.says = label()
+        self.says.setWordWrap(True)
+        self.line = QLineEdit()
+        self.line.setEchoMode(QLineEdit.EchoMode.Password)
+        self.line.setAccessibleName(f"Key for {provider}")
+        self.line.setPlaceholderText("Paste the key; it will not be shown")
+        self.trouble = label(role="bad")
+        self.trouble.setWordWrap(True)
+        self.trouble.hide()
+        self.forget = QPushButton("Forget the stored key")
+        self.forget.clicked.connect(self._forget)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        self.save = buttons.button(QDialogButtonBox.StandardButton.Save)
+        self.save.setEnabled(False)
+        self.line.textChanged.connect(lambda text: self.save.setEnabled(bool(text.strip())))
+        buttons.accepted.connect(self._save)
+        buttons.rejected.connect(self.reject)
+        row = QHBoxLayout()
+        row.addWidget(self.forget)
+        row.addStretch()
+        row.addWidget(buttons)
+        column = QVBoxLayout(self)
+        for widget in (self.says, self.line, self.trouble):
+            column.addWidget(widget)
+        column.addLayout(row)
+        self._show_place()
+
+    def _show_place(self) -> None:
+        place, variable = key_place(self._provider), ENVIRONMENT.get(self._provider, "")
+        self.forget.setVisible(place == "keyring")
+        match place:
+            case "environment":
+                said = f"The key comes from {variable}. One stored here is used when that is not set."
+            case "keyring":
+                said = "A key is stored in this machine's keyring. Enter another one to replace it."
+            case _:
+                said = "There is no key yet. It is kept in this machine's keyring, never in a file" + (
+                    f"; or set {variable} before the program starts." if variable else "."
+                )
+        self.says.setText(said)
+
+    def _save(self) -> None:
+        text = self.line.text()
+        self.line.clear()
+        try:
+            save_key(self._provider, text)
+        except InspectorError as failure:
+            self._tell(str(failure))
+        else:
+            self.accept()
+
+    def _forget(self) -> None:
+        try:
+            forget_key(self._provider)
+        except NoKeyring as failure:
+            self._tell(str(failure))
+        self._show_place()
+
+    def _tell(self, sentence: str) -> None:
+        self.trouble.setText(sentence[:1].upper() + sentence[1:])
+        self.trouble.show()
+
+
+def ask_key(parent: QWidget, provider: str) -> None:
+    """Open the dialog for a provider."""
+    KeyDialog(parent, provider).exec()

@@ -1,0 +1,163 @@
+"""The command palette: one box for every command, for `request 120`, and for a text to be searched."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.gui.commands import Command, matches
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import ink
+from inspector.gui.look.theme import Theme
+
+WIDTH, ROWS = 560, 11
+COMMAND = Qt.ItemDataRole.UserRole
+_TOP = QModelIndex()
+
+
+class _Found(Guarded, QAbstractListModel):
+    """The commands that match, best first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands: Sequence[Command] = ()
+
+    def show(self, commands: Sequence[Command]) -> None:
+        self.beginResetModel()
+        self.commands = commands
+        self.endResetModel()
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _TOP) -> int:
+        return 0 if parent.isValid() else len(self.commands)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
+        if not index.isValid():
+            return None
+        command = self.commands[index.row()]
+        if role == COMMAND:
+            return command
+        return command.words if role == Qt.ItemDataRole.DisplayRole else None
+
+
+class _Painter(Guarded, QStyledItemDelegate):
+    """Words on the left, keys on the right."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Any) -> QSize:
+        return QSize(0, option.fontMetrics.height() + 12)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Any) -> None:
+        command, c, rect = index.data(COMMAND), self._theme.colours, option.rect
+        painter.save()
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(ink(c.selected))
+            painter.drawRoundedRect(rect.adjusted(2, 1, -2, -1), 6, 6)
+        inner = rect.adjusted(12, 0, -12, 0)
+        middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        painter.setPen(ink(c.quiet))
+        painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, command.shown_keys)
+        room = QRect(inner)
+        room.setRight(inner.right() - option.fontMetrics.horizontalAdvance(command.shown_keys) - 12)
+        painter.setPen(ink(c.text))
+        words = option.fontMetrics.elidedText(command.words, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, middle, words)
+        painter.restore()
+
+
+class CommandPalette(Guarded, QFrame):
+    """Lies over the window while it is open. Without `>` in front, a text can be searched for as well."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        theme: Theme,
+        commands: Callable[[], Sequence[Command]],
+        offers: Callable[[str], Sequence[Command]],
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("PaletteBox")
+        self._over = parent
+        self._commands, self._offers = commands, offers
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("Type a command, a request number, or a text to search for")
+        self.line.setAccessibleName("Command")
+        self.list = QListView()
+        self.list.setAccessibleName("Matching commands")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._found = _Found()
+        self.list.setModel(self._found)
+        self.list.setItemDelegate(_Painter(theme, self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.clicked.connect(lambda index: self._run(index.row()))
+        self.line.textChanged.connect(self._typed)
+        self.line.returnPressed.connect(lambda: self._run(self.list.currentIndex().row()))
+        self.line.installEventFilter(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.addWidget(self.line)
+        column.addWidget(self.list)
+        self.hide()
+
+    def open(self, text: str = "") -> None:
+        """Show it, empty or with a beginning."""
+        width = min(WIDTH, self._over.width() - 40)
+        self.setGeometry((self._over.width() - width) // 2, 44, width, 50)
+        self.line.setText(text)
+        self._typed(text)
+        self.show()
+        self.raise_()
+        self.line.setFocus()
+
+    def close_again(self) -> None:
+        """Hide it and give the focus back to the window."""
+        self.hide()
+        self._over.setFocus()
+
+    def _typed(self, text: str) -> None:
+        only = text.lstrip().startswith(">")
+        typed = text.lstrip().removeprefix(">")
+        offers = self._offers(typed.strip()) if typed.strip() and not only else ()
+        found = matches(self._commands(), typed, offers)
+        self._found.show(found)
+        if found:
+            self.list.setCurrentIndex(self._found.index(0, 0))
+        rows = max(1, min(ROWS, len(found)))
+        high = self.list.sizeHintForRow(0) if found else 30
+        self.resize(self.width(), self.line.sizeHint().height() + 30 + rows * high)
+
+    def _run(self, row: int) -> None:
+        if 0 <= row < len(self._found.commands):
+            self.close_again()
+            self._found.commands[row].run()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Arrows move in the list, Escape closes, leaving closes."""
+        if event.type() == QEvent.Type.FocusOut and self.isVisible():
+            self.hide()
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+            if event.key() == Qt.Key.Key_Escape:
+                self.close_again()
+                return True
+            if event.key() in step and self._found.commands:
+                row = self.list.currentIndex().row() + step[Qt.Key(event.key())]
+                row = max(0, min(row, len(self._found.commands) - 1))
+                self.list.setCurrentIndex(self._found.index(row, 0))
+                return True
+        return super().eventFilter(watched, event)

@@ -1,0 +1,152 @@
+"""One setting of a policy: its name, a fit editor, what it means, and a way back to the policy's own value."""
+
+from dataclasses import Field
+from typing import Any, Literal, get_args, get_origin
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QToolButton, QWidget
+
+from inspector.core.policies.settings import WHOSE, WindowFrom
+from inspector.gui.look.labels import label, tip
+
+
+class SettingRow(QWidget):
+    """`taken`: (name, text) as `--set` takes it; `reset`: the name."""
+
+    taken = Signal(str, str)
+    reset = Signal(str)
+
+    def __init__(self, field: Field[Any], hint: Any, own: Any) -> None:
+        super().__init__()
+        self.field, self._own = field, own
+        self.name = label(field.name.replace("_", " "))
+        self.name.setWordWrap(True)
+        self.editor = self._editor(hint)
+        self.what = label(_meaning(field), role="small")
+        self.what.setWordWrap(True)
+        self.trouble = label(role="bad")
+        self.trouble.setWordWrap(True)
+        self.trouble.hide()
+        self.back = QToolButton()
+        self.back.setText("↺")
+        self.back.setProperty("role", "flat")
+        self.back.setToolTip(tip(f"Back to {spelt(own)}"))
+        self.back.setAccessibleName(f"Reset {field.name} to {spelt(own)}")
+        self.back.clicked.connect(lambda: self.reset.emit(field.name))
+        policy = self.back.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.back.setSizePolicy(policy)
+        self.editor.setAccessibleName(field.name.replace("_", " "))
+        self.editor.setAccessibleDescription(field.metadata.get("what", ""))
+        self.word = self._word_button(field.metadata.get("word", ""))
+        self._lay_out()
+
+    def _word_button(self, word: str) -> QToolButton | None:
+        """What the setting takes instead of a number, in one click."""
+        if not word:
+            return None
+        button = QToolButton()
+        button.setText(word)
+        button.setCheckable(True)
+        button.setToolTip(tip(f"{self.field.name.replace('_', ' ')} = {word}"))
+        button.setAccessibleName(f"{self.field.name.replace('_', ' ')} = {word}")
+        button.clicked.connect(lambda: self._take_word(button))
+        return button
+
+    def _take_word(self, button: QToolButton) -> None:
+        button.setChecked(True)  # it stays down until a number is typed
+        self.taken.emit(self.field.name, button.text())
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(13, 5, 6, 5)
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(1)
+        grid.setColumnStretch(0, 1)
+        self.editor.setFixedWidth(self.fontMetrics().horizontalAdvance("0") * 13 + 20)
+        grid.addWidget(self.name, 0, 0)
+        grid.addWidget(self.editor, 0, 1, Qt.AlignmentFlag.AlignRight)
+        grid.addWidget(self.back, 0, 2)
+        grid.addWidget(self.what, 1, 0, 1, 1 if self.word else 2)
+        if self.word:
+            grid.addWidget(self.word, 1, 1, Qt.AlignmentFlag.AlignRight)
+        grid.addWidget(self.trouble, 2, 0, 1, 3)
+
+    def _editor(self, hint: Any) -> QWidget:
+        if hint is bool:
+            box = QCheckBox()
+            box.clicked.connect(lambda on: self._take("yes" if on else "no"))
+            return box
+        if get_origin(hint) is Literal:
+            choice = QComboBox()
+            choice.addItems([str(one) for one in get_args(hint)])
+            choice.textActivated.connect(self._take)
+            return choice
+        line = QLineEdit()
+        line.editingFinished.connect(lambda: self._take(line.text()))
+        return line
+
+    def _take(self, text: str) -> None:
+        if text.strip() != self._shown:
+            self.taken.emit(self.field.name, text.strip())
+
+    def show_value(self, value: Any, changed: bool, whose: WindowFrom = "set") -> None:
+        """What holds now; of the window also whose it is."""
+        self._shown = spelt(value)
+        if self.word:
+            self.word.setChecked(whose in ("model", "unknown"))
+            self.what.setText(f"{_meaning(self.field)}; now {WHOSE[whose]}")
+        self.trouble.hide()
+        _mark(self.editor, False)
+        with QSignalBlocker(self.editor):
+            match self.editor:
+                case QCheckBox():
+                    self.editor.setChecked(bool(value))
+                case QComboBox():
+                    self.editor.setCurrentText(self._shown)
+                case QLineEdit():
+                    if self.editor.text() != self._shown:
+                        self.editor.setText(self._shown)
+        self.back.setVisible(changed)
+        role = "changed" if changed else ""
+        if self.name.property("role") != role:
+            self.name.setProperty("role", role)
+            self.name.style().polish(self.name)
+
+    def show_trouble(self, sentence: str) -> None:
+        """What was typed cannot be; it stays as it is typed, and is not taken."""
+        self.trouble.setText(sentence)
+        self.trouble.show()
+        _mark(self.editor, True)
+
+
+def spelt(value: Any) -> str:
+    """A value as a person types it: `200,000`, `0.6`, `yes`, `Bash, Read`."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:g}"
+        case tuple():
+            return ", ".join(map(str, value))
+        case None:
+            return ""
+        case _:
+            return str(value)
+
+
+def _meaning(field: Field[Any]) -> str:
+    what, low, high = (field.metadata.get(key) for key in ("what", "low", "high"))
+    if low is None and high is None:
+        return str(what or "")
+    bounds = f"{low:,} to {high:,}" if high is not None and low is not None else ""
+    return f"{what} ({bounds})" if bounds else str(what or "")
+
+
+def _mark(editor: QWidget, bad: bool) -> None:
+    if bool(editor.property("bad")) != bad:
+        editor.setProperty("bad", bad)
+        editor.style().unpolish(editor)
+        editor.style().polish(editor)

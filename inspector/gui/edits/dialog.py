@@ -1,0 +1,171 @@
+"""Changing a message by hand: its text in a plain editor, one part at a time; a new user message; what a drop takes.
+
+What an editor would change by itself (controls, endless lines) is shown as it is; such a text can be replaced whole.
+"""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.gui.guard import Guarded
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
+from inspector.gui.widgets.need_text import NeedText
+from inspector.workbench.state.edits import editable
+
+Take = Callable[[int, str], None]
+"""The text for the part of that index. Raises InspectorError with a sentence where it will not do."""
+HELD = "It holds characters, or lines so long, that an editor would change them: it can only be replaced whole."
+
+
+class EditDialog(Guarded, QDialog):
+    """Closes when the text was taken; a refusal is told below the text, and nothing is lost."""
+
+    def __init__(
+        self, parent: QWidget | None, theme: Theme, title: str, parts: list[tuple[int, Part]], take: Take
+    ) -> None:
+        super().__init__(parent)
+        self._parts, self._take_text = parts, take
+        self.setWindowTitle(title)
+        self.resize(720, 460)
+        self.which = QComboBox()
+        self.which.setAccessibleName("Which part of the message")
+        self.which.addItems([named(part) for _, part in parts])
+        self.which.setVisible(len(parts) > 1)
+        self.which.currentIndexChanged.connect(self._show)
+        self.what = label(role="strong")
+        self.what.setVisible(len(parts) == 1)
+        self.text = NeedText(theme, "Text of the message, to be edited")
+        self.note = label(role="small")
+        self.trouble = label(role="bad")
+        for words in (self.note, self.trouble):
+            words.setWordWrap(True)
+        self.whole = QPushButton("Replace it whole")
+        self.whole.setToolTip(tip("Begin with an empty editor; what stands there now is gone when you take the step"))
+        self.whole.clicked.connect(self._write_anew)
+        self._lay_out()
+        self._show(0)
+
+    def _lay_out(self) -> None:
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.save = buttons.addButton("Take as a step", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save.setProperty("role", "primary")
+        self.save.setToolTip(tip("Ctrl+Enter"))
+        buttons.accepted.connect(self._save)
+        buttons.rejected.connect(self.reject)
+        row = QHBoxLayout()
+        row.addWidget(self.whole)
+        row.addStretch()
+        row.addWidget(buttons)
+        column = QVBoxLayout(self)
+        for widget in (self.which, self.what):
+            column.addWidget(widget)
+        column.addWidget(self.text, 1)
+        for widget in (self.note, self.trouble):
+            column.addWidget(widget)
+        column.addLayout(row)
+
+    def _show(self, at: int) -> None:
+        """Another part; what was typed into the one before is not kept, as only one is taken."""
+        part = self._parts[at][1]
+        self.what.setText(named(part))
+        self.text.show_text(editable(part) or "")
+        held = self.text.currentWidget() is self.text.reader
+        self.whole.setVisible(held)
+        self.save.setEnabled(not held)
+        words = [HELD] if held else []
+        if isinstance(part, ToolCall) and not isinstance(part.arguments, str):
+            words.append("The arguments of a call are a JSON object.")
+        if isinstance(part, Thinking) and part.signature:
+            words.append("Edited thinking loses its signature: some providers then refuse or ignore it.")
+        self.note.setText(" ".join(words))
+        self.note.setVisible(bool(words))
+        self.trouble.hide()
+        (self.text.reader if held else self.text.editor).setFocus()
+
+    def _write_anew(self) -> None:
+        self.text.setCurrentWidget(self.text.editor)
+        self.text.editor.clear()
+        self.text.editor.document().setModified(True)
+        self.whole.hide()
+        self.save.setEnabled(True)
+        self.text.editor.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+Enter takes the text; the editor leaves it to us."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._save()
+        else:
+            super().keyPressEvent(event)
+
+    def _save(self) -> None:
+        if not self.save.isEnabled():
+            return
+        try:
+            self._take_text(self._parts[max(0, self.which.currentIndex())][0], self.text.text())
+        except InspectorError as failure:
+            self.trouble.setText(str(failure))
+            self.trouble.show()
+        else:
+            self.accept()
+
+
+class DropDialog(QDialog):
+    """A message whose partners would be left alone: `chosen` is "pair", "alone" or empty."""
+
+    def __init__(self, parent: QWidget | None, says: str, pair: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Drop the message")
+        self.setMinimumWidth(460)
+        self.chosen = ""
+        words = label(says)
+        words.setWordWrap(True)
+        self.pair = QPushButton(pair)
+        self.pair.setProperty("role", "primary")
+        self.pair.setDefault(True)
+        self.alone = QPushButton("Drop it alone")
+        self.alone.setToolTip(tip("A provider would refuse the buffer; the panel “Valid” says why"))
+        cancel = QPushButton("Cancel")
+        self.pair.clicked.connect(lambda: self._choose("pair"))
+        self.alone.clicked.connect(lambda: self._choose("alone"))
+        cancel.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.addStretch()
+        for button in (cancel, self.alone, self.pair):
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setSpacing(14)
+        column.addWidget(words)
+        column.addLayout(row)
+
+    def _choose(self, what: str) -> None:
+        self.chosen = what
+        self.accept()
+
+
+def named(part: Part) -> str:
+    """A part as the choice of parts names it."""
+    match part:
+        case Text(text):
+            return f"text · {plural(len(text), 'character')}"
+        case Thinking(text):
+            return f"thinking · {plural(len(text), 'character')}"
+        case ToolCall(name=name):
+            return f"tool call · {line(name, 60)} · arguments"
+        case ToolResult(content=content):
+            return f"tool result · {plural(len(content), 'character')}"
+        case _:
+            return "no text"
+
+
+def texts(message: Message) -> list[tuple[int, Part]]:
+    """The parts that can be edited, with their indices: what was said first, thinking last."""
+    found = [(n, part) for n, part in enumerate(message.parts) if editable(part) is not None]
+    return sorted(found, key=lambda one: isinstance(one[1], Thinking))

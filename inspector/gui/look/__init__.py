@@ -1,0 +1,1 @@
+"""Colours, fonts and words: how things look everywhere."""

@@ -1,0 +1,120 @@
+"""The one style sheet, made from the colours. Letters scale with the system's font."""
+
+from inspector.gui.look.colours import Colours
+from inspector.gui.look.style_run import run_sheet
+from inspector.gui.look.style_tiers import tiers_sheet
+
+SMALL, LARGE = 0.88, 1.9
+"""Captions and titles, against the system's font."""
+
+
+def style_sheet(c: Colours, points: float) -> str:
+    """The whole sheet for one palette and the size of the system's font."""
+    small, large = points * SMALL, points * LARGE
+    return f"""
+* {{ outline: 0; }}
+QMainWindow, QDialog, QWidget {{ background: {c.window}; color: {c.text}; }}
+QMainWindow::separator {{ background: {c.line}; width: 1px; height: 1px; }}
+#qt_qmainwindow_extended_splitter {{ background: transparent; }}
+QSplitter::handle {{ background: {c.line}; }}
+QSplitter::handle:hover {{ background: {c.accent}; }}
+
+QLabel {{ background: transparent; }}
+QLabel[role="caption"] {{ color: {c.quiet}; font-size: {small}pt; font-weight: 600; letter-spacing: 1px; }}
+QLabel[role="quiet"] {{ color: {c.quiet}; }}
+QLabel[role="strong"] {{ font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {large}pt; font-weight: 600; }}
+QLabel[role="badge"] {{
+  color: {c.quiet}; border: 1px solid {c.quiet}; border-radius: 8px; padding: 0 7px; font-size: {small}pt;
+}}
+QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
+QLabel[kind="predicted"] {{ color: {c.accent}; border-color: {c.accent}; }}
+QLabel[kind="estimated"], QLabel[kind="counted"] {{ color: {c.low}; border-color: {c.low}; }}
+QPushButton[role="field"] {{ color: {c.quiet}; text-align: left; min-width: 250px; }}
+QLabel[role="good"] {{ color: {c.good}; }}
+QLabel[role="bad"] {{ color: {c.high}; }}
+
+QPushButton, QToolButton {{
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px 11px;
+}}
+QPushButton:hover, QToolButton:hover {{ background: {c.hover}; border-color: {c.hover}; }}
+QPushButton:pressed, QToolButton:pressed {{ background: {c.line}; }}
+QPushButton:focus, QToolButton:focus {{ border-color: {c.accent}; }}
+QPushButton:disabled, QToolButton:disabled {{ color: {c.missing}; }}
+QPushButton[role="primary"] {{
+  background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; font-weight: 600;
+}}
+QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
+QPushButton[role="flat"], QToolButton[role="flat"] {{
+  background: transparent; border-color: transparent; color: {c.quiet}; padding: 3px 6px;
+}}
+QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ color: {c.text}; background: {c.raised}; }}
+QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {c.accent}; }}
+QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked {{ color: {c.text}; background: {c.raised}; }}
+QPushButton::menu-indicator, QToolButton::menu-indicator {{ image: none; width: 0; }}
+
+QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px 9px;
+  selection-background-color: {c.accent}; selection-color: {c.on_accent};
+}}
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {c.accent}; }}
+QComboBox::drop-down {{ border: 0; width: 18px; }}
+QPlainTextEdit, QTextEdit {{
+  background: {c.window}; border: 0; selection-background-color: {c.accent}; selection-color: {c.on_accent};
+}}
+
+QTableView, QListView, QTreeView {{
+  background: {c.window}; border: 0; gridline-color: {c.line}; alternate-background-color: {c.window};
+  selection-background-color: {c.selected}; selection-color: {c.text};
+}}
+QTableView::item:selected, QListView::item:selected, QTreeView::item:selected {{
+  background: {c.selected}; color: {c.text};
+}}
+QHeaderView::section {{
+  background: {c.window}; color: {c.quiet}; border: 0; border-bottom: 1px solid {c.line}; padding: 4px 6px;
+}}
+QTableCornerButton::section {{ background: {c.window}; border: 0; }}
+
+QMenu {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 8px; padding: 5px; }}
+QMenu::item {{ padding: 5px 22px 5px 12px; border-radius: 5px; background: transparent; }}
+QMenu::item:selected {{ background: {c.selected}; }}
+QMenu::item:disabled {{ color: {c.quiet}; }}
+QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
+QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
+
+QTabWidget::pane {{ border: 0; border-top: 1px solid {c.line}; }}
+QTabBar {{ background: {c.window}; qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }}
+QTabBar::tab {{
+  background: transparent; color: {c.quiet}; padding: 7px 1px 6px 1px; margin: 0 5px;
+  border: 0; border-bottom: 2px solid transparent;
+}}
+QTabBar::tab:hover {{ color: {c.text}; }}
+QTabBar::tab:selected {{ color: {c.text}; font-weight: 600; border-bottom: 2px solid {c.accent}; }}
+QTabBar::tab:focus {{ color: {c.accent}; }}
+QTabBar QToolButton {{ padding: 0; }}
+
+QScrollBar {{ background: transparent; border: 0; }}
+QScrollBar:vertical {{ width: 10px; }}
+QScrollBar:horizontal {{ height: 10px; }}
+QScrollBar::handle {{ background: {c.hover}; border-radius: 4px; margin: 1px; }}
+QScrollBar::handle:vertical {{ min-height: 28px; }}
+QScrollBar::handle:horizontal {{ min-width: 28px; }}
+QScrollBar::handle:hover {{ background: {c.missing}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+
+QProgressBar {{ background: {c.faint}; border: 0; border-radius: 3px; max-height: 6px; min-height: 6px; }}
+QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
+
+#TopBar {{ border-bottom: 1px solid {c.line}; }}
+#StatusStrip {{ border-top: 1px solid {c.line}; color: {c.quiet}; }}
+#StatusStrip QLabel {{ color: {c.quiet}; }}
+#Notice {{ background: {c.raised}; border-bottom: 1px solid {c.line}; }}
+#Notice[bad="true"] {{ border-left: 3px solid {c.high}; }}
+#Notice QPushButton {{ background: {c.hover}; }}
+#PaletteBox {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 10px; }}
+#PaletteBox QLineEdit {{ background: {c.window}; padding: 7px 10px; }}
+#PaletteBox QListView {{ background: transparent; }}
+#DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
+#DropArea[over="true"] {{ border-color: {c.accent}; background: {c.selected}; }}
+{tiers_sheet(c, small)}{run_sheet(c)}"""

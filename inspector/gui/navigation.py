@@ -1,0 +1,34 @@
+"""Going to a place of the session in one step: thread, request, message."""
+
+from PySide6.QtCore import QTimer
+
+from inspector.workbench.state.state import State
+from inspector.workbench.workbench import Workbench
+
+
+def jump(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
+    """Stand at request `at` of the thread (behind its last one: the end) with the message selected.
+
+    `stay`: leave the playhead where it is. Another thread is weighed first; the jump waits for it.
+    """
+
+    def land() -> None:
+        thread = workbench.state.thread
+        if thread is not None and not stay:
+            workbench.move(at if at is not None and at < len(thread.requests) else None)
+        workbench.select(message_id)
+
+    if workbench.state.thread_id == thread_id:
+        land()
+        return
+
+    def look(state: State) -> None:
+        if state.thread_id == thread_id:
+            stop()
+            QTimer.singleShot(0, land)  # not from within: the others are still being told of the thread
+
+    workbench.choose_thread(thread_id)
+    if workbench.state.thread_id == thread_id:
+        land()
+    else:
+        stop = workbench.subscribe(look)

@@ -1,0 +1,1 @@
+"""The messages of the buffer, a row each."""

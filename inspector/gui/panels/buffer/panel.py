@@ -1,0 +1,300 @@
+"""The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSignalBlocker, Qt, QTimer
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
+
+from inspector.core.buffer import EMPTY_VIEW, Buffer, View
+from inspector.core.message import Message
+from inspector.core.outcome import FateName
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import Estimator, count, estimator
+from inspector.core.tokens.prediction import UNSCALED, Scale
+from inspector.core.tokens.pressure import is_prefix
+from inspector.gui.bridge import Task
+from inspector.gui.commands import WINDOW_KEYS
+from inspector.gui.desk import Desk
+from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.panels.buffer.delegate import BufferDelegate, row_height
+from inspector.gui.panels.buffer.menu import buffer_menu
+from inspector.gui.panels.buffer.model import NO_FATES, ORDERS, BufferModel
+from inspector.gui.panels.panel import Panel
+from inspector.workbench.compare.filters import KINDS, of_kind, with_text
+from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.rows import tool_names
+from inspector.workbench.state.state import State
+from inspector.workbench.state.steps import ORIGIN
+
+TYPING = 120
+"""Milliseconds of quiet before a text filter runs."""
+
+
+MANY = 5_000
+"""Messages of a thread whose names and sizes take longer than a frame."""
+
+
+class BufferPanel(Panel):
+    """One row a message; the selected one is the State's."""
+
+    TITLE: ClassVar[str] = "Buffer"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.model = BufferModel()
+        self.view = QTableView()
+        self.delegate = BufferDelegate(desk.theme, self.view)
+        self.text = QLineEdit()
+        self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
+        self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
+        self.count = label(role="quiet")
+        self._thread: Thread | None = None
+        self._estimator = ""
+        self._view: View | None = None
+        self._largest = 1
+        self._stepped: Buffer | None = None
+        self._fates: Mapping[str, FateName] = NO_FATES
+        self._at: int | None = None
+        self._buffer: tuple[Message, ...] = ()
+        self._fresh_from = 0
+        self._kind = KINDS[0]
+        self._task: Task | None = None
+        self._looking: Task | None = None
+        self._timer = QTimer(self, singleShot=True, interval=TYPING)
+        self._timer.timeout.connect(self._filter)
+        self.setFocusProxy(self.view)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.text.setPlaceholderText("Filter by text   /")
+        self.text.setAccessibleName("Filter messages by text")
+        self.text.setClearButtonEnabled(True)
+        self.text.setMaximumWidth(230)
+        self.text.textChanged.connect(lambda _: self._timer.start())
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 5, 8, 5)
+        head.setSpacing(6)
+        head.addWidget(label("Buffer", role="strong"))
+        head.addSpacing(6)
+        head.addWidget(self.count)
+        head.addStretch()
+        for widget in (self.text, self.kind, self.order):
+            head.addWidget(widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.view, 1)
+        _set_up(self.view, self.model, self.delegate)
+        self.view.selectionModel().currentChanged.connect(self._picked)
+        self.view.activated.connect(lambda _: self.desk.show_panel("Message"))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(
+            lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
+        )
+
+    # -- State -------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """The buffer at the playhead. Only what changed is told to the view."""
+        thread = state.thread
+        if thread is not self._thread or state.estimator != self._estimator:
+            self._begin(thread, state.estimator)
+        self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
+        view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
+        stepped = state.stepped_buffer
+        if view == self._view and state.at == self._at and stepped is self._stepped:
+            self._show_selected(state.selected)
+            return
+        self._view, self._at, self._stepped = view, state.at, stepped
+        self._buffer = stepped.messages if stepped is not None else view.messages()
+        self._fates = changed_since(state)
+        self._fresh_from = _fresh_from(state) if stepped is None else len(self._buffer)
+        self.delegate.letter(stepped is not None)
+        self._filter()
+
+    def _weigh(self, scale: Scale) -> None:
+        """Tokens as the gauge shows them where we stand."""
+        if scale != self.model.scale:
+            self.model.scale = scale
+            self.delegate.largest = max(1, scale.rows(self._largest))
+            self.view.viewport().update()
+
+    def _begin(self, thread: Thread | None, name: str) -> None:
+        self._thread, self._estimator, self._view = thread, name, None
+        measure = estimator(name)
+        messages: Sequence[Message] = thread.messages if thread else ()
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if len(messages) <= MANY:
+            self._know(measure, *_known(measure, messages))
+            return
+        self._know(measure, {}, self._largest)  # until they are known
+        self._looking = self.desk.bridge.run(
+            lambda task: _known(measure, messages), lambda found: self._know(measure, *found)
+        )
+
+    def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int) -> None:
+        """The names of the tools, and the largest message: what the rows are painted with."""
+        self._looking = None
+        self.model.forget(tools, measure)
+        self._largest = largest
+        self.delegate.largest = max(1, self.model.scale.rows(largest))
+        self.delegate.forget()
+        self.view.viewport().update()
+
+    def _show_selected(self, message_id: str) -> None:
+        current = self.view.currentIndex()
+        place = self.model.place_of(message_id, current.row()) if message_id else -1
+        if place == (current.row() if current.isValid() else -1):
+            return
+        with QSignalBlocker(self.view.selectionModel()):
+            index = self.model.index(place, 0) if place >= 0 else QModelIndex()
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.view.selectionModel().setCurrentIndex(index, flags)
+        if place >= 0:
+            self.view.scrollTo(index)
+        self.view.viewport().update()
+
+    def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid():
+            self.desk.workbench.select(self.model.message_at(current.row()).id)
+
+    def menu_at(self, at: QPoint) -> QMenu:
+        """What can be done to the message at that place of the list, which is selected."""
+        if self.view.indexAt(at).isValid():
+            self.view.setCurrentIndex(self.view.indexAt(at))
+        return buffer_menu(self.desk, self.view)
+
+    # -- filter and order --------------------------------------------------------------------------------------------
+
+    def _choose_kind(self, kind: str) -> None:
+        self._kind = kind
+        self._filter()
+
+    def _choose_order(self, order: str) -> None:
+        self.model.arrange(next(known for known in ORDERS if known == order))
+        self._show_selected(self.desk.workbench.state.selected)
+
+    def _filter(self) -> None:
+        """Which rows are shown. A text is looked for in whole messages, off this thread."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        buffer, text = self._buffer, self.text.text().strip()
+        picked = of_kind(buffer, self._kind)
+        if not text:
+            self._show_rows(buffer, picked)
+            return
+        self._task = self.desk.bridge.run(
+            lambda task: with_text(buffer, text, picked, task.cancelled), lambda found: self._show_rows(buffer, found)
+        )
+
+    def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
+        self.model.show(buffer, picked, self._fresh_from, self._fates)
+        total = plural(len(buffer), "message")
+        words = total if picked is None else f"{grouped(len(picked))} of {total}"
+        steps = self.desk.workbench.state.steps
+        taken = f" · after {plural(len(steps.path()), 'step')}" if steps and self._stepped is not None else ""
+        self.count.setText(words + taken)
+        self._show_selected(self.desk.workbench.state.selected)
+
+    def take(self, text: str) -> None:
+        """The user wants to filter by a text."""
+        if text:
+            self.text.setText(text)
+        self.text.setFocus()
+        self.text.selectAll()
+
+    def step(self, rows: int) -> None:
+        """Select the message so many rows further down (or up)."""
+        count = self.model.rowCount()
+        if count:
+            now = self.view.currentIndex().row()
+            place = (0 if rows > 0 else count - 1) if now < 0 else max(0, min(now + rows, count - 1))
+            self.view.setCurrentIndex(self.model.index(place, 0))
+
+    def restyle(self) -> None:
+        """The delegate keeps painted rows."""
+        self.delegate.forget()
+        self.view.viewport().update()
+
+
+def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int]:
+    """(name of the tool by call id, tokens of the largest message). O(messages)."""
+    return tool_names(messages), max((count(measure, message) for message in messages), default=1)
+
+
+def changed_since(state: State) -> Mapping[str, FateName]:
+    """Fate by message id of what our steps changed of the recorded buffer. O(messages)."""
+    steps = state.steps
+    if steps is None or steps.step is None:
+        return NO_FATES
+    return {fate.id: fate.name for fate in steps.fates(since=ORIGIN) if fate.name != "kept"}
+
+
+def _fresh_from(state: State) -> int:
+    """Number of the first message that the request before did not have."""
+    thread, request = state.thread, state.request
+    if thread is None or not thread.requests:
+        return 0
+    before = thread.requests[-1] if request is None else thread.requests[request.index - 1] if request.index else None
+    if before is None:
+        return 0
+    view = request.view if request else thread.end
+    if is_prefix(before.view, view):
+        return len(before.view)
+    same = 0
+    for one, other in zip(before.view.messages(), view.messages(), strict=False):
+        if one is not other:
+            break
+        same += 1
+    return same
+
+
+def _set_up(view: QTableView, model: BufferModel, delegate: BufferDelegate) -> None:
+    view.setModel(model)
+    view.setItemDelegate(delegate)
+    view.setAccessibleName("Messages of the buffer")
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setMouseTracking(True)
+    view.setProperty(WINDOW_KEYS, True)
+    view.setTabKeyNavigation(False)
+    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    view.horizontalHeader().hide()
+    view.horizontalHeader().setStretchLastSection(True)
+    view.verticalHeader().hide()
+    view.verticalHeader().setSectionResizeMode(view.verticalHeader().ResizeMode.Fixed)
+    view.verticalHeader().setMinimumSectionSize(12)
+    view.verticalHeader().setDefaultSectionSize(row_height(view.fontMetrics()))
+
+
+def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None]) -> QToolButton:
+    """A quiet button that shows its choice and drops down the others."""
+    button = QToolButton()
+    button.setProperty("role", "flat")
+    button.setAccessibleName(name)
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    menu, group = QMenu(button), QActionGroup(button)
+
+    def choose(action: QAction) -> None:
+        button.setText(f"{action.text()} ▾")
+        chosen(action.text())
+
+    for choice in choices:
+        action = menu.addAction(choice)
+        action.setCheckable(True)
+        group.addAction(action)
+    group.actions()[0].setChecked(True)
+    group.triggered.connect(choose)
+    button.setMenu(menu)
+    button.setText(f"{choices[0]} ▾")
+    return button

@@ -1,0 +1,46 @@
+"""The one list that names the panels and their places, in the order of their tabs."""
+
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.calibration.panel import CalibrationPanel
+from inspector.gui.panels.compare.panel import ComparePanel
+from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.lists.compactions import CompactionsPanel
+from inspector.gui.panels.lists.events import EventsPanel
+from inspector.gui.panels.lists.lost import LostPanel
+from inspector.gui.panels.lists.problems import ProblemsPanel
+from inspector.gui.panels.lists.search import SearchPanel
+from inspector.gui.panels.lists.sessions import SessionsPanel
+from inspector.gui.panels.lists.validity import ValidityPanel
+from inspector.gui.panels.message.view import MessageView
+from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.panels.proxy.panel import ProxyPanel
+from inspector.gui.panels.run.panel import RunPanel
+from inspector.gui.panels.steps.panel import StepsPanel
+from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.tiers.panel import TierPanel
+from inspector.gui.panels.tiers.what_if import SettingsForm
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.panel import Timeline
+
+PANELS: tuple[tuple[Place, type[Panel]], ...] = (
+    ("left", Gauge),
+    ("top", Timeline),
+    ("centre", BufferPanel),
+    ("right", TierPanel),
+    ("right", MessageView),
+    ("right", StepsPanel),
+    ("right", SettingsForm),
+    ("right", RunPanel),
+    ("right", ProxyPanel),
+    ("bottom", DiffPanel),
+    ("bottom", NeedPanel),
+    ("bottom", LostPanel),
+    ("bottom", EventsPanel),
+    ("bottom", CalibrationPanel),
+    ("bottom", CompactionsPanel),
+    ("bottom", ComparePanel),
+    ("bottom", ProblemsPanel),
+    ("bottom", ValidityPanel),
+    ("bottom", SearchPanel),
+    ("bottom", SessionsPanel),
+)

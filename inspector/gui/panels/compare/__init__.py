@@ -1,0 +1,1 @@
+"""Policies compared over the whole session."""

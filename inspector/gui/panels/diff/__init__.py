@@ -1,0 +1,1 @@
+"""Two buffers side by side."""

@@ -1,0 +1,173 @@
+"""Above the diff: what is compared with what, which fates are shown, what came of it, and what to do about it."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+
+from inspector.core.outcome import FateName
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import ink
+from inspector.gui.look.fate_colours import fate_colour
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
+from inspector.workbench.compare.comparison import FATES, LETTERS, Comparison
+from inspector.workbench.state.steps import ORIGIN, Steps
+
+CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
+START = "the step's start"
+RECORDED = "the recorded buffer"
+
+
+class DiffBar(QWidget):
+    """`filtered`: other fates are wanted; `against`: the index of a step, ORIGIN, or None for the step's start."""
+
+    filtered = Signal()
+    against = Signal(object)
+
+    def __init__(self, theme: Theme, walk: Callable[[int], None], accept: Callable[[], None]) -> None:
+        super().__init__()
+        self._theme = theme
+        self.wanted: frozenset[FateName] = CHANGED
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Compare with")
+        self.choice.setToolTip("Compare with")
+        self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.choice.setMaximumWidth(210)
+        self.choice.activated.connect(lambda row: self.against.emit(self.choice.itemData(row)))
+        self.chips: dict[FateName, QToolButton] = {name: self._chip(name) for name in FATES}
+        self.previous = _flat("↑", "Previous change (Shift+F7)", lambda: walk(-1))
+        self.next = _flat("↓", "Next change (F7)", lambda: walk(1))
+        self.text = _flat("text", "Show the text of the message (Enter)", None)
+        self.text.setCheckable(True)
+        self.accept = QToolButton()
+        self.accept.clicked.connect(accept)
+        self.headline = Headline(theme)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 4, 8, 4)
+        row.setSpacing(2)
+        row.addWidget(self.choice)
+        row.addSpacing(4)
+        for widget in (*self.chips.values(), self.previous, self.next, self.text):
+            row.addWidget(widget)
+        row.addWidget(self.headline, 1)
+        row.addWidget(self.accept)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """A chip's letter has the colour of its fate."""
+        for name, chip in self.chips.items():
+            chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
+
+    def show_choices(self, steps: Steps | None, preview: bool) -> None:
+        """What may be compared with: of a preview nothing but where we stand."""
+        with QSignalBlocker(self.choice):
+            self.choice.clear()
+            if preview or steps is None:
+                self.choice.addItem("now", None)
+                self.choice.setEnabled(False)
+                return
+            self.choice.setEnabled(True)
+            self.choice.addItem(START, None)
+            self.choice.addItem(RECORDED, ORIGIN)
+            for _, at in steps.tree():
+                if at != steps.at:
+                    self.choice.addItem(f"{at + 1}  {line(steps.taken[at].name, 40)}", at)
+            chosen = self.choice.findData(steps.against) if steps.against is not None else 0
+            self.choice.setCurrentIndex(max(0, chosen) if steps.against != steps.at else 0)
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Counts on the chips, the sum in the headline."""
+        for name, chip in self.chips.items():
+            count = comparison.counts.get(name, 0)
+            chip.setText(f"{LETTERS[name]} {grouped(count)}")
+            chip.setToolTip(tip(f"{count:,} {name}"))
+            chip.setAccessibleName(f"{name}, {count:,}")
+            chip.setVisible(bool(count))
+        preview = comparison.sides.preview
+        self.headline.show_text(headline(comparison), in_short(comparison), good=comparison.delta < 0)
+        self.accept.setText("Step" if preview else "Undo")
+        self.accept.setToolTip("Take this step" if preview else "Undo this step")
+        can = comparison.sides.steps is None or comparison.sides.steps.step is not None
+        self.accept.setVisible(can)
+
+    def _chip(self, name: FateName) -> QToolButton:
+        chip = QToolButton()
+        chip.setProperty("role", "flat")
+        chip.setCheckable(True)
+        chip.setChecked(name in self.wanted)
+        chip.toggled.connect(lambda on: self._want(name, on))
+        return chip
+
+    def _want(self, name: FateName, on: bool) -> None:
+        self.wanted = self.wanted | {name} if on else self.wanted - {name}
+        self.filtered.emit()
+
+
+def headline(comparison: Comparison) -> str:
+    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
+    told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
+    if not told:
+        return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
+    unseen = comparison.sides.sizer.scale.unseen
+    stays = f", {grouped(unseen)} not in this file stay" if unseen else ""
+    return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
+
+
+def in_short(comparison: Comparison) -> str:
+    """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. How many of each fate the chips tell."""
+    if not any(fate != "kept" for fate in comparison.counts):
+        return headline(comparison)
+    unseen = comparison.sides.sizer.scale.unseen
+    stays = f" · unseen {grouped(unseen)}" if unseen else ""
+    return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
+
+
+def _name(comparison: Comparison) -> str:
+    return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
+
+
+class Headline(Guarded, QWidget):
+    """One line to the right, cut with an ellipsis where the room ends. Painted, so nothing is interpreted."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._good = False
+        self.text, self._short = "", ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def show_text(self, text: str, short: str, good: bool) -> None:
+        """Say this, or what is `short` where there is no room for it; `good` in the colour of good news."""
+        self.text, self._short, self._good = text, short, good
+        self.setAccessibleName(text)
+        self.setToolTip(tip(text))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Whatever is left."""
+        return QSize(60, self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The line."""
+        painter, c = QPainter(self), self._theme.colours
+        room = self.rect().adjusted(8, 0, -8, 0)
+        painter.setPen(ink(c.good if self._good else c.quiet))
+        metrics = painter.fontMetrics()
+        text = self.text if metrics.horizontalAdvance(self.text) <= room.width() else self._short
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, shown)
+
+
+def _flat(text: str, told: str, run: Callable[[], None] | None) -> QToolButton:
+    made = QToolButton()
+    made.setProperty("role", "flat")
+    made.setText(text)
+    made.setToolTip(told)
+    made.setAccessibleName(told)
+    if run is not None:
+        made.clicked.connect(run)
+    return made

@@ -1,0 +1,230 @@
+"""The diff: what a step or a preview did to every message, side by side, and line by line inside the chosen one."""
+
+from typing import ClassVar
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QVBoxLayout, QWidget
+
+from inspector.core.diff import DiffRow
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.look.labels import label
+from inspector.gui.panels.diff.bar import DiffBar
+from inspector.gui.panels.diff.model import DiffModel
+from inspector.gui.panels.diff.reading import DiffReading
+from inspector.gui.panels.diff.rows import DiffRows
+from inspector.gui.panels.panel import Panel
+from inspector.workbench.compare.comparison import Listing, Sides, compared, listing, rival, sides
+from inspector.workbench.state.state import State
+from inspector.workbench.state.steps import Steps
+
+WIDE, TALL = 900, 340
+"""Pixels from which the text of the chosen message has room beside or below the rows."""
+
+
+class DiffPanel(Panel):
+    """One row a message, before and after; `F7` walks from change to change."""
+
+    TITLE: ClassVar[str] = "Diff"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._sides: Sides | None = None
+        self._steps: Steps | None = None
+        self._task: Task | None = None
+        self._asked_for_text: bool | None = None
+        self.model = DiffModel()
+        self.view = DiffRows(desk.theme, self.model)
+        self.reading = DiffReading(desk)
+        self.bar = DiffBar(desk.theme, self.walk, self._accept)
+        self.bar.filtered.connect(self._filter)
+        self.bar.against.connect(desk.workbench.stepping.compare)
+        self.bar.text.clicked.connect(self._want_text)
+        self.view.selectionModel().currentChanged.connect(self._picked)
+        self.view.entered.connect(self._enter)
+        self.view.clicked.connect(lambda index: self._open(index.row()))
+        self.setFocusProxy(self.view)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._splitter = QSplitter()
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.view)
+        self._splitter.addWidget(self.reading)
+        self._splitter.setStretchFactor(0, 3)
+        self._splitter.setStretchFactor(1, 2)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.bar)
+        column.addWidget(self._splitter, 1)
+        self._empty = label(role="quiet")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+        self._place_text()
+
+    # -- State -------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """What is compared where we stand, worked out off this thread if it is something else."""
+        chosen = sides(state)
+        if chosen is None:
+            self._show_nothing(state)
+            return
+        if state.steps is not self._steps or not chosen.is_same(self._sides):
+            self._steps = state.steps
+            self.bar.show_choices(state.steps, chosen.preview)
+        if chosen.is_same(self._sides):
+            self._show_selected(state.selected)
+            return
+        self._sides = chosen
+        self._stop()
+        wanted = self.bar.wanted
+        self._task = self.desk.bridge.run(lambda task: listing(compared(chosen), wanted), self._arrived)
+
+    def _show_nothing(self, state: State) -> None:
+        self._stop()
+        self._sides, self._steps = None, None
+        self.model.show(None)
+        if state.session is None:
+            told = "Open a transcript, take a step, and see here what it did to every message."
+        elif state.preview is not None and state.preview.failure:
+            told = state.preview.failure
+        elif state.steps is not None:
+            told = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
+        else:
+            told = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
+        self._empty.setText(told)
+        self._stack.setCurrentIndex(0)
+
+    def _arrived(self, found: Listing) -> None:
+        self._task = None
+        self._stack.setCurrentIndex(1)
+        self.bar.show_comparison(found.comparison)
+        stood = self.chosen if found.comparison is self.model.comparison else None
+        with QSignalBlocker(self.view.selectionModel()):
+            self.model.show(found)
+        self._stand_at(self._first(stood))
+        if self.bar.wanted != found.wanted:  # another chip was clicked meanwhile
+            self._filter()
+
+    def _first(self, stood: DiffRow | None) -> int:
+        """Where to stand in a new list: where we stood, else at the selected message if it changed, else at the first
+        change."""
+        wanted = stood.fate.id if stood is not None else self.desk.workbench.state.selected
+        place = self.model.place_of(wanted)
+        of = self.model.line(place).of if place >= 0 else None
+        if stood is None and (of is None or of.fate.name == "kept"):
+            place = self.model.change_after(-1, 1)
+        return max(0, place)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def _filter(self) -> None:
+        comparison, wanted = self.model.comparison, self.bar.wanted
+        if comparison is not None and self._task is None:
+            self._task = self.desk.bridge.run(lambda task: listing(comparison, wanted), self._arrived)
+
+    def _show_selected(self, message_id: str) -> None:
+        place = self.model.place_of(message_id) if message_id else -1
+        if place >= 0 and place != self.view.currentIndex().row():
+            self._stand_at(place)
+
+    def _stand_at(self, place: int) -> None:
+        """Look at a row without telling anyone: what is selected elsewhere stays."""
+        with QSignalBlocker(self.view.selectionModel()):
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.view.selectionModel().setCurrentIndex(self.model.index(place, 0), flags)
+        self.view.scrollTo(self.model.index(place, 0))
+        self.view.viewport().update()
+        self._read()
+
+    def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
+        self._read()
+        of = self.chosen
+        if of is not None:
+            self.desk.workbench.select(of.fate.id)
+
+    def _enter(self) -> None:
+        if not self._open(self.view.currentIndex().row()):
+            self.bar.text.click()
+
+    def _open(self, place: int) -> bool:
+        """Show the rows of a stretch that is left out; False where there is none."""
+        if not 0 <= place < self.model.rowCount() or self.model.line(place).of is not None:
+            return False
+        with QSignalBlocker(self.view.selectionModel()):
+            self.model.open(place)
+        self.view.setCurrentIndex(self.model.index(place, 0))
+        return True
+
+    @property
+    def chosen(self) -> DiffRow | None:
+        """The row we look at; None where it tells what is left out."""
+        place = self.view.currentIndex().row()
+        return self.model.line(place).of if 0 <= place < self.model.rowCount() else None
+
+    def step(self, rows: int) -> None:
+        """F7, wherever the focus is."""
+        self.walk(rows)
+
+    def walk(self, steps: int) -> None:
+        """To the next change, or with -1 to the one before."""
+        place = self.model.change_after(self.view.currentIndex().row(), steps)
+        if place >= 0:
+            self.view.setCurrentIndex(self.model.index(place, 0))
+
+    # -- text --------------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        of, comparison = self.chosen, self.model.comparison
+        if self.reading.isHidden() or of is None or comparison is None:
+            self.reading.read(None)
+        else:
+            self.reading.read(of, rival(comparison, comparison.places[of.fate.id]))
+
+    def _want_text(self, on: bool) -> None:
+        self._asked_for_text = on
+        self._place_text()
+        self._read()
+
+    def _place_text(self) -> None:
+        """Beside the rows where there is room, else below; unasked only where it leaves room for both."""
+        wide, tall = self.width() >= WIDE, self.height() >= TALL
+        self._splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+        on = (wide or tall) if self._asked_for_text is None else self._asked_for_text
+        self.bar.text.setChecked(on)
+        if self.reading.isHidden() == on:
+            self.reading.setVisible(on)
+            self._read()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """There may be room for the text now, or no more."""
+        super().resizeEvent(event)
+        self._place_text()
+
+    # -- the rest ----------------------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        """Take the step whose preview this is, or undo the one that was taken."""
+        if self._sides is not None and self._sides.preview:
+            self.desk.workbench.stepping.step(self._sides.name)
+        else:
+            self.desk.workbench.stepping.undo()
+
+    def restyle(self) -> None:
+        """The delegate keeps painted rows; colours of text are in the text."""
+        self.view.delegate.forget()
+        self.bar.restyle()
+        self.reading.restyle()
+        super().restyle()

@@ -1,0 +1,183 @@
+"""What was lost: facts that stood in the buffer before and stand nowhere after. Each leads to where it stood.
+
+Looking for them takes a moment, so it is done off the GUI thread, one look at a time, for what the diff compares. The
+count stands in the title, seen or not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout
+
+from inspector.core.facts import KINDS, FactKind, LostFact, by_kind, lost
+from inspector.gui.desk import Desk
+from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.list_panel import copy_button
+from inspector.gui.widgets.rows import Column, Rows
+from inspector.workbench.compare.comparison import Sides, sides
+from inspector.workbench.rows import row, tool_names
+from inspector.workbench.state.state import State
+
+SOON = 150
+"""Milliseconds of quiet before the next look."""
+_NAMES: Mapping[FactKind, tuple[str, str]] = {
+    "instruction": ("instruction", "instructions"),
+    "error": ("error", "errors"),
+    "path": ("path", "paths"),
+    "url": ("URL", "URLs"),
+    "identifier": ("identifier", "identifiers"),
+    "number": ("number", "numbers"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One lost fact, and where it stood last: `number` in the buffer before, `by` who said it."""
+
+    fact: LostFact
+    number: int
+    by: str
+
+
+COLUMNS: Sequence[Column[Loss]] = (
+    Column("kind", lambda loss: _NAMES[loss.fact.fact.kind][0], 9),
+    Column("stood in", lambda loss: f"{loss.number}", 7, figures=True),
+    Column("of", lambda loss: loss.by, 12),
+    Column("what stands nowhere any more", lambda loss: loss.fact.fact.text),
+)
+
+
+class LostPanel(Panel):
+    """A click selects the message where a fact stood; Enter shows it in the diff."""
+
+    TITLE: ClassVar[str] = "Lost"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._wanted: Sides | None = None
+        self._shown: Sides | None = None
+        self._looking = False
+        self._losses: Sequence[Loss] = ()
+        self._kind: FactKind | None = None
+        self.says = label(role="quiet")
+        self.table: Rows[Loss] = Rows("What was lost", COLUMNS)
+        self.table.chosen.connect(self._select)
+        self.table.opened.connect(lambda place: desk.show_panel("Diff"))
+        self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
+        self.copy = copy_button(self.table)
+        self.setFocusProxy(self.table)
+        self._soon = QTimer(self, singleShot=True, interval=SOON)
+        self._soon.timeout.connect(self._look)
+        self._lay_out()
+        self._show_losses(())
+
+    def _lay_out(self) -> None:
+        group = QButtonGroup(self)
+        head = QHBoxLayout()
+        head.setContentsMargins(8, 4, 8, 2)
+        head.setSpacing(2)
+        for chip in self.kinds.values():
+            group.addButton(chip)
+            head.addWidget(chip)
+        head.addSpacing(5)
+        head.addWidget(self.says, 1)
+        head.addWidget(self.copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.table, 1)
+
+    def _chip(self, kind: FactKind | None) -> QToolButton:
+        chip = QToolButton()
+        chip.setProperty("role", "flat")
+        chip.setCheckable(True)
+        chip.setChecked(kind is None)
+        chip.clicked.connect(lambda: self._choose(kind))
+        return chip
+
+    # -- State -------------------------------------------------------------------------------------------------------
+
+    def receive(self, state: State) -> None:
+        """Looked for whether seen or not: the title tells the count."""
+        self.attempt(state)
+
+    def show_state(self, state: State) -> None:
+        """Look anew where other buffers are compared."""
+        chosen = sides(state)
+        if chosen is None:
+            self._wanted = self._shown = None
+            self._soon.stop()
+            self._show_losses(())
+        elif not chosen.is_same(self._wanted):
+            self._wanted = chosen
+            self._soon.start()
+
+    def _look(self) -> None:
+        """One look at a time; what was wanted meanwhile is looked at next."""
+        wanted = self._wanted
+        if wanted is None or self._looking or wanted.is_same(self._shown):
+            return
+        self._looking = True
+        self.says.setText("looking …")
+
+        def done(found: Sequence[Loss]) -> None:
+            self._looking = False
+            if wanted.is_same(self._wanted):
+                self._shown = wanted
+                self._show_losses(found)
+            else:
+                self._look()
+
+        self.desk.bridge.run(lambda task: losses(wanted), done)
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def _show_losses(self, found: Sequence[Loss]) -> None:
+        self._losses = found
+        counts = by_kind(loss.fact.fact for loss in found)
+        for kind, chip in self.kinds.items():
+            count = len(found) if kind is None else counts[kind]
+            chip.setText(f"all {grouped(count)}" if kind is None else plural(count, *_NAMES[kind]))
+            chip.setVisible(bool(count))
+        self.setWindowTitle(f"{self.TITLE} ({len(found):,})" if self._shown is not None else self.TITLE)
+        self.copy.setVisible(bool(found))
+        kind = self._kind if self._kind is not None and counts[self._kind] else None
+        self.kinds[kind].setChecked(True)
+        self._choose(kind)
+
+    def _choose(self, kind: FactKind | None) -> None:
+        self._kind = kind
+        kept = [loss for loss in self._losses if kind is None or loss.fact.fact.kind == kind]
+        self.table.show_rows(kept)
+        self.table.setVisible(bool(kept))
+        self.says.setText(self._says())
+
+    def _says(self) -> str:
+        if self._wanted is None:
+            return "Take a step, or look at a preview, to see which facts it loses."
+        if self._shown is None:
+            return "looking …"
+        preview = " would be" if self._shown.preview else " was"
+        return "" if self._losses else f"Nothing{preview} lost: every fact still stands somewhere."
+
+    def _select(self, place: int, column: int = -1) -> None:
+        self.desk.workbench.select(self.table.rows[place].fact.message)
+
+
+def losses(chosen: Sides) -> Sequence[Loss]:
+    """The lost facts with their places. O(text)."""
+    before = chosen.before.messages
+    found = lost(before, chosen.after.messages)
+    tools = tool_names(before)
+    places = {message.id: n for n, message in enumerate(before)}
+    told: dict[str, str] = {}
+    for one in found:
+        if one.message not in told:
+            shown = row(before[places[one.message]], tools)
+            told[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
+    return [Loss(one, places[one.message], told[one.message]) for one in found]

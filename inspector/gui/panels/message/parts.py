@@ -1,0 +1,80 @@
+"""A message as sections of plain text: each part under a small heading that says what it is. No Qt here."""
+
+from collections.abc import Iterator, Mapping
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.visible import line
+from inspector.gui.widgets.sections import Section
+
+
+def message_sections(message: Message) -> tuple[Section, ...]:
+    """What the plain-text view shows of a message, in the order of its parts. Images are named, not shown."""
+    if not message.parts:
+        return (Section("an empty message"),)
+    return tuple(_sections(message))
+
+
+def message_images(message: Message) -> tuple[Image, ...]:
+    """The images of a message, in order."""
+    return tuple(part for part in message.parts if isinstance(part, Image))
+
+
+def original(message: Message) -> str:
+    """The message's own text, part by part, as "copy message" puts it on the clipboard."""
+    return "\n\n".join(text for part in message.parts if (text := part_text(part)))
+
+
+def part_text(part: Part) -> str:
+    """The original text of a part; compact JSON where the wire held a value; empty for an image."""
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolCall(arguments=arguments):
+            return arguments if isinstance(arguments, str) else dumps(arguments)
+        case ToolResult(content=content):
+            return content
+        case Opaque(value=value):
+            return value if isinstance(value, str) else dumps(value)
+        case Image():
+            return ""
+
+
+def _sections(message: Message) -> Iterator[Section]:
+    count = len(message_images(message))
+    number = 0
+    for part in message.parts:
+        text = part_text(part)
+        match part:
+            case Text():
+                yield Section(f"text · {plural(len(text), 'character')}", text)
+            case Thinking(signature=signature):
+                yield Section(_thinking(text, signature), text)
+            case ToolCall(id=call, name=name):
+                yield Section(f"tool call · {line(name)} · {line(call)}", text, "code")
+                yield from _as_text(part.arguments)
+            case ToolResult(call_id=call, is_error=is_error):
+                error = "error · " if is_error else ""
+                yield Section(f"tool result · {error}{plural(len(text), 'character')} · {line(call)}", text, "code")
+            case Image(media_type=media_type):
+                number += 1
+                which = f"image {number} of {count}" if count > 1 else "image"
+                yield Section(f"{which} · {line(media_type)} · see below")
+            case Opaque(kind=kind, size=size):
+                yield Section(
+                    f"opaque · {line(kind)} · {grouped(size)} bytes, readable by the provider only", text, "code"
+                )
+
+
+def _as_text(arguments: Json) -> Iterator[Section]:
+    """Arguments of several lines once more, as the tool reads them: in JSON they are one long escaped line."""
+    if isinstance(arguments, Mapping):
+        for name, value in arguments.items():
+            if isinstance(value, str) and "\n" in value.strip():
+                yield Section(f"{line(str(name))} · as text", value, "code")
+
+
+def _thinking(text: str, signature: str) -> str:
+    signed = f" · signature of {plural(len(signature), 'character')}, not shown" if signature else ""
+    return f"thinking · {plural(len(text), 'character') if text else 'hidden by the provider'}{signed}"

@@ -1,0 +1,112 @@
+"""What a panel is: one part of the window that shows a State and sends intents up.
+
+To add one: a file with a `Panel` subclass, named with its place in the list in `gui/panels.py`. The rules:
+
+- `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
+- `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
+  seen (a hidden one is told when it comes to light) and must cost nothing when nothing it shows has changed: compare
+  with what was shown by identity (`state.session is self._session`).
+- What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
+- Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.
+- Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
+- A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
+- Text of a transcript goes into widgets that never interpret it: labels by `gui.plain.label`, tooltips by
+  `gui.plain.tip`.
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded, attempt
+from inspector.gui.widgets.cover import Cover
+from inspector.workbench.state.state import State
+
+Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
+"""Where a panel stands in a fresh window; the user may move all but the centre."""
+
+
+SMALLEST = QSize(240, 110)
+"""Pixels to which every panel can be shrunk."""
+
+
+class Panel(Guarded, QWidget):
+    """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
+
+    TITLE: ClassVar[str]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self._waiting: State | None = None
+        self._in_front = True
+        self.shown: State | None = None
+        """What is in the panel."""
+        self.cover: Cover | None = None
+        """Lies over the panel while it could not show the state."""
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setObjectName(type(self).__name__)
+        self.setAccessibleName(self.TITLE)
+
+    def show_state(self, state: State) -> None:
+        """Show `state`."""
+        raise NotImplementedError
+
+    def take(self, text: str) -> None:
+        """The user typed `text` elsewhere for this panel to act on (Search), or wants to type here (Buffer)."""
+
+    def step(self, rows: int) -> None:
+        """The user wants the row so many further down; for panels that have rows."""
+
+    def restyle(self) -> None:
+        """The colours have changed. Widgets that paint with `desk.theme.colours` need nothing more than this."""
+        self.update()
+
+    def minimumSizeHint(self) -> QSize:
+        """A dock may be made small, whatever its content would like."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), SMALLEST.width()), min(hint.height(), SMALLEST.height()))
+
+    @property
+    def seen(self) -> bool:
+        """Can it be seen? Behind another tab Qt calls a panel visible, but it cannot."""
+        return self._in_front and self.isVisible()
+
+    def receive(self, state: State) -> None:
+        """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
+        self._waiting = state
+        self._catch_up()
+
+    def come_forward(self, in_front: bool) -> None:
+        """Called by the window: its tab was chosen, or another one."""
+        self._in_front = in_front
+        self._catch_up()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """A panel that comes to light shows what it missed."""
+        super().showEvent(event)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self.seen and self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self.attempt(waiting)
+
+    def attempt(self, state: State) -> None:
+        """Show the state, or say in place that it could not be shown. Nothing is raised."""
+        if self.cover is not None:  # what it keeps from then may be half of one state, half of another
+            self.cover.deleteLater()
+            self.cover = None
+            attempt(lambda: self.show_state(State()))
+        self.shown = state
+        if failure := attempt(lambda: self.show_state(state)):
+            self.fall(failure)
+
+    def fall(self, failure: BaseException) -> None:
+        """Say in place that the state could not be shown: what stands in the panel is of an older one."""
+        if self.cover is None:
+            self.cover = Cover(self)
+        self.cover.say(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")

@@ -1,0 +1,116 @@
+"""A tool call that wants to be allowed: exactly what it would do, and three answers. Nothing is chosen beforehand.
+
+Our own words stand in labels; the text view holds what the model wrote and nothing else, blanks and tabs made visible.
+"""
+
+import re
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout
+
+from inspector.agent.standing import Permission
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line, visible
+from inspector.gui.runs.controller import Permit
+from inspector.gui.widgets.plain_text import PlainText
+from inspector.gui.widgets.sections import Section
+
+ANSWERS: tuple[tuple[Permit, str, str], ...] = (
+    ("once", "&Once", "This call, this time (Alt+O)"),
+    ("always", "&Always in this run", "This call, and what the text above says that it covers (Alt+A)"),
+    ("no", "&No", "The call is refused; the model is told so, and goes on (Alt+N)"),
+)
+
+
+_BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
+"""Between two words: what stands behind them is easily not seen."""
+
+
+class AskedBox(QFrame):
+    """Hidden while nothing is asked."""
+
+    def __init__(self, theme: Theme, permit: Callable[[str, Permit], None]) -> None:
+        super().__init__()
+        self.setObjectName("AskedBox")
+        self._permission: Permission | None = None
+        self._permit = permit
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(QApplication.doubleClickInterval())
+        self._again.timeout.connect(lambda: self._allow(True))
+        self.says, self.about, self.covers = label(role="strong"), label(), label(role="small")
+        self.what = PlainText(theme)
+        self.what.setAccessibleName("What the call would do")
+        self.what.setMinimumHeight(self.fontMetrics().height() * 7)
+        self.what.filled.connect(self._show_rest)
+        seen = self.what.document().defaultTextOption()
+        flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
+        seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
+        self.what.document().setDefaultTextOption(seen)
+        self.rest = QToolButton()
+        self.rest.setProperty("role", "flat")
+        self.rest.clicked.connect(self.what.show_all)
+        self.rest.hide()
+        self.buttons: dict[Permit, QPushButton] = {}
+        row = QHBoxLayout()
+        row.setSpacing(7)
+        for how, words, means in ANSWERS:
+            button = QPushButton(words)
+            button.setToolTip(tip(means))
+            button.setAutoDefault(False)
+            button.clicked.connect(lambda _=False, how=how: self._answer(how))
+            self.buttons[how] = button
+            row.addWidget(button)
+        row.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(13, 8, 10, 10)
+        column.setSpacing(6)
+        for widget in (self.says, self.about, self.what, self.rest, self.covers):
+            column.addWidget(widget, 1 if widget is self.what else 0)
+        for words_ in (self.says, self.about, self.covers):
+            words_.setWordWrap(True)
+        column.addLayout(row)
+        self.hide()
+
+    def show_permission(self, permission: Permission | None) -> bool:
+        """Show it, or nothing. Returns whether it is a new question."""
+        before, self._permission = self._permission, permission
+        self.setVisible(permission is not None)
+        if permission is None or (before is not None and before.id == permission.id):
+            return False
+        self._allow(not self._again.isActive())
+        asked = permission.what
+        blanks = max(map(len, _BLANKS.findall(asked.exact)), default=0)
+        size = f" ({plural(asked.exact.count(chr(10)) + 1, 'line')}, {plural(len(asked.exact), 'character')}"
+        size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
+        self.says.setText(f"May it use {line(permission.call.name, 60)}?")
+        self.about.setText(visible(asked.says).text + (size if asked.exact else ""))
+        self.covers.setText(asked.covers)
+        self.what.setVisible(bool(asked.exact))
+        self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact"),))
+        return True
+
+    def _answer(self, how: Permit) -> None:
+        """What is shown is answered. The second click of a double click is no answer to what comes next."""
+        if self._permission is not None:
+            self._again.start()
+            self._permit(self._permission.id, how)
+
+    def _allow(self, may: bool) -> None:
+        for button in self.buttons.values():
+            button.setEnabled(may)
+
+    def _show_rest(self) -> None:
+        """Very long: what is beyond the first part is laid in when it is wanted."""
+        self.rest.setVisible(self.what.waiting)
+        if self.what.waiting and self._permission is not None:
+            whole = len(self._permission.what.exact)
+            self.rest.setText(f"Cut: only the first part of {whole:,} characters is shown. Show all")
+
+    def restyle(self) -> None:
+        """Colours of text are in the text."""
+        self.what.restyle()

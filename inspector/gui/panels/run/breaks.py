@@ -1,0 +1,155 @@
+"""Where a run is to stop by itself: one checkable row a kind of breakpoint, remembered for the next run."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+
+from inspector.agent.breakpoints import ANY, Breakpoints
+from inspector.gui.look.labels import tip
+from inspector.gui.settings import Settings
+
+EVERY = "any"
+PLACE = "run/stop"
+USUAL = 0.6
+"""Share of the window, until the person names another."""
+
+
+class BreakRows(QWidget):
+    """`chosen` carries the Breakpoints."""
+
+    chosen = Signal(object)
+
+    def __init__(self, settings: Settings, tools: Sequence[str]) -> None:
+        super().__init__()
+        self._settings = settings
+        self.requests = _check("each request", "Before every model call")
+        self.watermark = _check("a watermark", "Before a call whose buffer has come to this share of the window")
+        self.share = QLineEdit()
+        self.share.setAccessibleName("Share of the window to stop at, in percent")
+        self.tier = _check("a tier", "Before a tier fires")
+        self.tiers = _choice("Which tier", ())
+        self.tool = _check("a tool", "Before a tool runs")
+        self.tools = _choice("Which tool", tools)
+        self.overflow = _check("overflow", "When the model refuses the buffer as too long, before the policy reacts")
+        self.errors = _check("error", "When a model call has failed for good; going on asks again")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(4)
+        rows = ((self.watermark, self.share), (self.tier, self.tiers), (self.tool, self.tools))
+        for n, pair in enumerate(rows):
+            for column, widget in enumerate(pair):
+                grid.addWidget(widget, n, column)
+        for n, box in enumerate((self.requests, self.overflow, self.errors)):
+            grid.addWidget(box, n, 2)
+        grid.setColumnStretch(1, 1)
+        self.show_breakpoints(_read(settings.text(PLACE, "")))
+        for box in self._boxes():
+            box.clicked.connect(lambda _: self._choose())
+        self.share.editingFinished.connect(self._choose_share)
+        for choice in (self.tiers, self.tools):
+            choice.currentTextChanged.connect(lambda _: self._choose())
+
+    def _boxes(self) -> tuple[QCheckBox, ...]:
+        return self.requests, self.watermark, self.tier, self.tool, self.overflow, self.errors
+
+    def name_tiers(self, names: Sequence[str]) -> None:
+        """The tiers of another policy."""
+        now = self.tiers.currentText()
+        with QSignalBlocker(self.tiers):
+            self.tiers.clear()
+            self.tiers.addItems([EVERY, *names])
+            self.tiers.setCurrentText(now if now in names else EVERY)
+
+    @property
+    def breakpoints(self) -> Breakpoints:
+        """As they are checked."""
+        return Breakpoints(
+            requests=self.requests.isChecked(),
+            watermark=_percent(self.share.text()) if self.watermark.isChecked() else None,
+            tiers=_named(self.tier, self.tiers),
+            overflow=self.overflow.isChecked(),
+            tools=_named(self.tool, self.tools),
+            errors=self.errors.isChecked(),
+        )
+
+    def show_breakpoints(self, now: Breakpoints) -> None:
+        """These, without telling anybody."""
+        for box, on in zip(
+            self._boxes(),
+            (now.requests, now.watermark is not None, bool(now.tiers), bool(now.tools), now.overflow, now.errors),
+            strict=True,
+        ):
+            box.setChecked(on)
+        if now.watermark is not None or not self.share.text():
+            self.share.setText(f"{(now.watermark or USUAL) * 100:g} %")
+        for choice, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
+            if names:
+                name = next((name for name in sorted(names) if name != ANY), EVERY)
+                with QSignalBlocker(choice):
+                    if choice.findText(name) < 0:  # the policy's tiers are not known yet
+                        choice.addItem(name)
+                    choice.setCurrentText(name)
+
+    def _choose_share(self) -> None:
+        """What is no share becomes one again."""
+        self.share.setText(f"{_percent(self.share.text()) * 100:g} %")
+        self._choose()
+
+    def _choose(self) -> None:
+        self._settings.keep_text(PLACE, _written(self.breakpoints))
+        self.chosen.emit(self.breakpoints)
+
+
+def _percent(text: str) -> float:
+    """`60 %` as 0.6; between 1 and 150 %, the usual one where it is no number."""
+    try:
+        number = float(text.replace("%", "").replace(",", ".").strip())
+    except ValueError:
+        return USUAL
+    return min(max(number, 1.0), 150.0) / 100 if number == number else USUAL
+
+
+def _named(box: QCheckBox, choice: QComboBox) -> frozenset[str]:
+    if not box.isChecked():
+        return frozenset()
+    return frozenset({ANY if choice.currentText() in (EVERY, "") else choice.currentText()})
+
+
+def _written(now: Breakpoints) -> str:
+    words = [name for name in ("requests", "overflow", "errors") if getattr(now, name)]
+    words += [f"watermark={now.watermark}"] if now.watermark is not None else []
+    words += [f"tier={name}" for name in sorted(now.tiers)] + [f"tool={name}" for name in sorted(now.tools)]
+    return " ".join(words)
+
+
+def _read(text: str) -> Breakpoints:
+    """What `_written` wrote; what is none of it is left out."""
+    words = text.split()
+    told = dict(word.split("=", 1) for word in words if "=" in word)
+    try:
+        watermark = float(told["watermark"]) if "watermark" in told else None
+    except ValueError:
+        watermark = None
+    return Breakpoints(
+        requests="requests" in words,
+        watermark=watermark,
+        tiers=frozenset({told["tier"]} if "tier" in told else ()),
+        overflow="overflow" in words,
+        tools=frozenset({told["tool"]} if "tool" in told else ()),
+        errors="errors" in words,
+    )
+
+
+def _check(words: str, what: str) -> QCheckBox:
+    box = QCheckBox(words)
+    box.setToolTip(tip(what))
+    box.setAccessibleDescription(what)
+    return box
+
+
+def _choice(name: str, words: Sequence[str]) -> QComboBox:
+    choice = QComboBox()
+    choice.setAccessibleName(name)
+    choice.addItems([EVERY, *words])
+    return choice

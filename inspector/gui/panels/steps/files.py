@@ -1,0 +1,198 @@
+"""Steps to and from the disk: saved, replayed, exported as a test, and their buffer as payload or transcript.
+
+All reading, writing and running is off the GUI thread; what fails as expected is told in one sentence.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
+
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.start import buffer_at
+from inspector.core.session import Session
+from inspector.gui.desk import Desk
+from inspector.gui.dialogs import ask
+from inspector.gui.look.number_formats import plural
+from inspector.gui.navigation import jump
+from inspector.transcripts.database.naming import file_of
+from inspector.transcripts.saving import NATIVE, buffer_text, save_text
+from inspector.workbench.state.state import State
+from inspector.workbench.steps.file import Replay, Source, place_of, replay_steps, source_of, write_steps
+from inspector.workbench.steps.pytest_export import pytest_text
+
+T = TypeVar("T")
+_KINDS = {
+    "steps": "Steps (*.json)",
+    "pytest": "Tests (*.py)",
+    NATIVE: "Transcripts (*.jsonl)",
+    "payload": "Request bodies (*.json)",
+}
+
+
+class StepsFiles:
+    """`told` is given what was done, in one sentence."""
+
+    def __init__(self, desk: Desk, parent: QWidget, told: Callable[[str], None]) -> None:
+        self._desk, self._parent, self._told = desk, parent, told
+
+    # -- out ---------------------------------------------------------------------------------------------------------
+
+    def save_steps(self) -> None:
+        """All steps of the tree, as JSON."""
+        state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
+        if steps is None:
+            return
+        source = _source(state)
+        self._save(
+            "Save steps", f"{_stem(state)}.steps.json", "steps", lambda: dumps(write_steps(steps, source)) + "\n"
+        )
+
+    def export_pytest(self) -> None:
+        """The steps down to where we stand, as a test."""
+        state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
+        if steps is None:
+            return
+        source = _source(state)
+        name = "".join(char if char.isalnum() else "_" for char in _stem(state))
+        self._save("Export as pytest", f"test_{name}.py", "pytest", lambda: pytest_text(steps, source))
+
+    def export_buffer(self, shape: str) -> None:
+        """The buffer where we stand, as a payload or as a transcript in the session's own format."""
+        state, session = self._desk.workbench.state, self._desk.workbench.state.session
+        if session is None:
+            return
+        buffer, native, model = state.buffer(), shape == NATIVE, _model(state)
+        name = f"{_stem(state)}-compacted.{'jsonl' if native else f'{shape}.json'}"
+        kind = NATIVE if native else "payload"
+        self._save("Export the buffer", name, kind, lambda: buffer_text(buffer, shape, session.format, model))
+
+    def _save(self, title: str, name: str, kind: str, text: Callable[[], str]) -> None:
+        path = ask.ask_new_file(self._parent, self._desk.settings, title, name, _KINDS[kind])
+        session = self._desk.workbench.state.session
+        if not path or session is None:
+            return
+
+        def fell(failure: BaseException) -> None:
+            kind = type(failure).__name__
+            failure.add_note(f"Cannot write {Path(path).name}: something went wrong inside the program ({kind}).")
+            self._desk.say(failure.__notes__[0])
+
+        self._desk.bridge.run(
+            lambda task: save_text(text(), path, force=True, source=session.path),
+            lambda _: self._told(f"Written to {Path(path).name}."),
+            lambda error: self._desk.say(str(error)),
+            fell=fell,
+        )
+
+    # -- in ----------------------------------------------------------------------------------------------------------
+
+    def replay(self) -> None:
+        """Saved steps, run again with their own answers; their transcript is opened first where it is not."""
+        path = ask.ask_steps_file(self._parent, self._desk.settings)
+        if path:
+            self._run(lambda: _read(path), self._open_source)
+
+    def _open_source(self, document: Any) -> None:
+        source, session = source_of(document), self._desk.workbench.state.session
+        if session is not None and _is_of(session, source):
+            self._replay(document)
+        elif source.path and file_of(Path(source.path)).is_file():
+            self._desk.open_path(source.path)
+            self._when_open(source.path, lambda: self._replay(document))
+        elif session is not None:
+            self._replay(document)  # another copy of the transcript, maybe: its buffer is compared first
+        else:
+            self._desk.say(f"Open the transcript first; {source.path or 'the one it was'} is not there.")
+
+    def _when_open(self, path: str, then: Callable[[], None]) -> None:
+        """Once, when the transcript is there; never, where it could not be opened."""
+        stops: list[Callable[[], None]] = []
+
+        def look(state: State) -> None:
+            there = state.session is not None and state.session.path == path and state.opening is None
+            if not stops or not (there or state.failure):
+                return
+            stops.pop()()
+            if there:
+                QTimer.singleShot(0, then)  # not from within: the others are still being told
+
+        stops.append(self._desk.workbench.subscribe(look))
+
+    def _replay(self, document: Any) -> None:
+        session = self._desk.workbench.state.session
+        if session is not None:
+            self._run(lambda: replay_steps(document, _origin(session, document)), self._show)
+
+    def _show(self, replay: Replay) -> None:
+        workbench, steps = self._desk.workbench, replay.steps
+        workbench.stepping.choose(policy=steps.policy)
+        workbench.stepping.put(steps)
+        jump(workbench, steps.thread_id, steps.request, "")
+        told = f"{plural(len(steps.taken), 'step')} replayed"
+        if replay.elsewhere:
+            self._desk.say(f"{told}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")
+        else:
+            self._told(f"{told}; each ended where it had ended.")
+
+    def _run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        self._desk.bridge.run(lambda task: _expected(job), done, lambda error: self._desk.say(str(error)))
+
+
+def _expected(job: Callable[[], T]) -> T:
+    try:
+        return job()
+    except OSError as failure:
+        name = f"{failure.filename}: " if failure.filename else ""
+        raise InspectorError(f"{name}{failure.strerror or failure}.") from None
+
+
+def _read(path: str) -> Any:
+    try:
+        document = loads(Path(path).read_bytes())
+    except NotJson as why:
+        raise InspectorError(f"{Path(path).name} is not JSON: {why}.") from None
+    source_of(document)
+    return document
+
+
+def _origin(session: Session, document: Any) -> Buffer:
+    """The buffer where saved steps start, as their policy has it. Raises InspectorError."""
+    thread_id, request = place_of(document)
+    try:
+        thread = session.thread(thread_id)
+    except KeyError:
+        raise InspectorError(f"These steps start in thread {thread_id!r}, which this session does not have.") from None
+    if request is not None and not 0 <= request < len(thread.requests):
+        raise InspectorError(f"These steps start at request {request}, which this session does not have.")
+    at = len(thread.requests) if request is None else request
+    return buffer_at(policy(str(document.get("policy"))), thread, at)
+
+
+def _source(state: State) -> Source:
+    session = state.session
+    assert session is not None
+    return Source(str(Path(session.path).absolute()) if session.path else "", session.id, session.format)
+
+
+def _model(state: State) -> str:
+    return (state.request.model if state.request else "") or (state.thread.model if state.thread else "")
+
+
+def _is_of(session: Session, source: Source) -> bool:
+    if source.session and session.id:
+        return source.session == session.id
+    return bool(source.path) and str(Path(session.path).absolute()) == source.path
+
+
+def _stem(state: State) -> str:
+    """`0cf3db51-request-94`: a name for what is saved."""
+    session = state.session
+    stem = Path(session.path).name.split(".")[0][:40] if session else ""
+    place = "end" if state.at is None else f"request-{state.at}"
+    return f"{stem or 'session'}-{place}"

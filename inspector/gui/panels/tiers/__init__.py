@@ -1,0 +1,1 @@
+"""The tiers of the policy: what they would do, their settings, what they need."""

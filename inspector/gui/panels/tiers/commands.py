@@ -1,0 +1,78 @@
+"""The stepper's commands and keys, and what a typed text may mean to it: a tier of the policy, another policy."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from inspector.core.policies.catalogue import TITLES, policy
+from inspector.gui.commands import Command
+from inspector.workbench.steps.stepping import HAND
+from inspector.workbench.steps.tier_keys import tier_of
+from inspector.workbench.workbench import Workbench
+
+GROUP = "Step"
+NUMBERS = range(5)
+
+
+def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
+    """All that do not depend on the policy."""
+    stepping = bench.stepping
+    numbered = (
+        Command(f"Step tier {number}", partial(step_number, bench, number), (str(number),), GROUP, typed=True)
+        for number in NUMBERS
+    )
+    return (
+        Command("Step what is due", partial(step, bench), ("D",), GROUP, typed=True),
+        Command("Step to the end of the turn", partial(step, bench, "turn"), ("E",), GROUP, typed=True),
+        *numbered,
+        Command("Undo the step", stepping.undo, ("Ctrl+Z",), GROUP),
+        Command("Redo the step", stepping.redo, ("Ctrl+Shift+Z", "Ctrl+Y"), GROUP),
+        Command("Forget all steps here", stepping.forget, (), GROUP),
+        Command("Give up the tier that waits", stepping.give_up, ("Ctrl+.",), GROUP),
+        Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
+        Command("The provider can compact remotely: on or off", partial(toggle_remote, bench), (), GROUP),
+        *(
+            Command(f"Answer model calls {words}", partial(answer_by, bench, who), (), GROUP)
+            for words, who in (("offline", "offline"), ("by the simulated provider", "simulated"), ("by hand", HAND))
+        ),
+    )
+
+
+def step(bench: Workbench, tier: str = "") -> None:
+    """Run a tier, unless one is waiting for an answer: a key pressed by mistake must not drop it."""
+    if bench.state.asking is None:
+        bench.stepping.step(tier)
+
+
+def step_number(bench: Workbench, number: int) -> None:
+    """Run the tier of that number, where the policy has one."""
+    tier = tier_of(bench.state, number)
+    if tier:
+        step(bench, tier)
+
+
+def toggle_remote(bench: Workbench) -> None:
+    """Can the provider compact remotely?"""
+    bench.stepping.choose(remote=not bench.state.choices.remote)
+
+
+def answer_by(bench: Workbench, who: str) -> None:
+    """Who meets the needs."""
+    bench.stepping.choose(answer_by=who)
+
+
+def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
+    """Tiers of the chosen policy, and other policies, whose name or title holds what was typed."""
+    if bench.state.session is None:
+        return ()
+    wanted, by = typed.lower(), policy(bench.state.choices.policy)
+    found = [
+        Command(f"Step {tier.name}: {tier.title}", partial(step, bench, tier.name))
+        for tier in by.tiers
+        if wanted in f"{tier.name} {tier.title}".lower()
+    ]
+    found += [
+        Command(f"Policy: {title}", partial(bench.stepping.choose, policy=name))
+        for name, title in TITLES.items()
+        if name != by.name and wanted in f"policy {name} {title}".lower()
+    ]
+    return found

@@ -1,0 +1,265 @@
+"""The need that a tier waits with: shown in full, and met by the person: edit and send, paste, fail, or give up.
+
+Comes to the front when a need waits for the person, or when an answer takes longer than a moment.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QMenu,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.core.needs import Need
+from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.panels.message.parts import message_sections
+from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.tiers.answers import PROVIDERS
+from inspector.gui.panels.tiers.need_failures import WAYS, Way
+from inspector.gui.panels.tiers.need_words import asked, by_hand, edited, instructions_of, messages_of, text_of, wanted
+from inspector.gui.widgets.need_text import NeedText
+from inspector.gui.widgets.plain_text import PlainText
+from inspector.gui.widgets.sections import Section
+from inspector.workbench.state.state import Asking, State
+from inspector.workbench.steps.stepping import HAND
+
+A_MOMENT = 300
+"""Milliseconds; what is answered sooner does not bring the panel to the front."""
+ANSWERERS = ("offline", "simulated", *PROVIDERS)
+
+
+class AnswerText(Guarded, QPlainTextEdit):
+    """Ctrl+Enter uses the answer."""
+
+    def __init__(self, use: Callable[[], None]) -> None:
+        super().__init__()
+        self._use = use
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+Enter, else what an editor does."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._use()
+        else:
+            super().keyPressEvent(event)
+
+
+class NeedPanel(Panel):
+    """Every choice drives `workbench.stepping`."""
+
+    TITLE: ClassVar[str] = "Need"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._asking: Asking | None = None
+        self._need: Need | None = None
+        self._brought = False
+        self._stepping = desk.workbench.stepping
+        self.says = label(role="strong")
+        self.says.setWordWrap(True)
+        self.note = label(role="small")
+        self.text = NeedText(desk.theme, "Text of the call, to be edited")
+        self.instructions = NeedText(desk.theme, "Instructions of the call, to be edited")
+        self.messages = PlainText(desk.theme)
+        self.messages.setAccessibleName("Messages of the call")
+        self.answer = AnswerText(self._use)
+        self.answer.setObjectName("NeedAnswer")
+        self.answer.setAccessibleName("Answer by hand")
+        self.answer.textChanged.connect(self._enable)
+        self._make_buttons()
+        self._moment = QTimer(self, singleShot=True, interval=A_MOMENT)
+        self._moment.timeout.connect(self._come_if_waiting)
+        self._lay_out()
+        self._show_asking(None)
+
+    def _make_buttons(self) -> None:
+        self.who = QComboBox()
+        self.who.setEditable(True)
+        self.who.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.who.addItems(ANSWERERS)
+        self.who.setAccessibleName("Who is asked")
+        self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
+        self.send = QPushButton("Send")
+        self.send.setToolTip(tip("Have the chosen one answer the call, as it stands here"))
+        self.send.clicked.connect(self._send)
+        self.use = QPushButton("Use this answer")
+        self.use.setToolTip(tip("Ctrl+Enter"))
+        self.use.clicked.connect(self._use)
+        self.fail = QToolButton()
+        self.fail.setText("Fail with… ▾")
+        self.fail.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.fail)
+        for way in WAYS:
+            menu.addAction(way.words).triggered.connect(partial(self._fail, way))
+        self.fail.setMenu(menu)
+        self.stop = QPushButton("Stop")
+        self.stop.setToolTip(tip("End the call; the need waits for you again"))
+        self.stop.clicked.connect(self._stepping.stop)
+        self.give_up = QPushButton("Give up")
+        self.give_up.setToolTip(tip("Drop the tier: nothing happened"))
+        self.give_up.clicked.connect(self._stepping.give_up)
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 0)
+        self.bar.setTextVisible(False)
+        self.bar.setMaximumWidth(160)
+
+    def _lay_out(self) -> None:
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        asks = QWidget()
+        left = QVBoxLayout(asks)
+        left.setContentsMargins(0, 0, 6, 0)
+        left.addWidget(self.tabs, 1)
+        answers = QWidget()
+        right = QVBoxLayout(answers)
+        right.setContentsMargins(6, 4, 0, 0)
+        right.addWidget(self.answer, 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(asks)
+        split.addWidget(answers)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(7)
+        left_hand: tuple[QWidget, ...] = (self.who, self.send, self.bar, self.stop)
+        right_hand: tuple[QWidget, ...] = (self.fail, self.give_up, self.use)
+        for widget in left_hand:
+            buttons.addWidget(widget)
+        buttons.addStretch()
+        for widget in right_hand:
+            buttons.addWidget(widget)
+        self._body = QWidget()
+        body = QVBoxLayout(self._body)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(4)
+        body.addWidget(self.note)
+        body.addWidget(split, 1)
+        body.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(13, 6, 10, 8)
+        column.setSpacing(2)
+        column.addWidget(self.says)
+        column.addWidget(self._body, 1)
+
+    # -- State ---------------------------------------------------------------------------------------------------------
+
+    def receive(self, state: State) -> None:
+        """Seen or not: a need that waits comes to the front, and the tab tells that there is one."""
+        super().receive(state)
+        asking = state.asking
+        self.setWindowTitle(f"{self.TITLE} ●" if asking is not None else self.TITLE)
+        if asking is None:
+            self._moment.stop()
+            if self._brought:
+                self._brought = False
+                self.desk.show_panel("Diff")
+        elif not asking.busy:
+            self._come()
+        elif not self._moment.isActive():
+            self._moment.start()
+
+    def _come_if_waiting(self) -> None:
+        if self.desk.workbench.state.asking is not None:
+            self._come()
+
+    def _come(self) -> None:
+        if not self.seen:
+            self._brought = True
+            self.desk.show_panel(self.TITLE)
+            self.answer.setFocus()
+
+    def show_state(self, state: State) -> None:
+        """The need, where it is another one; who is busy."""
+        if state.asking is not self._asking:
+            self._show_asking(state.asking)
+            who = state.choices.answer_by
+            if state.asking is not None and who != HAND and not self.who.hasFocus():
+                self.who.setCurrentText(who)
+
+    def _show_asking(self, asking: Asking | None) -> None:
+        self._asking = asking
+        self._body.setVisible(asking is not None)
+        if asking is None:
+            self._need = None
+            self.says.setText(
+                "No tier waits for an answer. Choose “by hand” under Tiers to meet every model call yourself."
+            )
+            return
+        self.says.setText(asked(asking))
+        if asking.need is not self._need:
+            self._need = asking.need
+            self._show_need(asking.need)
+        for text in (self.text, self.instructions):
+            text.hold(asking.busy)
+        self.note.setText(f"{self.who.currentText()} is answering…" if asking.busy else "")
+        self.note.setVisible(asking.busy)
+        for widget in (self.bar, self.stop):
+            widget.setVisible(asking.busy)
+        self._enable()
+
+    def _show_need(self, need: Need) -> None:
+        self.tabs.clear()
+        text, instructions, messages = text_of(need), instructions_of(need), messages_of(need)
+        if text is not None and (text or not messages):
+            self.text.show_text(text)
+            self.tabs.addTab(self.text, f"Text · {grouped(len(text))}")
+        if instructions is not None:
+            self.instructions.show_text(instructions)
+            self.tabs.addTab(self.instructions, f"Instructions · {grouped(len(instructions))}")
+        if messages:
+            self.messages.show_sections(
+                [section for message in messages for section in (Section(message.role), *message_sections(message))]
+            )
+            self.tabs.addTab(self.messages, plural(len(messages), "message"))
+        self.answer.clear()
+        self.answer.setPlaceholderText(wanted(need))
+
+    def _enable(self) -> None:
+        free = self._asking is not None and not self._asking.busy
+        self.send.setEnabled(free)
+        self.who.setEnabled(free)
+        self.fail.setEnabled(self._asking is not None)
+        self.use.setEnabled(self._asking is not None and bool(self.answer.toPlainText().strip()))
+
+    # -- intents -------------------------------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        need, who = self._need, self.who.currentText().strip()
+        if need is not None and who:
+            instructions, text = instructions_of(need), text_of(need)
+            as_left = edited(
+                need,
+                self.instructions.text() if instructions is not None else "",
+                self.text.text() if text else "",
+            )
+            self._stepping.send(as_left, who)
+
+    def _use(self) -> None:
+        if self._need is not None and self.use.isEnabled():
+            self._stepping.answer(by_hand(self._need, self.answer.toPlainText()))
+
+    def _fail(self, way: Way, checked: bool = False) -> None:
+        if self._need is not None:
+            self._stepping.answer(way.reply(self._need))
+
+    def restyle(self) -> None:
+        """Colours of text are in the text."""
+        for view in (self.text.reader, self.instructions.reader, self.messages):
+            view.restyle()

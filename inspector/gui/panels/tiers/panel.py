@@ -1,0 +1,205 @@
+"""The stepper: a row a tier with its verdict and its preview, and what every step depends on besides the buffer.
+
+What the rows say comes from the State's outlook. It is asked for a moment after the last change, so that walking
+through requests costs nothing, and worked out off the GUI thread. A preview changes nothing.
+"""
+
+from functools import partial
+from typing import ClassVar
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.tokens.windows import model_at
+from inspector.gui.desk import Desk
+from inspector.gui.dialogs.key_dialog import ask_key
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import error_words, grouped
+from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.tiers.answers import AnswerBlock
+from inspector.gui.panels.tiers.breaker import BreakerBlock
+from inspector.gui.panels.tiers.cost_block import CostBlock
+from inspector.gui.panels.tiers.memory import MemoryBlock
+from inspector.gui.panels.tiers.row import TierRow
+from inspector.workbench.state.outlook import Outlook
+from inspector.workbench.state.preview import Preview
+from inspector.workbench.state.state import State
+
+SOON = 60
+"""Milliseconds of quiet before the outlook is worked out."""
+LINGER = 140
+"""Milliseconds the mouse rests on a row before its preview is shown."""
+
+
+class TierPanel(Panel):
+    """Generic over policies: tiers, verdicts, breaker and settings are the policy's."""
+
+    TITLE: ClassVar[str] = "Tiers"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._policy = ""
+        self._outlook: Outlook | None = None
+        self._picked: str | None = None
+        self._hovered = ""
+        self._taken: object = None
+        self.rows: dict[str, TierRow] = {}
+        stepping = desk.workbench.stepping
+        self.caption = QToolButton()
+        self.caption.setProperty("role", "flat")
+        self.caption.setAccessibleName("Which policy")
+        self.caption.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.caption)
+        for name, title in TITLES.items():
+            menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
+        self.caption.setMenu(menu)
+        self.here = label(role="small")
+        self.here.setWordWrap(True)
+        self.due = QPushButton("Step what is due")
+        self.due.setProperty("role", "primary")
+        self.due.setToolTip(tip("Every tier that is due, in the policy's own order (D)"))
+        self.due.clicked.connect(lambda: stepping.step())
+        self.turn = QPushButton("To the end of the turn")
+        self.turn.setToolTip(
+            tip("What is due before the call, the recorded answer and its tools, what is due after it (E)")
+        )
+        self.turn.clicked.connect(lambda: stepping.step_turn())
+        self.breaker = BreakerBlock(stepping.reset_breaker)
+        self.answers = AnswerBlock(desk, lambda who: ask_key(self, who))
+        self.memory = MemoryBlock(desk)
+        self.cost = CostBlock()
+        self._soon = QTimer(self, singleShot=True, interval=SOON)
+        self._soon.timeout.connect(stepping.look)
+        self._linger = QTimer(self, singleShot=True, interval=LINGER)
+        self._linger.timeout.connect(self._point)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(7, 8, 10, 4)
+        head.addWidget(self.caption)
+        head.addStretch()
+        head.addWidget(self.due)
+        below = QHBoxLayout()
+        below.setContentsMargins(13, 0, 10, 8)
+        below.setSpacing(8)
+        below.addWidget(self.here, 1)
+        below.addWidget(self.turn)
+        self._tiers = QVBoxLayout()
+        self._tiers.setSpacing(0)
+        blocks = QVBoxLayout()
+        blocks.setContentsMargins(13, 12, 12, 12)
+        blocks.setSpacing(6)
+        blocks.addWidget(self.cost)
+        self._breaker_caption = label("BREAKER", role="caption")
+        for caption, block in (
+            (self._breaker_caption, self.breaker),
+            (label("ANSWER MODEL CALLS WITH", role="caption"), self.answers),
+            (label("SESSION MEMORY", role="caption"), self.memory),
+        ):
+            blocks.addSpacing(8)
+            blocks.addWidget(caption)
+            blocks.addWidget(block)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for layout in (self._tiers, blocks):
+            column.addLayout(layout)
+        column.addStretch()
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(inside)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(head)
+        whole.addLayout(below)
+        whole.addWidget(scroll, 1)
+
+    # -- State ---------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Rows where the outlook is another; the choices always."""
+        self._name_policy(state)
+        if state.outlook is None or state.outlook.missing:
+            self._soon.start()
+        standing = state.steps.step if state.steps else None
+        if standing is not self._taken:  # a step was taken or left: its own diff is what counts now
+            self._taken, self._picked = standing, None
+        if state.outlook is not self._outlook or state.outlook is None:
+            self._outlook = state.outlook
+            for row in self.rows.values():
+                row.show_outlook(state.outlook, state)
+            self._show_here(state)
+        for name, row in self.rows.items():
+            row.pick(state.preview is not None and state.preview.tier == name)
+        self._enable(state)
+        self.answers.show_state(state)
+        self.memory.show_state(state, state.outlook)
+        thread = state.thread
+        self.cost.show_preview(_costed(state), (model_at(thread, state.at) or thread.model) if thread else "")
+
+    def _name_policy(self, state: State) -> None:
+        if state.choices.policy == self._policy:
+            return
+        self._policy = state.choices.policy
+        by = policy(self._policy)
+        self.caption.setText(f"{by.title} ▾")
+        for old in self.rows.values():
+            self._tiers.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        self.rows = {tier.name: TierRow(tier) for tier in by.tiers}
+        for row in self.rows.values():
+            row.run.connect(self._run)
+            row.pointed.connect(self._hover)
+            row.picked.connect(self._pick)
+            self._tiers.addWidget(row)
+
+    def _show_here(self, state: State) -> None:
+        outlook = state.outlook
+        if outlook is None:
+            return
+        title = outlook.policy.title
+        known = outlook.sizer.kind == "predicted" and outlook.shown  # an estimate is no truth to be wrong about
+        error = error_words(outlook.tokens / outlook.shown - 1 if known else None)
+        self.here.setText(f"{title} believes {grouped(outlook.tokens)} tokens{error}")
+        breaker = outlook.policy.breaker(outlook.settings, outlook.running)
+        self._breaker_caption.setVisible(breaker is not None)
+        self.breaker.show_breaker(breaker, title)
+
+    def _enable(self, state: State) -> None:
+        free = state.thread is not None and state.asking is None
+        self.due.setEnabled(free)
+        self.turn.setEnabled(free)
+        for row in self.rows.values():
+            row.button.setEnabled(free)
+
+    # -- intents -------------------------------------------------------------------------------------------------------
+
+    def _choose_policy(self, name: str, checked: bool = False) -> None:
+        self.desk.workbench.stepping.choose(policy=name)
+
+    def _run(self, tier: str) -> None:
+        self._linger.stop()
+        self.desk.workbench.stepping.step(tier)
+
+    def _hover(self, tier: str) -> None:
+        self._hovered = tier
+        self._linger.start()
+
+    def _pick(self, tier: str) -> None:
+        self._picked = "" if self._picked == tier else tier
+        self._point()
+
+    def _point(self) -> None:
+        self.desk.workbench.stepping.show_preview(self._hovered or self._picked)
+
+
+def _costed(state: State) -> Preview | None:
+    """The preview that is looked at, else that of the tier that would fire."""
+    if state.preview is not None or state.outlook is None:
+        return state.preview
+    return state.outlook.previews.get(state.outlook.next)

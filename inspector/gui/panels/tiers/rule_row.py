@@ -1,0 +1,92 @@
+"""When requests are held: never, at a watermark, each; and the next one by hand."""
+
+from dataclasses import replace
+from typing import Literal
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from inspector.gui.look.labels import label, tip
+from inspector.gui.widgets.chips import Chips
+from inspector.proxy.holds.hold import Rule
+
+OFF, WATERMARK, EACH = "never", "at a watermark", "each request"
+_KINDS: dict[str, Literal["off", "watermark", "each"]] = {OFF: "off", WATERMARK: "watermark", EACH: "each"}
+CHOICES = (
+    (OFF, "Everything passes byte for byte; what is cut already is cut again."),
+    (
+        WATERMARK,
+        "A conversation whose buffer has come to this share of the window is held, once each time it does; again "
+        "half-way from there to the full window; and each request from there on.",
+    ),
+    (EACH, "Every request of a conversation is held. Titles, probes and token counts pass."),
+)
+
+
+class RuleRow(QWidget):
+    """`chosen` carries a Rule, `next_one` whether the next request is to be held."""
+
+    chosen = Signal(object)
+    next_one = Signal(bool)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rule = Rule()
+        self.kind = Chips("Hold", CHOICES)
+        self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
+        self.ratio = QLineEdit()
+        self.ratio.setAccessibleName("Watermark in per cent of the window")
+        self.ratio.setToolTip(tip("Per cent of the window"))
+        self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100 %") + 34)
+        self.ratio.editingFinished.connect(self._typed_ratio)
+        self.window_ = QLineEdit()
+        self.window_.setAccessibleName("Window in tokens")
+        self.window_.setPlaceholderText("window as known")
+        self.window_.setToolTip(tip("Tokens of the model's window, where it is not known by the model's name"))
+        self.window_.setMaximumWidth(self.fontMetrics().horizontalAdvance("0") * 18)
+        self.window_.editingFinished.connect(self._typed)
+        self.next = QPushButton("Hold the next one")
+        self.next.setCheckable(True)
+        self.next.setToolTip(tip("Whatever the rule says, the next request of a conversation is held"))
+        self.next.clicked.connect(lambda checked: self.next_one.emit(checked))
+        self._of = label("of", role="quiet")
+        self.watermark = QWidget()
+        row = QHBoxLayout(self.watermark)
+        row.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.ratio, self._of, self.window_):
+            row.addWidget(widget)
+        row.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(5)
+        column.addWidget(self.kind)
+        column.addWidget(self.watermark)
+        column.addWidget(self.next, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_rule(self, rule: Rule, is_next: bool) -> None:
+        """As it is now, without telling anybody."""
+        self._rule = rule
+        self.kind.take(next(word for word, kind in _KINDS.items() if kind == rule.kind))
+        self.watermark.setVisible(rule.kind == "watermark")
+        if not self.ratio.hasFocus():
+            self.ratio.setText(f"{round(rule.ratio * 100)} %")
+        if not self.window_.hasFocus():
+            self.window_.setText(f"{rule.window:,}" if rule.window else "")
+        self.next.setChecked(is_next)
+
+    def _typed_ratio(self) -> None:
+        digits = self.ratio.text().replace("%", "").strip()
+        if digits.isascii() and digits.isdigit() and 0 < int(digits) <= 150:
+            self._choose(replace(self._rule, ratio=int(digits) / 100))
+        self.ratio.setText(f"{round(self._rule.ratio * 100)} %")
+
+    def _typed(self) -> None:
+        digits = self.window_.text().replace(",", "").replace(" ", "").strip()
+        tokens = int(digits) if digits.isascii() and digits.isdigit() and 0 < int(digits) <= 100_000_000 else None
+        if tokens != self._rule.window:
+            self._choose(replace(self._rule, window=tokens))
+
+    def _choose(self, rule: Rule) -> None:
+        if rule != self._rule:
+            self._rule = rule
+            self.chosen.emit(rule)

@@ -1,0 +1,1 @@
+"""The curve over all requests, and the pressure gauge."""

@@ -1,0 +1,85 @@
+"""How a proxy begins in the window, and how it ends. Dialogs are asked here; the packages of the proxy are loaded when
+the first one is wanted."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from inspector.gui.bridge import Bridge
+from inspector.gui.settings import Settings
+from inspector.workbench.workbench import Workbench
+
+if TYPE_CHECKING:
+    from inspector.gui.proxies.controller import Proxying
+
+
+class ProxyDesk:
+    """Held by the window as `proxies`; panels reach it through the desk."""
+
+    def __init__(
+        self, workbench: Workbench, bridge: Bridge, settings: Settings, window: QWidget, follow: Callable[[str], None]
+    ) -> None:
+        self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
+        self._follow = follow
+        self._made: Proxying | None = None
+
+    @property
+    def proxying(self) -> "Proxying":
+        """The one proxy, made when it is first asked for."""
+        if self._made is None:
+            from inspector.gui.proxies.controller import Proxying
+
+            self._made = Proxying(self._workbench, self._bridge, self._follow)
+        return self._made
+
+    def watch(self) -> None:
+        """Ask which provider, and begin; where a proxy runs already, show it."""
+        from inspector.gui.proxies.dialog import ProxyDialog
+
+        if self.proxying.active:
+            self.proxying.show_recording()
+            return
+        dialog = ProxyDialog(self._window, self._settings)
+        dialog.exec()
+        if dialog.wanted is not None:
+            self.proxying.begin(dialog.wanted)
+
+    def connect(self) -> None:
+        """Show how a client is pointed at the proxy."""
+        from inspector.gui.proxies.connect_dialog import ConnectDialog
+
+        if self.proxying.watching is None:
+            self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
+            return
+        ConnectDialog(self._window, self.proxying.watching.url).exec()
+
+    def hold_next(self) -> None:
+        """Hold the next request of a conversation."""
+        self.proxying.hold_next(True)
+
+    def stop(self) -> None:
+        """End the proxy."""
+        if self._made is not None:
+            self._made.stop()
+
+    def may_close(self) -> bool:
+        """May the window go? Asks where agents would lose their connection."""
+        if self._made is None or not self._made.busy:
+            return True
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("An agent is being watched")
+        box.setText(
+            "Requests are under way through the proxy, or held. Without it the agents that were pointed at it lose "
+            "their connection; the recording holds all that passed."
+        )
+        stop = box.addButton("Stop the proxy and close", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton("Keep watching", QMessageBox.ButtonRole.RejectRole)
+        box.exec()
+        return box.clickedButton() is stop
+
+    def close(self) -> None:
+        """The window goes."""
+        if self._made is not None:
+            self._made.close()

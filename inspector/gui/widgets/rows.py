@@ -1,0 +1,135 @@
+"""A calm table for the smaller lists: plain cells, whole rows, everything by keyboard, rows read only when painted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.labels import tip
+from inspector.gui.look.visible import line
+
+T = TypeVar("T")
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """One column: its heading, a row's text in it, how wide it is (characters; 0 = what is left)."""
+
+    title: str
+    text: Callable[[T], str]
+    width: int = 0
+    figures: bool = False
+    """Numbers stand to the right."""
+
+
+class _Model(Guarded, QAbstractTableModel, Generic[T]):
+    def __init__(self, columns: Sequence[Column[T]]) -> None:
+        super().__init__()
+        self.columns = columns
+        self.rows: Sequence[T] = ()
+
+    def show_rows(self, rows: Sequence[T]) -> None:
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own default
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        column = self.columns[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return line(column.text(self.rows[index.row()]), 300)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(line(column.text(self.rows[index.row()]), 1_000))
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.figures:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.columns[section].title
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if self.columns[section].figures else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+class Rows(Guarded, QTableView, Generic[T]):
+    """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
+
+    chosen = Signal(int, int)
+    opened = Signal(int)
+
+    def __init__(self, name: str, columns: Sequence[Column[T]]) -> None:
+        super().__init__()
+        self._model: _Model[T] = _Model(columns)
+        self.setModel(self._model)
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
+        self._size_columns(columns)
+        self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
+        self.doubleClicked.connect(lambda index: self.opened.emit(index.row()))
+
+    def show_rows(self, rows: Sequence[T]) -> None:
+        """Show these; the place in the list stays where it can."""
+        at, scrolled = self.currentIndex().row(), self.verticalScrollBar().value()
+        self._model.show_rows(rows)
+        if 0 <= at < len(rows):
+            self.setCurrentIndex(self._model.index(at, 0))
+            self.verticalScrollBar().setValue(scrolled)
+
+    @property
+    def rows(self) -> Sequence[T]:
+        """What is shown."""
+        return self._model.rows
+
+    def copied(self) -> str:
+        """The selected rows in full, else all: a line each, cells between tabs."""
+        chosen = sorted({index.row() for index in self.selectedIndexes()}) or range(len(self.rows))
+        cells = ([column.text(self.rows[n]) for column in self._model.columns] for n in chosen)
+        return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in cells)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens, Ctrl+C copies, the arrows walk."""
+        row = self.currentIndex().row()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.copied())
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
+            self.opened.emit(row)
+        else:
+            super().keyPressEvent(event)
+            if self.currentIndex().row() != row:
+                self.chosen.emit(self.currentIndex().row(), -1)
+
+    def _size_columns(self, columns: Sequence[Column[T]]) -> None:
+        figure = self.fontMetrics().horizontalAdvance("0")
+        upright, header = self.verticalHeader(), self.horizontalHeader()
+        upright.hide()
+        upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        upright.setDefaultSectionSize(int(self.fontMetrics().height() * 1.6))
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(3 * figure)
+        for n, column in enumerate(columns):
+            if column.width:
+                header.resizeSection(n, column.width * figure + 15)
+            else:
+                header.setSectionResizeMode(n, QHeaderView.ResizeMode.Stretch)

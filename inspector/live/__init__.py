@@ -1,1 +1,0 @@
-"""The hands: disk, network, clock, processes."""

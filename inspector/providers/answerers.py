@@ -1,0 +1,204 @@
+"""Who answers a tier's needs: chosen by name, opened at the first need, closed when done.
+
+offline; simulated (a server of our own, in this process); anthropic; openai; or a URL: `http://...` speaks OpenAI Chat,
+`anthropic+http://...` Anthropic Messages, `responses+http://...` OpenAI Responses.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol
+from uuid import uuid4
+
+from inspector.core.answering import offline
+from inspector.core.buffer import Prompt
+from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RemoteCompact, Summarize
+from inspector.providers.dialect import Compaction, OnText
+from inspector.providers.opening import (
+    SIMULATED,
+    Wire,
+    checked_model,
+    find_address,
+    simulated_addresses,
+    simulated_wire,
+)
+from inspector.providers.provider import Provider
+from inspector.simulated.world import World
+
+
+class Opened(Protocol):
+    """One who answers."""
+
+    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
+        """Raises Failure, or Cancelled."""
+        ...
+
+    def close(self) -> None:
+        """Close what was opened."""
+        ...
+
+
+class Answering:
+    """An answerer that can be stopped and closed. Use as `with answerer("openai", ...) as answer:`."""
+
+    def __init__(self, open_it: Callable[[], Opened]) -> None:
+        self._open_it = open_it
+        self._opened: Opened | None = None
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def __call__(
+        self, need: Need, on_text: OnText | None = None, cancelled: Callable[[], bool] | None = None
+    ) -> Answer:
+        """The answer. Raises Failure, Cancelled, or InspectorError where there is nobody to ask.
+
+        `on_text` is told each bit of an AskModel's text, on another thread.
+        """
+        self._stopped.clear()
+        return self._open().answer(
+            need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled())
+        )
+
+    def _open(self) -> Opened:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open_it()
+                weakref.finalize(self, self._opened.close)
+            return self._opened
+
+    def cancel(self) -> None:
+        """End the calls that are under way: each raises Cancelled at once. From any thread."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """Close what was opened; the next need opens it anew."""
+        self._stopped.set()
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def __enter__(self) -> "Answering":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def answerer(
+    who: str,
+    model: str = "",
+    prompt: Prompt | None = None,
+    session: str = "",
+    compaction: Compaction = "unary",
+    world: World | None = None,
+) -> Answering:
+    """The answerer of this name. Raises InspectorError for a name, a model or a key that is missing.
+
+    `prompt`: its tools are frozen as they stand, for the calls of an agent. `session`: all calls of one share the
+    provider's prompt cache; default a new one. `compaction`: how a remote compact is asked for. `world`: the window and
+    the faults of the simulated provider.
+    """
+    if who == "offline":
+        return Answering(_Offline)
+    session = session or uuid4().hex
+    if (wire := simulated_wire(who, model)) is not None:
+        return Answering(lambda: _Simulated(world, wire, model or SIMULATED, prompt, session, compaction))
+    address = find_address(who)
+    name = checked_model(who, model)
+    return Answering(lambda: _ByProvider(_freezing(address.open(name, session, compaction), prompt)))
+
+
+class Answerers:
+    """The answerers of a program that runs for long: each is opened once and kept until `close`."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self._world = world
+        self._kept: dict[tuple[str, str, str], Answering] = {}
+        self._lock = threading.Lock()
+
+    def get(self, who: str, model: str = "", prompt: Prompt | None = None, session: str = "") -> Answering:
+        """As `answerer`, but the same one for the same name, model and session. From any thread."""
+        with self._lock:
+            name = (who, model, session)
+            if name not in self._kept:
+                self._kept[name] = answerer(who, model, prompt, session, world=self._world)
+            return self._kept[name]
+
+    def cancel(self) -> None:
+        """End all calls that are under way."""
+        with self._lock:
+            kept = list(self._kept.values())
+        for one in kept:
+            one.cancel()
+
+    def close(self) -> None:
+        """Close all."""
+        with self._lock:
+            kept, self._kept = list(self._kept.values()), {}
+        for one in kept:
+            one.close()
+
+
+def _freezing(provider: Provider, prompt: Prompt | None) -> Provider:
+    if prompt is not None:
+        provider.frozen(prompt)
+    return provider
+
+
+class _Offline:
+    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
+        return offline(need)
+
+    def close(self) -> None:
+        pass
+
+
+class _ByProvider:
+    """`compactor` is asked for remote compaction, where that is somebody else."""
+
+    def __init__(self, provider: Provider, compactor: Provider | None = None) -> None:
+        self._provider = provider
+        self._compactor = compactor or provider
+
+    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
+        match need:
+            case Summarize():
+                return self._provider.summarize(need, cancelled)
+            case RemoteCompact():
+                return self._compactor.remote_compact(need, cancelled)
+            case AskModel():
+                return self._provider.ask(need, on_text, cancelled)
+        raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
+
+    def close(self) -> None:
+        self._provider.close()
+        if self._compactor is not self._provider:
+            self._compactor.close()
+
+
+class _Simulated(_ByProvider):
+    """With the server it talks to."""
+
+    def __init__(
+        self,
+        world: World | None,
+        wire: Wire,
+        model: str,
+        prompt: Prompt | None,
+        session: str,
+        compaction: Compaction,
+    ) -> None:
+        from inspector.simulated.server import SimulatedServer
+
+        self._server = SimulatedServer(world).start()
+        calls, compacts = simulated_addresses(self._server.url, wire)
+        provider = _freezing(calls.open(model, session, compaction), prompt)
+        super().__init__(provider, compacts.open(model, session, compaction))
+
+    def close(self) -> None:
+        super().close()
+        self._server.stop()

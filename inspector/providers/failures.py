@@ -1,0 +1,98 @@
+"""What an SDK raises, as the failures that tiers know (spec 1.7). Told by what it holds, not by its class."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.answering import http_failure
+from inspector.core.needs import Failure, ProviderFailure, Timeout
+from inspector.providers.dialect import broken
+
+LONGEST = 2_000
+"""Characters of a server's words that are kept."""
+
+_STATUS = {
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status behind an error that came in mid-stream, without one."""
+
+
+def read_failure(error: Exception) -> Failure:
+    """The failure behind an exception of an SDK or of what it stands on."""
+    name = type(error).__name__
+    status = getattr(error, "status_code", None)
+    body = getattr(error, "body", None)
+    if isinstance(status, int) and status != 200:
+        return _refused(status, error, body)
+    if body is not None:
+        return told_failure(*_words(body, str(error)))
+    if "Timeout" in name:
+        return Timeout("no answer in time")
+    if _in_mid_answer(error):
+        return broken()
+    if "Connect" in name:
+        return ProviderFailure(f"no connection: {_cause(error)}", kind="connection")
+    return ProviderFailure(f"the answer could not be read: {_short(str(error) or name)}", kind="broken")
+
+
+def told_failure(code: str, message: str) -> Failure:
+    """An error that came inside an answer: the provider's word for it, and what it said."""
+    failure = http_failure(_STATUS.get(code, 500), _short(message or code), code=code)
+    if isinstance(failure, ProviderFailure) and code not in _STATUS:
+        return ProviderFailure(str(failure), None, "http")
+    return failure
+
+
+def _refused(status: int, error: Exception, body: Any) -> Failure:
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", {})
+    code, message = _words(body, "")
+    told = f"HTTP {status}: {_short(message)}" if message else f"HTTP {status}"
+    return http_failure(status, told, code=code, retry_after=str(headers.get("retry-after") or ""))
+
+
+def _words(body: Any, otherwise: str) -> tuple[str, str]:
+    """(code, message) of an error's body in whichever shape; the type where there is no code."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(inner, str):
+        return "", inner
+    if not isinstance(inner, Mapping):
+        return "", otherwise
+    code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
+    message = inner.get("message") or inner.get("detail") or otherwise
+    return str(code or ""), message if isinstance(message, str) else otherwise
+
+
+def _in_mid_answer(error: BaseException) -> bool:
+    """Did the connection break after the answer had begun?"""
+    names = {type(one).__name__ for one in _chain(error)}
+    return bool(names & {"RemoteProtocolError", "ReadError", "IncompleteRead", "StreamError"})
+
+
+def _cause(error: BaseException) -> str:
+    return _short(str(_chain(error)[-1])) or type(error).__name__
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found = [error]
+    while (before := found[-1].__cause__ or found[-1].__context__) is not None and len(found) < 20:
+        found.append(before)
+    return found
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,134 @@
+"""What a request at the gate asks for: whose it is, in which dialect, what the model would read, how large that is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.dialects.catalogue import WIRES
+from inspector.core.dialects.fingerprint import fingerprint
+from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
+from inspector.core.formats.proxy.asking import last_words
+from inspector.core.formats.proxy.endpoints import Endpoint, endpoint
+from inspector.core.formats.proxy.keys import Key, key_of
+from inspector.core.formats.proxy.side import Asked as Side
+from inspector.core.formats.proxy.side import side_kind
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Opaque
+from inspector.proxy.gate import Asked
+
+ThreadKey = tuple[str, ...]
+_HEAD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A call of a model."""
+
+    where: Endpoint
+    dialect: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    key: Key
+    thread: ThreadKey
+    """Whose conversation: by the client's own key, else by the words that it begins with."""
+    items: Sequence[Any] | None
+    """The whole conversation as the client has it; None where it goes on from a response that is not known here."""
+    held: Sequence[Any] | None
+    """What the provider has of it already; empty where the body holds all."""
+    prompt: Prompt
+    side: str
+    """Why it is no step of the conversation; empty where it is one."""
+    digest: str
+    """The same for the same words: a request made again."""
+    streams: bool
+    """Does the client want an event stream?"""
+
+    @property
+    def model(self) -> str:
+        """Named by the body, else by the path."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) else self.where.model
+
+    @property
+    def goes_on(self) -> bool:
+        """Does it name a response that it goes on from?"""
+        return bool(self.body.get(PREVIOUS))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What a response leads to: as the client has it, and as the provider has it (a cut stands between them)."""
+
+    client: Sequence[Any]
+    provider: Sequence[Any]
+
+
+def is_call(method: str, path: str) -> bool:
+    """Is a model asked, or the provider asked to compact?"""
+    return method.upper() in ("POST", "GET") and endpoint(method, path).purpose in ("call", "compact")
+
+
+def read(asked: Asked, chains: Mapping[str, Chain]) -> Reading | None:
+    """The request; None for what is no call of a model. `chains` by the response's id."""
+    where = endpoint("POST", asked.path)
+    body = asked.body
+    if where.dialect is None or where.dialect.name not in WIRES or not isinstance(body, Mapping):
+        return None
+    dialect = where.dialect.name
+    own = items_of(dialect, body)
+    chain = chains.get(str(body.get(PREVIOUS))) if body.get(PREVIOUS) else Chain((), ())
+    items = None if chain is None else [*chain.client, *own]
+    headers = {name.lower(): value for name, value in reversed(asked.headers)}
+    if asked.asking.transport == "websocket":  # of the handshake, so of the first turn only
+        headers.pop("x-codex-turn-metadata", None)
+    prompt = where.dialect.prompt(body)
+    key = key_of(headers, body, asked.tag, (prompt.system or "")[:4000])
+    said = read_items(dialect, own)
+    return Reading(
+        where,
+        dialect,
+        body,
+        headers,
+        key,
+        _thread(key, dialect, items if items is not None else own),
+        items,
+        None if chain is None else chain.provider,
+        prompt,
+        "compaction" if where.purpose == "compact" else _side(body, headers, prompt, said),
+        blake2b(dumps([body.get("model"), body.get(PREVIOUS), own]).encode("utf-8", "replace")).hexdigest(),
+        body.get("stream") is True or ":streamGenerateContent" in asked.path,
+    )
+
+
+def _thread(key: Key, dialect: str, items: Sequence[Any]) -> ThreadKey:
+    wire = WIRES[dialect]
+    head = wire.head(items)
+    first = fingerprint(wire.read(items[head], "")) if len(items) > head else ""
+    if key.strong and (key.thread or not key.sub):
+        return key.client, key.session, key.thread
+    return key.client, key.session, dialect, first
+
+
+def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, said: Sequence[Message]) -> str:
+    head, last = said[:_HEAD], said[-1] if said else None
+    system = prompt.system or next((message.text for message in head if message.role == "system"), "")
+    return side_kind(
+        Side(
+            body=body,
+            headers=headers,
+            system=system,
+            tools=len(prompt.tools or ()),
+            messages=len(said),
+            first=next((m.text for m in head if m.role == "user"), "") if len(said) <= _HEAD else "",
+            last=last_words(reversed(said)),
+            trigger=last is not None
+            and any(isinstance(part, Opaque) and part.kind == "compaction_trigger" for part in last.parts),
+        )
+    )
+
+
+def buffer_of(reading: Reading, items: Sequence[Any]) -> Buffer:
+    """What the model would read."""
+    return Buffer(read_items(reading.dialect, items), reading.prompt)

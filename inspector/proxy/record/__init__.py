@@ -1,0 +1,1 @@
+"""What the relay saw, on disk: without keys, each body once."""

@@ -1,0 +1,216 @@
+"""Has written down what passes, by a process of its own: nothing that goes wrong there holds up what is forwarded.
+
+Parsing and packing a body of megabytes takes milliseconds in which no other Python thread runs. So records are handed
+on as they are, through a pipe, to the `writer`; it ends by itself when the pipe does, with all that it was given
+written. What goes wrong (disk full, file removed) is told once.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from types import MappingProxyType
+from typing import IO, Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import dumps, loads
+from inspector.proxy.record.captured_body import Budget, Tape
+from inspector.proxy.record.record_codec import HEARD, SETTLED, TOLD, UPSTREAM, freed, packed, settling
+from inspector.proxy.record.record_file import RecordFile
+from inspector.proxy.record.records import NoteSeen, Record, RuleSeen
+from inspector.proxy.record.redact import redacted_url
+from inspector.safety.sealing import open_environment
+
+LONGEST_QUEUE = 100_000
+"""Records that may wait to be handed on; bodies are bounded by their bytes."""
+CLOSE_S = 30.0
+_PIPE = 1 << 20
+Heard = Callable[[Mapping[str, Any]], None]
+
+
+def to_stderr(sentence: str) -> None:
+    """How a recorder tells what goes wrong, unless it is given another way."""
+    sys.stderr.write(f"context-inspector: {sentence}\n")
+    sys.stderr.flush()
+
+
+class Recorder:
+    """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used.
+
+    `heard` is told each line, in a thread of the recorder's, whether or not it could be written. `standing`: what its
+    first line says of the window and of holding (`Rule.standing`).
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        upstream: str,
+        tell: Callable[[str], None] = to_stderr,
+        heard: Heard | None = None,
+        standing: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.path = path
+        self.budget = Budget()
+        self._tell, self._heard = tell, heard
+        self._queue: SimpleQueue[Record | threading.Event | None] = SimpleQueue()
+        self._settling: dict[int, threading.Event] = {}
+        self._lost = 0
+        self._is_dead = self._is_closed = False
+        file = RecordFile(path)
+        self.first_exchange = file.next_exchange
+        """Exchanges are numbered from here: a recording that is there already is continued."""
+        try:
+            self._writer = _start(file, upstream, standing, hears=heard is not None)
+        finally:
+            file.close()
+        self._threads = [
+            threading.Thread(target=work, name="proxy-recorder", daemon=True) for work in (self._hand_on, self._listen)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def tape(self, data: bytes = b"") -> Tape:
+        """For one body."""
+        tape = Tape(self.budget)
+        if data:
+            tape.add(data)
+        return tape
+
+    def put(self, record: Record) -> None:
+        """Have it written down. Never waits, never fails."""
+        if self._is_dead or self._queue.qsize() > LONGEST_QUEUE:
+            self._lost += 1
+            freed(record)
+        else:
+            self._queue.put(record)
+
+    def note(self, what: str) -> None:
+        """A sentence for whoever reads the recording."""
+        self.put(NoteSeen(time.time(), what))
+
+    def stands(self, standing: Mapping[str, Any]) -> None:
+        """The window, or the rule of holding, is another one from here on."""
+        self.put(RuleSeen(time.time(), standing))
+
+    def settle(self, seconds: float = CLOSE_S) -> bool:
+        """Wait until all that was put so far is written; False where that takes longer. For tests and endings."""
+        if self._is_closed:
+            return self._writer.poll() == 0
+        done = threading.Event()
+        self._queue.put(done)
+        return done.wait(seconds) and not self._is_dead
+
+    def close(self) -> None:
+        """Have written what waits, and end. May be called twice."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._queue.put(None)
+        for thread in self._threads:
+            thread.join(CLOSE_S)
+        try:
+            self._writer.wait(CLOSE_S)
+        except subprocess.TimeoutExpired:
+            self._tell(f"{self.path} is still being written.")
+
+    def _hand_on(self) -> None:
+        pipe = self._writer.stdin
+        assert pipe is not None
+        try:
+            while (record := self._queue.get()) is not None:
+                if isinstance(record, threading.Event):
+                    self._settling[id(record)] = record
+                    _write(pipe, settling(id(record)))
+                    continue
+                if lost := self._lost:
+                    self._lost -= lost
+                    _write(pipe, packed(NoteSeen(time.time(), f"{lost} records were lost: too many waited.")))
+                try:
+                    _write(pipe, packed(record))
+                finally:
+                    freed(record)
+        except OSError:
+            pass  # the writer has ended; `_listen` tells
+        finally:
+            self._is_dead = True
+            _close(pipe)
+            self._release()
+
+    def _listen(self) -> None:
+        answers = self._writer.stdout
+        assert answers is not None
+        with answers:
+            for line in answers:
+                kind, what = line[:1], line[1:-1]
+                if kind == HEARD and self._heard is not None:
+                    self._heard(loads(what))
+                elif kind == TOLD:
+                    self._tell(what.decode())
+                elif kind == SETTLED and (done := self._settling.pop(int(what), None)) is not None:
+                    done.set()
+        if not self._is_closed:
+            self._tell("The recording has ended: its writer was stopped. Requests are still forwarded.")
+        self._is_dead = True
+        self._release()
+
+    def _release(self) -> None:
+        """Nobody waits for a writer that has ended."""
+        for done in tuple(self._settling.values()):
+            done.set()
+        while not self._queue.empty():
+            record = self._queue.get()
+            if isinstance(record, threading.Event):
+                record.set()
+            elif record is not None:
+                freed(record)
+
+
+def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hears: bool) -> "subprocess.Popen[bytes]":
+    """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.proxy.record.writer import main; main(sys.argv[1:])"
+    words = [str(file.handle), str(file.path), redacted_url(upstream), str(int(file.is_torn)), str(int(hears))]
+    words.append(dumps(dict(standing)))
+    command = [sys.executable, "-I", "-c", code, *words]
+    pipe = subprocess.PIPE
+    try:
+        made = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, bufsize=0, pass_fds=(file.handle,), start_new_session=True,
+            env=open_environment(os.environ) | {UPSTREAM: upstream},
+        )  # fmt: skip
+    except OSError as error:
+        raise InspectorError(f"The recorder cannot be started: {error.strerror or error}.") from None
+    assert made.stdin is not None
+    _widen(made.stdin)
+    return made
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """As wide as this system allows: fewer turns between the two processes."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _write(pipe: IO[bytes], pieces: list[bytes]) -> None:
+    """All of it, without putting it together first. Raises OSError."""
+    handle = pipe.fileno()
+    for start in range(0, len(pieces), 512):
+        left = [memoryview(piece) for piece in pieces[start : start + 512] if piece]
+        while left:
+            sent = os.writev(handle, left)
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if sent:
+                left[0] = left[0][sent:]
+
+
+def _close(pipe: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        pipe.close()

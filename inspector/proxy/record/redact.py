@@ -1,0 +1,141 @@
+"""What of a request may be written down: header values and query values by an allow-list, nothing else.
+
+Keys pass through the proxy and are never stored. A name that is not on the list keeps its place in the recording, and
+loses its value; so does a part of a path that looks like a key. What was taken out of a head is taken out wherever else
+it stands (`secrets.py`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, unquote_plus
+
+from inspector.proxy.gate import Pairs
+
+REDACTED = "(redacted)"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HEADERS = _words("""
+    accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection
+    content-disposition content-encoding content-language content-length content-type date expect expires host
+    keep-alive last-modified origin pragma priority range retry-after retry-after-ms server te trailer transfer-encoding
+    upgrade user-agent vary via x-accel-buffering sec-websocket-extensions sec-websocket-version
+    anthropic-version anthropic-beta anthropic-dangerous-direct-browser-access openai-beta openai-version
+    openai-processing-ms openai-model openai-originator originator version x-app x-client-request-id x-request-id
+    request-id x-should-retry x-api-version x-goog-api-client x-goog-request-params x-title http-referer
+    x-session-id x-session-affinity x-parent-session-id session-id session_id thread-id thread_id conversation_id
+    conversation-id x-openai-subagent x-openai-actor x-initiator x-interaction-id x-agent-task-id x-cloud-trace-context
+    x-context-inspector-tag cf-ray cf-cache-status server-timing x-envoy-upstream-service-time x-served-by
+    x-reasoning-included x-models-etag etag
+""")
+_FAMILIES = (
+    "x-stainless-",
+    "x-claude-code-",
+    "x-claude-remote-",
+    "x-codex-",
+    "x-opencode-",
+    "x-gemini-",
+    "anthropic-ratelimit-",
+    "anthropic-fast-",
+    "x-ratelimit-",
+    "ratelimit-",
+    "x-simulate",
+)
+"""Headers whose names begin so."""
+_SECRET = re.compile(r"token$|key|secret|auth|cookie|password|credential|signature", re.IGNORECASE)
+"""Words that no header of a family above may hold: those belong to counters (`...-tokens`) and ids."""
+_QUERY = _words(
+    "alt beta fault api-version client_version limit after before after_id before_id order page pagesize pagetoken"
+    " stream starting_after include include[] version model $alt prettyprint"
+)
+_PLAIN = re.compile(r"[\w.,:*+/|~-]*")
+"""A value that holds no other pair: `alt=sse;key=...` is how a careless client joins two."""
+
+
+_KEY = re.compile(
+    r"(?i)(?:sk|pk|rk)[-_]\S{4,}|(?=.*\d)(?:api[-_]?key|key|token|bearer|secret|auth)[-_=:.~]\S{4,}"
+    r"|(?:gh[pousr]|github_pat|gsk|hf|xai|glpat|nvapi|r8|pplx|ya29)[-_.][\w.-]{6,}"
+    r"|(?-i:AIza[\w-]{10,}|A[KS]IA[A-Z0-9]{8,}|eyJ[\w-]{8,}[\w.-]*)"
+    r"|[0-9a-f]{32,}"
+    r"|(?-i:(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w-]{20,})"
+)
+"""A part of a path that is a key by its look: as known ones begin, hexadecimal, or capitals and digits mixed."""
+_ID = re.compile(
+    r"(?:resp|msg|msgbatch|batch|file|thread|run|asst|conv|vs|chatcmpl|req|call|toolu|gen|item|session|proj|org)[-_]"
+)
+_HOLDERS = frozenset(("key", "keys", "token", "tokens", "secret", "auth", "api-key", "apikey", "virtual-key"))
+_NAMED = frozenset(("models", "model", "deployments", "projects", "locations", "publishers", "engines"))
+"""What comes next in a path is certainly a key, or certainly none."""
+
+
+def redacted_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
+    """The same names in the same order; the values of those that are not on the list are taken out."""
+    return tuple((name, value if _is_kept(name) else REDACTED) for name, value in headers)
+
+
+def _is_kept(name: str) -> bool:
+    name = name.lower()
+    return name in _HEADERS or (name.startswith(_FAMILIES) and not is_secret(name))
+
+
+def is_secret(name: str) -> bool:
+    """Is a header or a query value of this name a key by its name?"""
+    return _SECRET.search(name) is not None
+
+
+def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of all that is redacted in a head; of a query both as it was spelled and as it was meant."""
+    for name, value in headers:
+        if not _is_kept(name):
+            yield name, value
+    place, _, query = path.partition("?")
+    for pair in query.split("&"):
+        if _redacted_pair(pair) != pair:
+            name, mark, value = pair.partition("=")
+            for spelled in {value if mark else name, unquote_plus(value if mark else name)}:
+                yield name if mark else "key", spelled
+    parts = place.split("/")
+    for part, shown in zip(parts, _redacted_parts(parts), strict=True):
+        if part != shown:
+            for spelled in {part, unquote(part), part.rpartition("=")[2]}:
+                yield "key", spelled
+
+
+def redacted_path(path: str) -> str:
+    """Path and query, keys in the path taken out, values of the query by the list; spelled as it came otherwise."""
+    place, mark, query = path.partition("?")
+    place = "/".join(_redacted_parts(place.split("/")))
+    return place + mark + "&".join(map(_redacted_pair, query.split("&"))) if mark else place
+
+
+def _redacted_parts(parts: list[str]) -> list[str]:
+    return [_redacted_part(part, before.lower()) for part, before in zip(parts, ["", *parts], strict=False)]
+
+
+def _redacted_part(part: str, before: str) -> str:
+    plain = unquote(part)
+    name, mark, value = plain.partition(";")[2].partition("=")
+    if mark and value and is_secret(name):
+        return f"{part.partition(';')[0]};{name}={REDACTED}"
+    held = before in _HOLDERS and len(plain) >= 6 and any(map(str.isdigit, plain))
+    looks = before not in _NAMED and not _ID.match(plain) and _KEY.match(plain) is not None
+    return REDACTED if held or looks else part
+
+
+def _redacted_pair(pair: str) -> str:
+    name, mark, value = pair.partition("=")
+    is_known = name.lower() in _QUERY and _PLAIN.fullmatch(value) is not None
+    if is_known or (mark and not value) or not pair:
+        return pair
+    return f"{name}={REDACTED}" if mark else REDACTED
+
+
+def redacted_url(url: str) -> str:
+    """An upstream's address without what may be secret: user, password, query, keys in its path."""
+    scheme, mark, rest = url.partition("://")
+    place = rest.partition("?")[0].partition("#")[0]
+    host, slash, path = place.partition("/")
+    return scheme + mark + host.rpartition("@")[2] + redacted_path(slash + path)

@@ -1,0 +1,1 @@
+"""The bytes between a client and its provider: every one is passed on as it came."""

@@ -1,0 +1,166 @@
+"""One request to an HTTP/1.1 provider and its answer back: the bytes of both pass as they came.
+
+A client's connection has one connection of its own to the provider, which ends when it ends and the other way round.
+So whatever client and provider agree on (keep-alive, `Connection: close`, 100-continue, an upgrade, a cut) holds as it
+would without the proxy. Changed are the Host line, and the path where it holds a tag.
+"""
+
+import asyncio
+
+from inspector.proxy.decoding import decoded
+from inspector.proxy.relay.admitting import Talk
+from inspector.proxy.relay.exchange_log import Passage
+from inspector.proxy.relay.framing import BadFraming, Framing
+from inspector.proxy.relay.heads import BadMessage, RequestHead, StatusHead, read_head, status_framing, status_head
+from inspector.proxy.relay.link import Link
+from inspector.proxy.relay.upload import Upload
+
+LINGER_S = 2.0
+"""Seconds for a client that still sends its body after it was answered, so that it comes to read the answer."""
+
+
+class NoAnswer(Exception):
+    """The provider closed, or spoke no HTTP, before it answered. `str(error)` is a sentence."""
+
+
+class Trip:
+    """`up` is the connection to the provider, `down` the client's."""
+
+    def __init__(self, request: RequestHead, passage: Passage, upload: Upload, down: Link, up: Link) -> None:
+        self._request, self._passage, self._upload = request, passage, upload
+        self._down, self._up = down, up
+        self._pump: asyncio.Task[None] | None = None
+        self._bad: BadMessage | None = None
+
+    async def send(self, head: bytes) -> None:
+        """The head, and the body as it comes in."""
+        if self._upload.has_unread():
+            head += await self._upload.read()
+            self._upload.forget()
+        self._up.write(head)
+        self._passage.handed_on()
+        if not self._upload.is_done:
+            self._pump = asyncio.create_task(self._pump_body())
+
+    def send_whole(self, data: bytes) -> None:
+        """A request that waited at the gate: all of it is here."""
+        self._up.write(data)
+        self._passage.handed_on()
+
+    async def _pump_body(self) -> None:
+        try:
+            while not self._upload.is_done and (data := await self._upload.read()):
+                self._upload.forget()
+                self._up.write(data)
+                await self._up.drain()
+        except BadMessage as bad:
+            self._bad = bad
+        if not self._upload.is_done:
+            self._up.abort()
+
+    async def answer(self) -> StatusHead:
+        """The head of the answer; what comes before it (100, 103) is passed on. Raises NoAnswer, BadMessage."""
+        while True:
+            try:
+                raw = await read_head(self._up)
+                if self._bad is not None:
+                    raise self._bad
+                if raw is None:
+                    raise NoAnswer(f"it closed the connection{_because(self._up)}")
+                answer = status_head(raw)
+            except BadMessage as bad:
+                if bad is self._bad:
+                    raise
+                raise NoAnswer(str(bad)) from None
+            if answer.status >= 200 or answer.status == 101:
+                self._passage.answered(answer.status, answer.head.pairs)
+                return answer
+            self._down.write(raw)
+
+    async def relay(self, answer: StatusHead) -> bool:
+        """The answer, byte for byte as it comes. True where both connections can be used again."""
+        framing = self._framing(answer)
+        clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
+        return await self._end(answer, clean, clean and framing.done)
+
+    async def splice(self, answer: StatusHead, talk: Talk) -> bool:
+        """The answer behind one that was begun early: unpacked, in chunks of our own. True as for `relay`."""
+        framing = self._framing(answer)
+        encoding = answer.head.first("content-encoding")
+        waits = answer.status >= 400 or encoding.lower() not in ("", "identity")
+        pieces: list[bytes] = []
+        clean = True
+        while not framing.done and clean and (data := await self._up.read()):
+            try:
+                self._up.unread(data[framing.feed(data, pieces.append) :])
+            except BadFraming:
+                clean = False
+            self._passage.down.add_all(pieces if not waits else ())
+            if not waits:
+                await talk.send(b"".join(pieces))
+                pieces.clear()
+        clean = clean and framing.ends_well() and not self._up.failed
+        self._passage.down.add_all(pieces)
+        body = decoded(b"".join(pieces), encoding).data
+        if answer.status >= 400:
+            await talk.fail(self._passage.asking.path, answer.status, body)
+        else:
+            await talk.send(body)
+            if clean:
+                talk.end()
+        return await self._end(answer, clean, clean and framing.done and talk.persists)
+
+    def _framing(self, answer: StatusHead) -> Framing:
+        try:
+            return status_framing(answer, self._request.method)
+        except BadMessage as bad:
+            raise NoAnswer(str(bad)) from None
+
+    async def _end(self, answer: StatusHead, clean: bool, persists: bool) -> bool:
+        if clean and not self._passage.client_gone:
+            self._passage.finish("complete")
+        elif self._down.gone:
+            self._passage.finish("client closed")
+        else:
+            self._passage.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
+        persists = persists and answer.head.persists and self._request.head.persists
+        await self._end_upload(persists)
+        return persists and self._upload.is_done and self._up.is_usable() and not self._up.has_unread()
+
+    async def _relay_body(self, framing: Framing, waiting: bytes) -> bool:
+        """False where what comes is not what was announced: passed on all the same, and then it ends."""
+        up, down, take = self._up, self._down, self._passage.down.add
+        while not framing.done:
+            if waiting and not up.has_unread():
+                down.write(waiting)
+                waiting = b""
+            data = await up.read()
+            if not data:
+                break
+            try:
+                count = framing.feed(data, take)
+            except BadFraming:
+                down.write(waiting + data)
+                return False
+            if count != len(data):
+                up.unread(data[count:])
+                data = data[:count]
+            down.write(waiting + data if waiting else data)
+            waiting = b""
+            await down.drain()
+        down.write(waiting)
+        return True
+
+    async def _end_upload(self, persists: bool) -> None:
+        if self._pump is not None and not self._pump.done():
+            await asyncio.wait({self._pump}, timeout=None if persists else LINGER_S)
+        self.stop()
+
+    def stop(self) -> None:
+        """Nothing more is read from the client for this request."""
+        if self._pump is not None and not self._pump.done():
+            self._pump.cancel()
+
+
+def _because(link: Link) -> str:
+    return f" ({link.failed})" if link.failed else ""

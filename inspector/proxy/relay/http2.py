@@ -1,0 +1,181 @@
+"""A provider that speaks HTTP/2, through httpx2: as over HTTP/1.1, each client's connection has one of its own.
+
+So a client that goes takes its stream with it, whatever state that is in: httpx2 would leave it open, unread, and the
+model at work. The client's side stays HTTP/1.1: headers of a connection stop here (RFC 9110, section 7.6.1), bodies
+pass as they are.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+
+from inspector.proxy.decoding import decoded
+from inspector.proxy.gate import Pairs
+from inspector.proxy.record.records import Ended
+from inspector.proxy.relay.admitting import Admitted
+from inspector.proxy.relay.exchange_log import Passage
+from inspector.proxy.relay.heads import Head, RequestHead
+from inspector.proxy.relay.http1 import NoAnswer
+from inspector.proxy.relay.link import Link
+from inspector.proxy.relay.refusals import start
+from inspector.proxy.relay.upload import Upload
+
+_STOP_HERE = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "trailer", "expect")
+)
+KEPT_S = 45.0
+"""Seconds after which an unused connection is not trusted any more: nobody reads it, so nobody sees it end."""
+
+
+class Http2:
+    """One connection to a provider, made when first used. `url` is its scheme and authority."""
+
+    def __init__(self, url: str, context: ssl.SSLContext) -> None:
+        self._url = url
+        self.is_new = True
+        """Has it not been used yet?"""
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_S)
+        self._transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False, http2=True, limits=limits)
+
+    async def close(self) -> None:
+        """End the connection, and what is under way on it."""
+        await self._transport.aclose()
+
+    def request(self, request: RequestHead, target: str, upload: Upload, admitted: Admitted | None) -> httpx2.Request:
+        """What is sent."""
+        dropped = set(admitted.without()) if admitted is not None else set()
+        stop = _STOP_HERE | {"host"} | set(request.head.tokens("connection")) | dropped
+        headers = [(name, value) for name, value in request.head.pairs if name.lower() not in stop]
+        headers += admitted.more() if admitted is not None else ()
+        content: bytes | AsyncIterator[bytes] | None = None
+        if admitted is not None:
+            content = admitted.plain_body()
+        elif not upload.is_done:
+            content = _pieces(upload)
+        extensions: dict[str, Any] = {"target": target.encode("latin-1"), "timeout": {}}
+        return httpx2.Request(request.method, self._url, headers=headers, content=content, extensions=extensions)
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer, when its head is here. Raises NoAnswer."""
+        try:
+            answer = await self._transport.handle_async_request(request)
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            raise NoAnswer(_reason(error)) from None
+        self.is_new = False
+        return answer
+
+
+async def _pieces(upload: Upload) -> AsyncIterator[bytes]:
+    while not upload.is_done:
+        if not await upload.read():
+            return  # the client has gone: the stream is cancelled with it
+        yield upload.carried()
+
+
+class Http2Trip:
+    """One request and its answer, over HTTP/2. Must run in a task of its own: it is cancelled when the client goes."""
+
+    def __init__(self, house: Http2, request: RequestHead, passage: Passage, upload: Upload, down: Link) -> None:
+        self._house, self._request, self._passage = house, request, passage
+        self._upload, self._down = upload, down
+
+    async def go(self, target: str, admitted: Admitted | None) -> bool:
+        """True where another request may follow. Raises NoAnswer."""
+        if admitted is None and "100-continue" in self._request.head.tokens("expect") and not self._upload.has_unread():
+            self._down.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request = self._house.request(self._request, target, self._upload, admitted)
+        self._passage.handed_on()
+        response = await self._house.send(request)
+        try:
+            headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)
+            self._passage.answered(response.status_code, headers)
+            if admitted is not None and admitted.talk.begun:
+                return await self._splice(response, headers, admitted)
+            return await self._relay(response, headers)
+        finally:
+            await response.aclose()
+
+    async def _relay(self, response: httpx2.Response, headers: Pairs) -> bool:
+        down, passage = self._down, self._passage
+        kept, has_chunks, persists = self._head(response.status_code, headers)
+        length = Head(b"", (), headers, "1.1").first("content-length")
+        down.write(start(response.status_code, kept))
+        try:
+            async for data in response.aiter_raw():
+                if not data:
+                    continue
+                passage.down.add(data)
+                down.write(b"%x\r\n%b\r\n" % (len(data), data) if has_chunks else data)
+                if str(passage.down.size) == length:  # the client may go now, before the provider says that it is done
+                    passage.finish("complete")
+                await down.drain()
+        except (httpx2.HTTPError, OSError) as error:
+            return self._cut(error)
+        down.write(b"0\r\n\r\n" if has_chunks else b"")
+        passage.finish("complete")
+        return persists
+
+    def _head(self, status: int, headers: Pairs) -> tuple[list[tuple[str, str]], bool, bool]:
+        """Headers for the client, whether the body comes in chunks, whether the connection goes on."""
+        kept = [(name, value) for name, value in headers if name.lower() not in _STOP_HERE]
+        is_bare = self._request.method == "HEAD" or status in (204, 304)
+        is_sized = is_bare or any(name.lower() == "content-length" for name, _ in kept)
+        has_chunks = not is_sized and self._request.head.version == "1.1"
+        persists = self._request.head.persists and self._upload.is_done and (is_sized or has_chunks)
+        kept += [("transfer-encoding", "chunked")] if has_chunks else []
+        kept += [] if persists else [("connection", "close")]
+        return kept, has_chunks, persists
+
+    async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admitted) -> bool:
+        """Behind an answer that was begun early."""
+        talk, take = admitted.talk, self._passage.down.add
+        encoding = Head(b"", (), headers, "1.1").first("content-encoding")
+        waits = response.status_code >= 400 or encoding.lower() not in ("", "identity")
+        pieces: list[bytes] = []
+        try:
+            async for data in response.aiter_raw():
+                take(data)
+                if waits:
+                    pieces.append(data)
+                else:
+                    await talk.send(data)
+        except (httpx2.HTTPError, OSError) as error:
+            return self._cut(error)
+        body = decoded(b"".join(pieces), encoding).data
+        if response.status_code >= 400:
+            await talk.fail(self._passage.asking.path, response.status_code, body)
+        else:
+            await talk.send(body)
+            talk.end()
+        self._passage.finish("complete")
+        return talk.persists
+
+    def _cut(self, error: Exception) -> bool:
+        """As a cut: no good end where there was none."""
+        ended: Ended = "client closed" if self._down.gone else "upstream closed"
+        self._passage.finish(ended, f"The provider closed in the middle ({_reason(error)}).")
+        return False
+
+
+async def cancelled_with(link: Link, work: "asyncio.Task[bool]") -> bool | None:
+    """Wait for `work`, and end it when the client closes: None then."""
+
+    def leave() -> None:
+        work.cancel()
+
+    link.on_gone = leave
+    if link.gone:
+        leave()
+    try:
+        await asyncio.wait({work})
+    finally:
+        link.on_gone = None
+        work.cancel()
+    return None if work.cancelled() else work.result()
+
+
+def _reason(error: Exception) -> str:
+    return (str(error) or type(error).__name__).rstrip(".")

@@ -1,0 +1,68 @@
+"""What the proxy answers itself, in the shape in which each client looks for an error."""
+
+from http import HTTPStatus
+from typing import Any
+
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.proxy.gate import Pairs
+
+
+def dialect_of(path: str) -> str:
+    """`anthropic`, `gemini` or `openai`, by the path of the request."""
+    place = path.partition("?")[0]
+    if "/messages" in place or place.endswith("/complete"):
+        return "anthropic"
+    if ":generateContent" in place or ":streamGenerateContent" in place or "/v1beta" in place:
+        return "gemini"
+    return "openai"
+
+
+def error_document(path: str, status: int, sentence: str) -> dict[str, Any]:
+    """The JSON body of an error."""
+    match dialect_of(path):
+        case "anthropic":
+            kind = "api_error" if status >= 500 else "invalid_request_error"
+            return {"type": "error", "error": {"type": kind, "message": sentence}}
+        case "gemini":
+            kind = "UNAVAILABLE" if status >= 500 else "FAILED_PRECONDITION"
+            return {"error": {"code": status, "message": sentence, "status": kind}}
+        case _:
+            kind = "server_error" if status >= 500 else "invalid_request_error"
+            return {"error": {"message": sentence, "type": kind, "param": None, "code": "proxy_error"}}
+
+
+def error_body(path: str, status: int, sentence: str) -> bytes:
+    """The same as bytes."""
+    return dumps(error_document(path, status, sentence)).encode()
+
+
+def whole(status: int, body: bytes, headers: Pairs, *, persists: bool, has_body: bool = True) -> bytes:
+    """An HTTP/1.1 response of ours."""
+    kept = [(name, value) for name, value in headers if name.lower() not in ("content-length", "connection")]
+    kept += [("content-length", str(len(body))), ("connection", "keep-alive" if persists else "close")]
+    return start(status, kept) + (body if has_body else b"")
+
+
+def start(status: int, headers: list[tuple[str, str]] | Pairs, reason: str | None = None) -> bytes:
+    """Status line and headers, with the empty line."""
+    if reason is None:
+        reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", errors="replace")
+
+
+def late_error(path: str, status: int, body: bytes) -> bytes:
+    """An error for a client whose answer was begun as a stream: an event in its dialect, with the error inside."""
+    try:
+        told = loads(body)
+    except NotJson:
+        told = None
+    if not isinstance(told, dict):
+        told = error_document(path, status, body.decode(errors="replace")[:1000] or f"The provider answered {status}.")
+    if dialect_of(path) == "anthropic":
+        return b"event: error\ndata: " + dumps(told).encode() + b"\n\n"
+    if "/responses" in path.partition("?")[0]:
+        error = told.get("error")
+        failed = {"type": "response.failed", "response": {"object": "response", "status": "failed", "error": error}}
+        return b"event: response.failed\ndata: " + dumps(failed).encode() + b"\n\n"
+    return b"data: " + dumps(told).encode() + b"\n\n"

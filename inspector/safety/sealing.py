@@ -1,0 +1,45 @@
+"""The program itself, closed to the commands that it runs: they run as the same user, who may look into his processes.
+
+On Linux nobody else of this user reads its memory, its environment or its descriptors from here on (it is "not
+dumpable"). Root may all the same; so the keys are taken out of the environment, and the block that the system keeps of
+it (`/proc/PID/environ`) is emptied. What root finds then is only in memory.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from inspector.safety.keys import take_keys
+
+PR_SET_DUMPABLE = 4
+_SEEN = ("PATH", "HOME", "LANG", "TMPDIR", "TZ", "SYSTEMROOT")
+_KINDS = ("LC_", "LD_", "DYLD_")
+
+
+def seal() -> None:
+    """Close it: once, before anything else is done. Where a system has no such means, what it has not is left."""
+    take_keys()
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        with suppress(OSError, ValueError, IndexError):
+            _empty_block()
+
+
+def open_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """For a process of our own that needs no key: what may be seen by all."""
+    return {name: value for name, value in given.items() if name in _SEEN or name.startswith(_KINDS)}
+
+
+def _empty_block() -> None:
+    """The variables move elsewhere in memory; where the system looks for them, nothing is left."""
+    told = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()
+    start, end = int(told[47]), int(told[48])
+    if not 0 < start < end:
+        return
+    for name, value in os.environb.items():
+        os.putenv(name, value)
+    ctypes.memset(start, 0, end - start)

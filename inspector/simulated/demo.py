@@ -1,0 +1,171 @@
+"""The demo: one long task in the sample workspace, played by the model `simulated-demo`.
+
+Every answer says which step it is, and every tier keeps the newest messages; so the next step follows from the
+conversation alone, whatever was compacted. What the script changes and reports is real: it edits the file where the
+fault is, runs the tests, and its last words say how they really ended.
+
+The steps are chosen so that each tier meets its own condition: results one by one (L0), more and more of them until a
+watermark is passed slowly (L1, and L2 once there are notes), several at once so that it is jumped over (L3a, L3b), and
+a file of single digits, of which every estimate by characters thinks too little (L4).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.message import Message, ToolCall
+from inspector.simulated.call import Call, Said
+
+MODEL = "simulated-demo"
+COMPACTIONS = 1
+"""So many remote ones are made; then there is no such endpoint any more."""
+TASK = (
+    "The test of the storm day fails: the report has no low water below datum on 14 March, but the wreck fell dry. "
+    "Find out why, repair it, and show that the tests pass. Go through the log carefully, and keep notes in NOTES.md."
+)
+LOG, CODE, NOTES_FILE = "logs/gauge.log", "tidewatch/readings.py", "NOTES.md"
+TESTS = "python3 -m unittest"
+SIGNLESS, SIGNED = r"height (?P<height>\d+\.\d+) metres", r"height (?P<height>-?\d+\.\d+) metres"
+NOTES = """# Notes
+
+Task: the test of the storm day fails; find out why, repair it, show that the tests pass.
+
+- The tests say: 384 readings in the log, 372 were read; low water of 14 March comes out as 0.05 m.
+- Twelve readings are below datum, height -0.02 and lower, all of them on 14 March.
+- tidewatch/readings.py: the pattern LINE has height (?P<height>\\d+\\.\\d+) metres; it knows no sign.
+- Suspicion: a line with a minus does not match, and is left out without a word.
+- Still to do: read the rest of the log, look at the residuals, then change LINE and run the tests.
+"""
+
+
+ABOUT = "Who relies on the sign"
+SIDE_TASK = (
+    "Which files of this program use the height of a reading, and does any of them rely on it that a height is never "
+    "negative? Answer in two sentences."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is said, and which tools are called at once."""
+
+    words: str
+    calls: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+def _read(path: str, offset: int = 0, limit: int = 0) -> tuple[str, Mapping[str, Any]]:
+    where = {"offset": offset, "limit": limit} if limit else {}
+    return "read_file", {"path": path, **where}
+
+
+def _log(*firsts: int, lines: int = 60) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return tuple(_read(LOG, first, lines) for first in firsts)
+
+
+STEPS = (
+    Step("I will look around first.", (("list_files", {}),)),
+    Step("What is this program, and what is known to be wrong?", (_read("README.md"),)),
+    Step("Which tests fail, and how?", (("run_command", {"command": TESTS}),)),
+    Step("Here a line of the log becomes a reading.", (_read(CODE),)),
+    Step("And here readings become days.", (_read("tidewatch/daily.py"),)),
+    Step("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"),)),
+    Step("What the report makes of it.", (_read("tidewatch/report.py"),)),
+    Step("Now the log, from its beginning.", _log(1, lines=80)),
+    Step("The second day.", _log(81, lines=80)),
+    Step("Towards the storm.", _log(161, lines=80)),
+    Step("The storm itself.", _log(221, lines=80)),
+    Step("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
+    Step("I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)),
+    Step("What the last day looked like.", _log(301, lines=80)),
+    Step("The first night once more, for comparison.", _log(21, lines=80)),
+    Step("And the one before the storm.", _log(121, lines=80)),
+    Step("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
+    Step(
+        "Does anything else rely on it? A sub-agent can look.", (("task", {"description": ABOUT, "prompt": SIDE_TASK}),)
+    ),
+    Step("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
+    Step("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
+    Step("And the first half in the same way.", _log(1, 51, 101, 151)),
+    Step("Both sides of the low water, once more.", _log(221, lines=100)),
+    Step("The night after it.", _log(281, lines=75)),
+    Step("And the evening before.", _log(141, lines=50)),
+    Step("Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)),
+    Step("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height ", "path": CODE}),)),
+    Step(
+        "I let the height have a minus.",
+        (("edit_file", {"path": CODE, "old_text": SIGNLESS, "new_text": SIGNED}),),
+    ),
+    Step("Do the tests pass now?", (("run_command", {"command": TESTS}),)),
+)
+
+
+SIDE_STEPS = (
+    Step("Where is it used?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    Step("The alarms compare heights.", (_read("tidewatch/alarms.py"),)),
+    Step("And these are the lows and highs.", (_read("tidewatch/daily.py"),)),
+)
+SIDE_REPORT = (
+    "(simulated) readings.py, daily.py, alarms.py and report.py use it. alarms.py compares it with the quay and with "
+    "other gauges, daily.py takes minimum and maximum: neither minds a minus. Only the pattern in readings.py does."
+)
+
+
+def next_step(call: Call) -> Said:
+    """The next step of the demo, or its report."""
+    messages = call.buffer.messages
+    if messages and messages[0].text == SIDE_TASK:
+        done = sum(1 for message in messages if message.calls)
+        return _said(call, SIDE_STEPS, done) if done < len(SIDE_STEPS) else Said(SIDE_REPORT)
+    done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
+    done -= done > 0 and _was_broken_off(messages)
+    if done >= len(STEPS):
+        return Said(_report(messages))
+    return _said(call, STEPS, done)
+
+
+def _said(call: Call, steps: Sequence[Step], done: int) -> Said:
+    step = steps[done]
+    calls = tuple(ToolCall(f"call_{call.digest}{n}", name, dict(given)) for n, (name, given) in enumerate(step.calls))
+    return Said(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
+
+
+_SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")
+
+
+_BROKEN_OFF = "The program was ended while this call ran"
+"""What a runner says of a call that it cannot know the end of."""
+
+
+def _was_broken_off(messages: Sequence[Message]) -> bool:
+    """Was one of the last step's calls? Then the step is made once more."""
+    for message in reversed(messages):
+        if message.result is None:
+            return False
+        if message.result.is_error and message.result.content.startswith(_BROKEN_OFF):
+            return True
+    return False
+
+
+def _spoken(message: Message) -> str:
+    """What the model said, or is said to have said."""
+    return message.text if message.role == "assistant" or message.summary or message.text.startswith("[") else ""
+
+
+def _report(messages: Sequence[Message]) -> str:
+    """By what the last commands and edits really returned."""
+    results = [message.result for message in messages if message.result is not None]
+    tested = next((one for one in reversed(results) if "Ran " in one.content and "test" in one.content), None)
+    if tested is None:
+        return "(simulated) I could not run the tests, so I cannot say that they pass. Nothing else is left to try."
+    if tested.is_error:
+        return f"(simulated) The tests still fail; the last lines were:\n{_last(tested.content.splitlines())}"
+    return (
+        "(simulated) Done. The pattern in tidewatch/readings.py knew no sign, so the twelve readings below datum were "
+        "left out without a word, and low water of 14 March came out as 0.05 m instead of -0.50 m. I let the height "
+        f"have a minus. The tests pass: {_last(tested.content.splitlines(), 3)}. Nothing is left to do."
+    )
+
+
+def _last(lines: Iterable[str], count: int = 6) -> str:
+    return " / ".join([line for line in lines if line.strip()][-count:])

@@ -1,0 +1,170 @@
+"""Why a request is refused: in the words, and with the bodies, of the providers that are simulated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.message import Message
+from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, Invalid, check
+from inspector.simulated.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that is not answered. `type` and `code` are the provider's own words."""
+
+    status: int
+    message: str
+    type: str = "invalid_request_error"
+    code: str | None = None
+    param: str | None = None
+    retry_after: float | None = None
+
+
+def anthropic_body(refusal: Refusal) -> dict[str, Any]:
+    """As Anthropic writes an error."""
+    error = {"type": refusal.type, "message": refusal.message}
+    return {"type": "error", "error": error, "request_id": "req_simulated"}
+
+
+def openai_body(refusal: Refusal) -> dict[str, Any]:
+    """As OpenAI writes an error."""
+    error = {"message": refusal.message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
+    return {"error": error}
+
+
+_TYPES = {
+    401: ("authentication_error", "invalid_api_key"),
+    403: ("permission_error", "unsupported_country_region_territory"),
+    404: ("not_found_error", "model_not_found"),
+    408: ("timeout_error", "timeout"),
+    413: ("request_too_large", "request_too_large"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    504: ("timeout_error", "timeout"),
+    529: ("overloaded_error", "server_error"),
+}
+_TOLD = {
+    401: "invalid x-api-key",
+    403: "Your API key does not have permission to use the specified resource",
+    404: "model: not found",
+    413: "Request exceeds the maximum size",
+    429: "This request would exceed your organization's rate limit",
+    529: "Overloaded",
+}
+
+
+def status_refusal(status: int, retry_after: float | None = None) -> Refusal:
+    """The refusal behind a status, as a fault asks for it."""
+    usual = ("api_error", "server_error") if status >= 500 else ("invalid_request_error", "invalid_request")
+    kind, code = _TYPES.get(status, usual)
+    told = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")
+    return Refusal(status, told, kind, code, None, retry_after)
+
+
+def overflow(dialect: str, tokens: int, window: int) -> Refusal:
+    """The prompt is larger than the window."""
+    if dialect == ANTHROPIC:
+        return Refusal(400, f"prompt is too long: {tokens} tokens > {window} maximum")
+    code = "context_length_exceeded"
+    if dialect == CHAT:
+        told = (
+            f"This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} "
+            "tokens. Please reduce the length of the messages."
+        )
+        return Refusal(400, told, code=code, param="messages")
+    if dialect == "gemini":
+        return Refusal(
+            400, f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+        )
+    told = "Your input exceeds the context window of this model. Please adjust your input and try again."
+    return Refusal(400, told, code=code, param="input")
+
+
+def output_overflow(tokens: int, max_tokens: int, window: int) -> Refusal:
+    """Anthropic's second wording: prompt and output together are larger than the window."""
+    told = (
+        f"input length and `max_tokens` exceed context limit: {tokens} + {max_tokens} > {window}, "
+        "decrease input length or `max_tokens` and try again"
+    )
+    return Refusal(400, told)
+
+
+def invalid(dialect: str, call: Call) -> Refusal | None:
+    """The first reason why this provider would refuse the messages; None where it takes them."""
+    messages = call.buffer.messages
+    if not messages and dialect != RESPONSES:
+        return Refusal(400, "messages: at least one message is required", param="messages")
+    for found in check(call.buffer):
+        if dialect in found.providers:
+            return _worded(dialect, found, messages)
+    return None
+
+
+def _worded(dialect: str, found: Invalid, messages: Sequence[Message]) -> Refusal:
+    message = next(one for one in messages if one.id == found.message)
+    at = message.id.partition(".")[0]
+    called = [call.id for call in message.calls if call.id not in _answered_behind(message, messages)]
+    ids = ", ".join(called) or (message.result.call_id if message.result else "")
+    if dialect == ANTHROPIC:
+        return Refusal(400, f"messages.{at}{_anthropic(found.rule, ids)}")
+    param = f"messages.[{at}].role" if dialect == CHAT else "input"
+    return Refusal(400, (_chat if dialect == CHAT else _responses)(found, ids), param=param)
+
+
+def _answered_behind(message: Message, messages: Sequence[Message]) -> set[str]:
+    """Call ids with a result in the turn behind a message."""
+    found: set[str] = set()
+    start = next(n for n, one in enumerate(messages) if one is message)
+    for one in messages[start + 1 :]:
+        if one.role not in ("tool", "assistant"):
+            break
+        if one.result is not None:
+            found.add(one.result.call_id)
+    return found
+
+
+def _anthropic(rule: str, ids: str) -> str:
+    match rule:
+        case "call-without-result" | "order":
+            return (
+                f": `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` "
+                "block must have a corresponding `tool_result` block in the next message."
+            )
+        case "result-without-call":
+            return (
+                f".content.0: unexpected `tool_use_id` found in `tool_result` blocks: {ids}. Each `tool_result` block "
+                "must have a corresponding `tool_use` block in the previous message."
+            )
+        case "duplicate-answer":
+            return f".content: each tool_use must have a single result. Found multiple `tool_result` blocks: {ids}"
+        case "duplicate-call":
+            return ".content: `tool_use` ids must be unique"
+        case "first-role":
+            return ': first message must use the "user" role'
+        case "empty-text":
+            return ": text content blocks must be non-empty"
+        case _:
+            return ": all messages must have non-empty content except for the optional final assistant message"
+
+
+def _chat(found: Invalid, ids: str) -> str:
+    match found.rule:
+        case "call-without-result" | "order":
+            return (
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                f"'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
+            )
+        case "result-without-call" | "duplicate-answer":
+            return "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+        case _:
+            return found.why
+
+
+def _responses(found: Invalid, ids: str) -> str:
+    match found.rule:
+        case "call-without-result":
+            return f"No tool output found for function call {ids}."
+        case "result-without-call":
+            return f"No tool call found for function call output with call_id {ids}."
+        case _:
+            return found.why

@@ -1,0 +1,234 @@
+"""OpenAI Responses with stored responses and remote compaction, as the simulated provider reads and writes it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import time
+from typing import Any
+
+from inspector.core.buffer import Buffer
+from inspector.core.dialects.openai_responses import read_items, read_prompt
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, ToolCall
+from inspector.core.validity import RESPONSES
+from inspector.simulated.call import Call, Said, Spent
+from inspector.simulated.dialect import Event, Refused, limit, needed, pieces
+from inspector.simulated.moves import in_namespace
+from inspector.simulated.refusals import Refusal, openai_body
+from inspector.simulated.talk import seal, unseal
+
+STORED = 200
+"""Responses that can be gone on from; the oldest go first."""
+
+
+class ResponsesDialect:
+    """`/v1/responses` and `/v1/responses/compact`."""
+
+    name = RESPONSES
+
+    def __init__(self) -> None:
+        self._stored: dict[str, list[Any]] = {}
+        self._latest: dict[str, list[Any]] | None = None
+
+    def connected(self) -> "ResponsesDialect":
+        """For one connection: what is stored, and besides that its own latest response."""
+        one = ResponsesDialect()
+        one._stored, one._latest = self._stored, {}
+        return one
+
+    def forget(self) -> None:
+        """A turn that failed takes the connection's latest response with it."""
+        if self._latest:
+            self._latest = {}
+
+    def read(self, body: Mapping[str, Any]) -> Call:
+        """The request. Raises Refused."""
+        needed(body, "model")
+        items = [*self._before(body.get("previous_response_id")), *_items(body.get("input"))]
+        if not items:
+            raise Refused(Refusal(400, "Missing required parameter: 'input'.", param="input"))
+        kept = [one for one in items if not is_trigger(one)]
+        messages = tuple(map(unseal, read_items(kept, prefix="")))
+        return Call(
+            Buffer(messages, read_prompt(body)),
+            str(body["model"]),
+            limit(body.get("max_output_tokens")),
+            body.get("stream") is True,
+            {**body, "input": items},
+            len(messages),
+            str(body.get("prompt_cache_key") or ""),
+        )
+
+    def _before(self, previous: Any) -> Sequence[Any]:
+        if not previous:
+            return ()
+        found = (self._latest or {}).get(previous) or self._stored.get(previous)
+        if found is None:
+            told = f"Previous response with id '{previous}' not found."
+            code = "previous_response_not_found"
+            raise Refused(Refusal(400, told, code=code, param="previous_response_id"))
+        return found
+
+    def answer(self, call: Call, said: Said, spent: Spent) -> dict[str, Any]:
+        """The whole answer, as JSON; kept for `previous_response_id` unless the request says otherwise."""
+        items = call.body["input"]
+        if items and is_trigger(items[-1]):
+            return self._response(call, [compaction(call.buffer.messages, call.digest)], spent)
+        output: list[dict[str, Any]] = []
+        if said.text:
+            content = [{"type": "output_text", "text": said.text, "annotations": []}]
+            message = {"type": "message", "id": f"msg_{call.digest}", "role": "assistant", "status": "completed"}
+            output.append({**message, "content": content})
+        for n, one in enumerate(said.calls):
+            named = {"id": f"fc_{call.digest}{n}", "call_id": one.id, "name": one.name, "status": "completed"}
+            if isinstance(one.arguments, str):
+                output.append({"type": "custom_tool_call", **named, "input": one.arguments})
+            else:
+                output.append(
+                    {"type": "function_call", **named, "arguments": dumps(one.arguments), **_space(call, one)}
+                )
+        return self._response(call, output, spent, said.finish == "length")
+
+    def begun(self, call: Call, spent: Spent) -> dict[str, Any]:
+        """A beginning that is only laid in: nothing is said to it."""
+        return self._response(call, [], spent)
+
+    def _response(
+        self, call: Call, output: list[dict[str, Any]], spent: Spent, incomplete: bool = False
+    ) -> dict[str, Any]:
+        response: dict[str, Any] = {
+            "id": f"resp_{call.digest}",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "incomplete" if incomplete else "completed",
+            "incomplete_details": {"reason": "max_output_tokens"} if incomplete else None,
+            "error": None,
+            "model": call.model,
+            "output": output,
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": usage(spent),
+        }
+        if self._latest is not None:
+            self._latest = {response["id"]: [*call.body["input"], *output]}
+        if call.body.get("store") is not False:
+            self._stored[response["id"]] = [*call.body["input"], *output]
+            while len(self._stored) > STORED:
+                del self._stored[next(iter(self._stored))]
+        return response
+
+    def events(self, answer: dict[str, Any]) -> Iterator[Event]:
+        """The same answer as a stream."""
+        begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+        events = [("response.created", {"response": begun}), ("response.in_progress", {"response": begun})]
+        for n, item in enumerate(answer["output"]):
+            events += _item_events(n, item)
+        events.append((f"response.{answer['status']}", {"response": answer}))
+        for number, (name, data) in enumerate(events):
+            yield name, {"type": name, "sequence_number": number, **data}
+
+    def failed(self, refusal: Refusal) -> Iterator[Event]:
+        """The last events of a stream that goes wrong: the error, then the response as failed."""
+        error = {"code": refusal.code or "server_error", "message": refusal.message}
+        if error["code"] != "context_length_exceeded":  # an overflow is told by the failed response alone
+            yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
+        response = {
+            "id": "resp_failed",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "failed",
+            "error": error,
+        }
+        response |= {"model": "", "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+        yield "response.failed", {"type": "response.failed", "sequence_number": 91, "response": response}
+
+    def alive(self) -> Event:
+        """An event that says nothing but that the server is there."""
+        response = {
+            "id": "resp_alive",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "in_progress",
+            "output": [],
+        }
+        return "response.in_progress", {"type": "response.in_progress", "sequence_number": 2, "response": response}
+
+    def refused(self, refusal: Refusal) -> dict[str, Any]:
+        """The body of an error."""
+        return openai_body(refusal)
+
+
+def _space(call: Call, made: ToolCall) -> dict[str, str]:
+    """The namespace of a call, where its tool stands in one."""
+    tools = call.buffer.prompt.tools or ()
+    space = next((one.name for one in tools if made.name in [n.get("name") for n in in_namespace(one.definition)]), "")
+    return {"namespace": space} if space else {}
+
+
+def compacted(call: Call, spent: Spent) -> dict[str, Any]:
+    """The answer of `/responses/compact`: all user messages, then one compaction item."""
+    users = [one for one in call.body["input"] if isinstance(one, Mapping) and one.get("role") == "user"]
+    return {
+        "id": f"resp_{call.digest}",
+        "object": "response.compaction",
+        "created_at": int(time()),
+        "output": [*users, compaction(call.buffer.messages, call.digest)],
+        "usage": usage(spent),
+    }
+
+
+def compaction(messages: Sequence[Message], digest: str) -> dict[str, Any]:
+    """An item that only the provider can read."""
+    return {"type": "compaction", "id": f"cmp_{digest}", "encrypted_content": seal(messages)}
+
+
+def is_trigger(item: Any) -> bool:
+    """Does this item ask for a compaction in the stream?"""
+    return isinstance(item, Mapping) and item.get("type") == "compaction_trigger"
+
+
+def usage(spent: Spent) -> dict[str, Any]:
+    """Tokens as Responses reports them."""
+    return {
+        "input_tokens": spent.prompt,
+        "input_tokens_details": {"cached_tokens": spent.read, "cache_write_tokens": spent.written},
+        "output_tokens": spent.output,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": spent.prompt + spent.output,
+    }
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return [{"type": "message", "role": "user", "content": value}]
+    return list(value) if isinstance(value, list) else []
+
+
+def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    where = {"output_index": n, "item_id": item["id"]}
+    events: list[tuple[str, dict[str, Any]]] = []
+    match item["type"]:
+        case "message":
+            begun = {**item, "status": "in_progress", "content": []}
+            part, at = item["content"][0], {**where, "content_index": 0}
+            events.append(("response.content_part.added", {**at, "part": {**part, "text": ""}}))
+            events += [
+                ("response.output_text.delta", {**at, "delta": piece, "logprobs": []}) for piece in pieces(part["text"])
+            ]
+            events.append(("response.output_text.done", {**at, "text": part["text"], "logprobs": []}))
+            events.append(("response.content_part.done", {**at, "part": part}))
+        case "function_call":
+            begun = {**item, "status": "in_progress", "arguments": ""}
+            events += [
+                ("response.function_call_arguments.delta", {**where, "delta": piece})
+                for piece in pieces(item["arguments"])
+            ]
+            done = {**where, "name": item["name"], "arguments": item["arguments"]}
+            events.append(("response.function_call_arguments.done", done))
+        case "custom_tool_call":
+            begun = {**item, "status": "in_progress", "input": ""}
+            events += [("response.custom_tool_call_input.delta", {**where, "delta": x}) for x in pieces(item["input"])]
+            events.append(("response.custom_tool_call_input.done", {**where, "input": item["input"]}))
+        case _:
+            begun = item
+    first = ("response.output_item.added", {"output_index": n, "item": begun})
+    return [first, *events, ("response.output_item.done", {"output_index": n, "item": item})]

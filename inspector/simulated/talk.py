@@ -1,0 +1,130 @@
+"""What the simulated provider says: a summary where one is asked for, else the agent's script. By the words alone.
+
+Deterministic: the same conversation gets the same answer. Summaries are the offline summariser's and say so.
+"""
+
+import base64
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Opaque, Text
+from inspector.core.needs import Summarize
+from inspector.core.offline import summarise
+from inspector.simulated.arguments import Known, fill
+from inspector.simulated.call import Call, Said
+from inspector.simulated.demo import MODEL, next_step
+from inspector.simulated.script import counted, next_move
+
+LABEL = "(simulated)"
+
+_ASKS = re.compile(
+    r"(?is)respond with text only|context checkpoint compaction|context summari[sz]ation assistant"
+    r"|\b(?:create|write|provide|produce|generate|give|make)\b[^.\n]{0,60}\bsummary\b"
+    r"|\bsummari[sz]e\b|\bkeep the memory of\b|\bcomp(?:act|ress) the\b|\bcheckpoint of this conversation\b"
+    r"|\b(?:write|generate|correct)\b[^.\n]{0,60}<state_snapshot>"
+)
+_GOES_ON = re.compile(r"\s*(?:This session is being continued|Another language model|The conversation history before)")
+"""How clients hand a summary over: it speaks of one, and wants none."""
+_HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
+
+
+def speak(call: Call) -> Said:
+    """The answer to a call."""
+    if asks_for_summary(call):
+        return Said(_summary(call))
+    if call.buffer.prompt.tools:
+        return _in_form(next_step(call) if call.model == MODEL else next_move(call), call)
+    return _in_form(Said(_chat(call.buffer.messages)), call)
+
+
+def _in_form(said: Said, call: Call) -> Said:
+    """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
+    schema = {} if said.calls else asked_form(call.body)
+    words = tuple(re.findall(r"[A-Za-z]{4,40}", said.text)) or ("simulated",)
+    return Said(dumps(fill(schema, Known(("README.md",), words, (), 0)))) if schema else said
+
+
+def asked_form(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON schema that an answer is to keep to, where the dialect has it; empty where any text will do."""
+    for path in _FORMS:
+        found: Any = body
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if isinstance(found, Mapping):
+            return found
+    return {}
+
+
+_FORMS = (
+    ("output_config", "format", "schema"),
+    ("output_format", "schema"),
+    ("text", "format", "schema"),
+    ("response_format", "json_schema", "schema"),
+)
+
+
+def asks_for_summary(call: Call) -> bool:
+    """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
+    last = call.buffer.messages[-1] if call.buffer.messages else None
+    asked = last.text if last is not None and last.role == "user" else ""
+    if _GOES_ON.match(asked):
+        return False
+    if not call.buffer.prompt.tools:
+        asked = f"{call.buffer.prompt.system or ''}\n{asked[:4_000]}\n{asked[-4_000:]}"
+        if all(header in asked for header in _HEADERS):
+            return True
+    return bool(_ASKS.search(asked))
+
+
+def _summary(call: Call) -> str:
+    """Of the conversation before the question; of the question itself where the client wrote all into it. In the tags
+    that were asked for."""
+    said = [message for message in call.buffer.messages if message.role != "system"]
+    if len(said) > 1:
+        text = _told(Summarize("", "", source=tuple(said[:-1])), said[:-1])
+    else:
+        text = _told(Summarize("", _USER.sub("User: ", said[0].text) if said else ""), said)
+    asked = f"{call.buffer.prompt.system or ''}\n{said[-1].text if said else ''}"
+    return next((f"<{tag}>\n{text}\n</{tag}>" for tag, mark in _TAGS.items() if mark in asked), text)
+
+
+_TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
+"""A tag, and what a question that wants it holds."""
+_USER = re.compile(r"(?m)^\[User\]: ")
+
+
+def _told(need: Summarize, messages: Sequence[Message]) -> str:
+    return f"{summarise(need)}\n{counted(messages)}" if messages else summarise(need)
+
+
+def _chat(messages: Sequence[Message]) -> str:
+    asked = [message.text for message in messages if message.role == "user" and message.text.strip()]
+    last = " ".join(asked[-1].split())[:200] if asked else "nothing"
+    return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
+
+
+def seal(messages: Sequence[Message]) -> str:
+    """What a remote compaction returns: for the provider's eyes only. In truth a packed offline summary."""
+    text = _told(Summarize("", "", source=tuple(messages)), messages)
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
+
+
+def unseal(message: Message) -> Message:
+    """The same message with sealed compactions as the text that the model reads."""
+    parts = tuple(_opened(part) if isinstance(part, Opaque) else part for part in message.parts)
+    return message if parts == message.parts else Message(message.id, message.role, parts, summary=True)
+
+
+def _opened(part: Opaque) -> Opaque | Text:
+    sealed = part.value.get("encrypted_content") if isinstance(part.value, dict) else None
+    if not isinstance(sealed, str):
+        return part
+    unpack = zlib.decompressobj()
+    try:
+        text = unpack.decompress(base64.b64decode(sealed, validate=True), 1_000_000)
+    except (ValueError, zlib.error):
+        return part  # another provider's
+    return Text(text.decode("utf-8", "replace"))

@@ -1,0 +1,230 @@
+"""A grid of settings over many sessions, in parallel processes: what each costs, and what is regretted.
+
+Work goes out in small parcels: one session, a few points of the grid. A process keeps the session it opened last, so
+parcels of one session cost its opening once a process. With a Dask scheduler the same parcels go to its workers, which
+must have this program, and the sessions under the same paths.
+"""
+
+import importlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from inspector.core.answering import offline
+from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.replay.report import Ground, Report, report
+from inspector.core.tokens.windows import find_window
+from inspector.extensions.policies import find_policy
+from inspector.extensions.windows import user_windows
+from inspector.safety.sealing import seal
+from inspector.transcripts.files import open_transcript
+
+Pairs = tuple[tuple[str, str], ...]
+PARCEL = 8
+"""Points of the grid in one parcel, at most."""
+_POLL_S = 0.1
+_KEPT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is to be tried. `settings` hold everywhere, `grid` gives the values of each key that is varied."""
+
+    files: tuple[str, ...]
+    policy: str
+    grid: tuple[tuple[str, tuple[str, ...]], ...]
+    settings: Pairs = ()
+    thread: str = "main"
+    format: str | None = None
+    window: int | None = None
+    remote: bool = False
+
+    def points(self) -> tuple[Pairs, ...]:
+        """Every combination of the values, the last key the quickest."""
+        keys = [key for key, _ in self.grid]
+        return tuple(tuple(zip(keys, values, strict=True)) for values in product(*(values for _, values in self.grid)))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One point of the grid on one session. `error`: why there are no figures."""
+
+    file: str
+    point: Pairs
+    figures: Mapping[str, Any]
+    error: str = ""
+    took_s: float = field(default=0.0, compare=False)
+    """Seconds of its process, with its share of opening the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parcel:
+    sweep: Sweep
+    file: str
+    points: tuple[Pairs, ...]
+
+
+def sweep(
+    wanted: Sweep,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> tuple[Cell, ...]:
+    """Every cell, by file and then by point. `workers` None = one a core; `dask`: address of a scheduler.
+
+    Raises InspectorError for a policy, a setting or a value that cannot be, before any work is done; Cancelled.
+    """
+    points = wanted.points()
+    check(wanted, points)
+    workers = workers or os.cpu_count() or 1
+    size = max(1, min(PARCEL, len(points) * len(wanted.files) // (8 * workers)))
+    parcels = [
+        _Parcel(wanted, file, points[at : at + size]) for file in wanted.files for at in range(0, len(points), size)
+    ]
+    found: dict[tuple[str, Pairs], Cell] = {}
+    total = len(points) * len(wanted.files)
+    run = _by_dask(parcels, dask, cancelled) if dask else _by_processes(parcels, workers, cancelled)
+    for cells in run:
+        found.update(((cell.file, cell.point), cell) for cell in cells)
+        if progress is not None:
+            progress(len(found), total)
+    return tuple(found[file, point] for file in wanted.files for point in points)
+
+
+def check(wanted: Sweep, points: Sequence[Pairs]) -> None:
+    """Is there such a policy, and does it take every point? Raises InspectorError."""
+    by = find_policy(wanted.policy)
+    for point in points:
+        by.settings([*wanted.settings, *point], wanted.window)
+
+
+def _by_processes(
+    parcels: Sequence[_Parcel], workers: int, cancelled: Callable[[], bool]
+) -> Iterator[tuple[Cell, ...]]:
+    context = get_context("spawn")  # whoever sweeps may have threads, and those do not survive a fork
+    stop = context.Event()
+    pool = ProcessPoolExecutor(min(workers, len(parcels)) or 1, context, _begin, (stop,))
+    try:
+        waiting: set[Future[tuple[Cell, ...]]] = {pool.submit(run_parcel, parcel) for parcel in parcels}
+        while waiting:
+            done, waiting = wait(waiting, _POLL_S, FIRST_COMPLETED)
+            if cancelled():
+                raise Cancelled("The sweep was stopped.")
+            for future in done:
+                yield future.result()
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _by_dask(parcels: Sequence[_Parcel], address: str, cancelled: Callable[[], bool]) -> Iterator[tuple[Cell, ...]]:
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise InspectorError("--dask needs the package `distributed`: pip install 'context-inspector[dask]'.") from None
+    with distributed.Client(address) as client:
+        futures = [client.submit(run_parcel, parcel, pure=False) for parcel in parcels]
+        for future in distributed.as_completed(futures):
+            if cancelled():
+                client.cancel(futures)
+                raise Cancelled("The sweep was stopped.")
+            yield future.result()
+
+
+class _Stop:
+    """The parent's word that no more is wanted; set once in each process of a pool."""
+
+    event: Any = None
+
+
+def _begin(stop: Any) -> None:
+    seal()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's to answer
+    _Stop.event = stop
+
+
+def _stopped() -> bool:
+    return _Stop.event is not None and bool(_Stop.event.is_set())
+
+
+def run_parcel(parcel: _Parcel) -> tuple[Cell, ...]:
+    """Runs in a process of its own. A session that cannot be opened is a cell with an error, not a failure."""
+    start = time.perf_counter()
+    cells = _cells(parcel)
+    took = (time.perf_counter() - start) / len(cells)
+    return tuple(replace(cell, took_s=took) for cell in cells)
+
+
+def _cells(parcel: _Parcel) -> tuple[Cell, ...]:
+    wanted = parcel.sweep
+    try:
+        stamp = Path(parcel.file).stat().st_mtime_ns
+        ground = _ground(parcel.file, stamp, wanted.thread, wanted.format, wanted.window)
+    except (InspectorError, OSError) as why:
+        return tuple(Cell(parcel.file, point, {}, str(why)) for point in parcel.points)
+    return tuple(_cell(ground, wanted, parcel.file, point) for point in parcel.points)
+
+
+def _cell(ground: Ground, wanted: Sweep, file: str, point: Pairs) -> Cell:
+    by = find_policy(wanted.policy)
+    try:
+        settings = by.settings([*wanted.settings, *point], ground.window)
+        found = report(ground, by, settings, offline, remote=wanted.remote, cancelled=_stopped)
+    except InspectorError as why:
+        return Cell(file, point, {}, str(why))
+    return Cell(file, point, figures(found))
+
+
+@lru_cache(maxsize=_KEPT)
+def _ground(file: str, stamp: int, thread: str, format: str | None, window: int | None) -> Ground:  # noqa: A002
+    session = open_transcript(file, format=format)
+    try:
+        found = session.main if thread == "main" else session.thread(thread)
+    except KeyError:
+        raise InspectorError(f"{file}: there is no thread {thread!r}.") from None
+    return Ground(found, find_window(session, found, None, window, user_windows()).tokens)
+
+
+def figures(found: Report) -> dict[str, Any]:
+    """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
+    spent, losses = found.spent, found.losses
+    return {
+        "requests": len(found.rows),
+        "compactions": len(found.compactions),
+        "peak": found.peak,
+        "overflows": found.overflows,
+        "over": found.over,
+        "prompt": spent.prompt,
+        "cache_read": spent.cache_read,
+        "cache_write": spent.cache_write,
+        "summariser_input": spent.summariser_input,
+        "summariser_output": spent.summariser_output,
+        "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
+        "facts": losses.facts,
+        "lost": losses.lost,
+        "needed_later": losses.needed_later,
+        "regret": len(losses.regrets),
+        "rereads": losses.rereads,
+        "reread_tokens": losses.reread_tokens,
+    }
+
+
+def joined(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The cells of one point together: sums, but the largest peak. No cost where one has none; cells with errors are
+    counted and left out."""
+    good = [cell.figures for cell in cells if not cell.error]
+    whole: dict[str, Any] = {"sessions": len(good), "failed": len(cells) - len(good)}
+    for name in good[0] if good else ():
+        values = [one[name] for one in good]
+        whole[name] = None if None in values else max(values) if name == "peak" else sum(values)
+    return whole

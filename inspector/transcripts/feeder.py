@@ -1,0 +1,172 @@
+"""Bytes to lines to parsed values to a reader: the one core that opening and following share.
+
+Every byte is looked at a fixed number of times, however long the lines are. A line that cannot be read becomes a
+Problem with its number; the rest goes on.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.session import Problem
+from inspector.transcripts.unpack import LONGEST
+
+Feed: TypeAlias = Callable[[int, Any, str], None]
+"""`Reader.feed`: line number, value, name of the file."""
+
+_KEPT = 1000
+_EXCERPT = 120
+
+
+class Feeder:
+    """Feeds the lines of one file to a reader, whatever pieces the bytes come in."""
+
+    def __init__(self, feed: Feed, file: str = "") -> None:
+        self.feed = feed
+        self.line = 0
+        """Lines so far."""
+        self.values = 0
+        """Values fed so far."""
+        self.longest = LONGEST
+        """Bytes that a line may have; a longer one is left out."""
+        self.opens = False
+        """The first line is the beginning of a JSON value that goes on: the file may be one document."""
+        self._file = file
+        self._rest = bytearray()
+        self._dropped = 0
+        self._problems: list[Problem] = []
+        self._more = 0
+        self._odd: list[str] = []
+        """What was odd in the line that was parsed last, but could be read."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What could not be read: the first thousand one by one, then their number."""
+        if not self._more:
+            return list(self._problems)
+        return [*self._problems, Problem(0, f"{self._more:,} more lines could not be read", "", self._file)]
+
+    def feed_bytes(self, chunk: bytes) -> None:
+        """Take the next bytes; what stands behind the last newline waits for more."""
+        view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
+        if end >= 0 and (self._rest or self._dropped):
+            self._wait(view[:end])
+            self._end_of_line()
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        while end >= 0:
+            self._line(view[start:end])
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        if start < len(chunk):
+            self._wait(view[start:])
+
+    def finish(self) -> None:
+        """There is no more: read what stands behind the last newline, a whole value or a torn one."""
+        if self._rest.strip(b" \t\r\n\0") or self._dropped:
+            self._end_of_line(last=True)
+
+    def _wait(self, piece: memoryview) -> None:
+        if self._dropped or len(self._rest) + len(piece) > self.longest:
+            self._dropped += len(self._rest) + len(piece)
+            self._rest = bytearray()
+        else:
+            self._rest += piece
+
+    def _end_of_line(self, last: bool = False) -> None:
+        line, self._rest = self._rest, bytearray()
+        if self._dropped:
+            self.line += 1
+            self._problem(
+                f"the line is longer than {self.longest >> 20:,} MB ({self._dropped:,} bytes); it was left out", b""
+            )
+            self._dropped = 0
+        else:
+            self._line(line, last)
+
+    def _line(self, line: bytes | bytearray | memoryview, last: bool = False) -> None:
+        self.line += 1
+        try:
+            value = loads(line, self._odd)
+        except NotJson as why:
+            self._mend(bytes(line), str(why), last)
+            return
+        if self._odd:
+            self._tell_odd(bytes(line))
+        self.values += 1
+        self.feed(self.line, value, self._file)
+
+    def _tell_odd(self, line: bytes) -> None:
+        for what in self._odd:
+            self._problem(what, line)
+        self._odd.clear()
+
+    def _mend(self, line: bytes, why: str, last: bool) -> None:
+        """A line that is not one JSON value: empty, with NUL bytes, several values, torn, or something else."""
+        if not line.strip():
+            return
+        if nuls := line.count(0):
+            self._without_nuls(line.replace(b"\0", b""), nuls, last)
+            return
+        text = line.decode("utf-8", errors="replace")
+        if "Extra data" in why and (several := _values(text)):
+            for value in several:
+                self.values += 1
+                self.feed(self.line, value, self._file)
+            self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
+        elif last and "nested" not in why:
+            self._problem(f"torn last line: its {len(line):,} bytes are no complete JSON value; it was left out", line)
+        else:
+            self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))
+            self._problem(f"not JSON: {_told(why)}; the line was left out", line)
+
+    def _without_nuls(self, line: bytes, nuls: int, last: bool) -> None:
+        what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
+        self._problem(what, line)
+        if line.strip():
+            self.line -= 1  # the same line once more
+            self._line(line, last)
+
+    def _problem(self, what: str, line: bytes) -> None:
+        if len(self._problems) < _KEPT:
+            self._problems.append(Problem(self.line, what, excerpt(line), self._file))
+        else:
+            self._more += 1
+
+
+def excerpt(line: bytes) -> str:
+    """The beginning of a line, at most 120 printable characters."""
+    text = line[: 4 * _EXCERPT].decode("utf-8", errors="replace").strip()
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:_EXCERPT])
+    return shown if len(text) <= _EXCERPT and len(line) <= 4 * _EXCERPT else shown[: _EXCERPT - 1] + "…"
+
+
+_PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
+
+
+def _told(why: str) -> str:
+    """The parser's reason, without a line number that is not the file's."""
+    return _PLACE.sub(r" at column \1", why)
+
+
+def _goes_on(text: str, why: str) -> bool:
+    place = _PLACE.search(why)
+    return place is not None and int(place[2]) >= len(text.rstrip())
+
+
+def _values(text: str) -> list[Any]:
+    """The JSON values that stand behind one another; none where there is anything else."""
+    decoder = json.JSONDecoder()
+    text = text.strip()
+    found: list[Any] = []
+    at = 0
+    while at < len(text):
+        try:
+            _, end = decoder.raw_decode(text, at)
+            found.append(loads(text[at:end].encode("utf-8", errors="replace")))
+        except (ValueError, RecursionError):
+            return []
+        at = end
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return found

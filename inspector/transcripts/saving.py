@@ -1,0 +1,89 @@
+"""Writes what was made: through a temporary file, never over a file that is there unless told to, never over a source.
+
+What the user opened stays as it is, even where they ask for it: the agent that wrote it owns it.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from uuid import uuid4
+
+from inspector.core.buffer import Buffer
+from inspector.core.dialects import anthropic, openai_chat
+from inspector.core.dialects.openai_responses_write import write_body as write_responses
+from inspector.core.errors import InspectorError
+from inspector.core.export import WRITERS, transcript
+from inspector.core.export.birth import Birth
+from inspector.core.jsontext import dumps
+from inspector.transcripts.database.naming import file_of
+
+MAX_TOKENS = 32_000
+NATIVE = "native"
+"""The shape that means: a transcript in the session's own format."""
+_PAYLOADS: Mapping[str, Callable[[Buffer, str, int], dict[str, Any]]] = MappingProxyType(
+    {
+        "anthropic": anthropic.write_body,
+        "openai-chat": openai_chat.write_body,
+        "openai-responses": write_responses,
+    }
+)
+SHAPES = (*_PAYLOADS, NATIVE)
+
+
+def can_be_native(format: str) -> bool:  # noqa: A002
+    """Can a transcript of that format be written?"""
+    return format in WRITERS
+
+
+def buffer_text(buffer: Buffer, shape: str, format: str, model: str) -> str:  # noqa: A002
+    """The buffer as a request body, or as a transcript that its agent can resume: a new session with its own id.
+
+    Raises InspectorError for a format that cannot be written.
+    """
+    if shape in _PAYLOADS:
+        return dumps(_PAYLOADS[shape](buffer, model, MAX_TOKENS)) + "\n"
+    return transcript(format, buffer, Birth(str(uuid4()), _now(), str(Path.cwd()), model))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def save_text(text: str, path: str, force: bool, source: str = "") -> None:
+    """Whole or not at all. `source` is the transcript it was made from.
+
+    Raises InspectorError where the file exists and `force` is not set, where it is the source itself, and where it
+    cannot be written.
+    """
+    target = Path(path)
+    if source and _is_same(target, Path(source)):
+        raise InspectorError(f"{path} is the transcript itself; it is never overwritten. Choose another name.")
+    try:
+        if target.exists() and not force:
+            raise InspectorError(f"{path} exists; --force replaces it, another name keeps it.")
+        _write(text, target)
+    except (OSError, ValueError) as failure:
+        why = failure.strerror or failure if isinstance(failure, OSError) else failure
+        raise InspectorError(f"{path} cannot be written: {why}.") from None
+
+
+def _write(text: str, target: Path) -> None:
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")  # its own name may be as long as names can be
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(draft).replace(target)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(file_of(other))
+    except OSError:  # one of them is not there
+        return False

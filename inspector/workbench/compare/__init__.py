@@ -1,0 +1,1 @@
+"""Policies side by side: over a whole session, or two buffers."""

@@ -1,0 +1,231 @@
+"""Before and after: what the diff compares where we stand, and its rows. Shown by the diff and by what was lost."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
+from types import MappingProxyType
+from typing import get_args
+
+from inspector.core.buffer import Buffer
+from inspector.core.diff import DiffRow, rows
+from inspector.core.message import Message
+from inspector.core.outcome import Fate, FateName, Outcome, fates
+from inspector.core.tokens.sizing import Sizer, rounded
+from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.rows import tool_names
+from inspector.workbench.state.state import State
+from inspector.workbench.state.steps import ORIGIN, Steps
+
+FATES: tuple[FateName, ...] = get_args(FateName)
+LETTERS: Mapping[FateName, str] = MappingProxyType(
+    {
+        "kept": "K",
+        "cleared": "C",
+        "cut": "X",
+        "replaced": "R",
+        "summarised": "S",
+        "dropped": "D",
+        "inserted": "I",
+    }
+)
+AROUND = 2
+"""Kept messages that are shown on either side of a change."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Which two buffers are compared. `steps` where it is steps that were taken, `outcome` where it is a preview."""
+
+    name: str
+    before: Buffer
+    after: Buffer
+    sizer: Sizer
+    """What measures both."""
+    steps: Steps | None = None
+    outcome: Outcome[object] | None = None
+
+    @property
+    def preview(self) -> bool:
+        """Nothing of it has happened."""
+        return self.outcome is not None
+
+    def is_same(self, other: "Sides | None") -> bool:
+        """The same two buffers under the same name. O(1)."""
+        return (
+            other is not None
+            and (self.name, self.preview) == (other.name, other.preview)
+            and self.before is other.before
+            and self.after is other.after
+            and self.sizer.scale == other.sizer.scale
+            and self.sizer.estimator == other.sizer.estimator
+        )
+
+    def fates(self) -> tuple[Fate, ...]:
+        """What became of every message. O(messages)."""
+        if self.steps is not None:
+            return self.steps.fates(since=self.steps.compared)
+        assert self.outcome is not None
+        return fates(self.before, self.outcome)
+
+
+def sides(state: State) -> Sides | None:
+    """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
+    seen, steps = state.preview, state.steps
+    if seen is not None and seen.outcome is not None and state.outlook is not None:
+        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
+    if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
+        return None
+    name = steps.step.name if steps.step is not None else "recorded"
+    return Sides(name, steps.buffer_of(steps.compared), steps.buffer, sizer_of(state), steps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The rows of the diff. `before` and `after` hold a row's place in its buffer, -1 where it does not stand."""
+
+    sides: Sides
+    rows: tuple[DiffRow, ...]
+    before: Sequence[int]
+    after: Sequence[int]
+    counts: Mapping[FateName, int]
+    delta: int
+    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Row by message id."""
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Name of the tool by call id."""
+
+
+def compared(sides: Sides) -> Comparison:
+    """The rows, worked out. O(messages); token counts are cached on the messages."""
+    told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer)
+    before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
+    order = _order(told)
+    found = tuple(told[n] for n in order)
+    counts = Counter(row.fate.name for row in found)
+    return Comparison(
+        sides,
+        found,
+        [before[n] for n in order],
+        [after[n] for n in order],
+        {name: counts[name] for name in FATES if counts[name]},
+        sum(row.delta for row in found),
+        {row.fate.id: n for n, row in enumerate(found)},
+        tool_names((*sides.before.messages, *sides.after.messages)),
+    )
+
+
+def sized_rows(fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer) -> tuple[DiffRow, ...]:
+    """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers."""
+    counted = rows(fates, size.estimator)
+    changed = [n for n, row in enumerate(counted) if row.fate.before is not row.fate.after]
+    delta = size.tokens(after) - size.tokens(before)
+    gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
+    found = [DiffRow(row.fate, size.scale.rows(row.tokens_before), 0) for row in counted]
+    found = [replace(row, tokens_after=row.tokens_before) for row in found]
+    for n, more in zip(changed, gained, strict=True):
+        found[n] = _gained(found[n], more)
+    return tuple(found)
+
+
+def _gained(row: DiffRow, more: int) -> DiffRow:
+    """With so many tokens more than before. A message that is gone has none after, one that came none before."""
+    if row.fate.after is None:
+        return replace(row, tokens_before=-more, tokens_after=0)
+    if row.fate.before is None:
+        return replace(row, tokens_before=0, tokens_after=more)
+    return replace(row, tokens_after=row.tokens_before + more)
+
+
+def _numbers(standing: Iterable[object]) -> list[int]:
+    numbers, at = [], 0
+    for one in standing:
+        numbers.append(-1 if one is None else at)
+        at += one is not None
+    return numbers
+
+
+def _order(told: Sequence[DiffRow]) -> list[int]:
+    """What stands in for messages that are gone comes before them: a summary is what one wants to read first."""
+    found: list[int] = []
+    for together, run in groupby(range(len(told)), lambda n: None in (told[n].fate.before, told[n].fate.after)):
+        listed = list(run)
+        found += sorted(listed, key=lambda n: told[n].fate.before is not None) if together else listed
+    return found
+
+
+def rival(comparison: Comparison, at: int) -> Message | None:
+    """The summary on the other side that stands for the same stretch as the one in row `at`; None for none, or several.
+
+    Two branches that summarise the same messages each have theirs: they are worth comparing line by line.
+    """
+    rows = comparison.rows
+    one = rows[at].fate
+    summary = one.before or one.after
+    if summary is None or not summary.summary or None not in (one.before, one.after):
+        return None
+    low, high = at, at + 1
+    while low > 0 and None in (rows[low - 1].fate.before, rows[low - 1].fate.after):
+        low -= 1
+    while high < len(rows) and None in (rows[high].fate.before, rows[high].fate.after):
+        high += 1
+    others = (row.fate.after if one.before is not None else row.fate.before for row in rows[low:high])
+    found = [message for message in others if message is not None and message.summary]
+    return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """Which rows of a comparison are listed, and where its changes begin in the list."""
+
+    comparison: Comparison
+    wanted: frozenset[FateName]
+    rows: Sequence[tuple[int, int]]
+    """(start, end) of the comparison's rows: one that is shown, or a stretch that is left out."""
+    changes: Sequence[int]
+
+    def opened(self, place: int) -> "Listing":
+        """With the rows of the stretch at `place` shown."""
+        start, end = self.rows[place]
+        rows = [*self.rows[:place], *((at, at + 1) for at in range(start, end)), *self.rows[place + 1 :]]
+        return Listing(self.comparison, self.wanted, rows, changes(self.comparison, rows))
+
+
+def listing(comparison: Comparison, wanted: frozenset[FateName]) -> Listing:
+    """The rows whose fates are wanted, with a little around. O(rows)."""
+    rows = shown(comparison, wanted)
+    return Listing(comparison, wanted, rows, changes(comparison, rows))
+
+
+def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
+    """Which rows are shown: (start, end) pairs that cover all rows in order. O(rows).
+
+    A row that is shown stands alone (end = start + 1) and is wanted, or is kept and near one that is wanted; a longer
+    stretch is left out. A single row is never left out: a line that tells of it takes as much room.
+    """
+    names = [row.fate.name for row in comparison.rows]
+    near = bytearray(len(names))
+    for at, name in enumerate(names):
+        if name in wanted:
+            near[at] = 1
+            if name != "kept":
+                for other in (*range(at - around, at), *range(at + 1, at + around + 1)):
+                    if 0 <= other < len(names) and names[other] == "kept":
+                        near[other] = 1
+    found: list[tuple[int, int]] = []
+    start = 0
+    for at in range(len(names) + 1):
+        if at == len(names) or near[at]:
+            if at > start:
+                found.append((start, at))
+            if at < len(names):
+                found.append((at, at + 1))
+            start = at + 1
+    return found
+
+
+def changes(comparison: Comparison, listed: Sequence[tuple[int, int]]) -> list[int]:
+    """Places in `listed` where a change begins: neighbouring rows of one fate are one change."""
+    names = ["kept"] + [comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed]
+    return [at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last]

@@ -1,0 +1,135 @@
+"""Works out the outlook where we stand, off the side, and keeps the last few. Nothing here takes a step."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.start import watermark_tokens
+from inspector.workbench.policy_input import moment_of, settings_of, sizer_of, start_of
+from inspector.workbench.state.outlook import Outlook, Same
+from inspector.workbench.state.preview import Preview, preview
+from inspector.workbench.state.state import State
+
+KEPT = 24
+"""Outlooks that are kept: walking back and forth, undo and redo need no new ones."""
+
+
+class Bench(Protocol):
+    """What foresight needs of the Workbench."""
+
+    @property
+    def state(self) -> State: ...
+    def show(self, state: State) -> None: ...
+    def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None: ...
+
+
+def standpoint(state: State) -> tuple[object, ...]:
+    """All that an outlook depends on. O(1)."""
+    steps, choices = state.steps, state.choices
+    return (
+        Same(state.thread),
+        state.at,
+        Same(steps.step if steps else None),
+        Same(steps.running if steps else None),
+        replace(choices, answer_by="", model=""),
+        state.window.tokens if state.window else None,
+        state.user_window,
+        state.estimator,
+    )
+
+
+def outlook(state: State) -> Outlook:
+    """Verdicts where we stand, without previews yet. O(messages). Raises InspectorError for impossible settings."""
+    by, settings, steps = policy(state.choices.policy), settings_of(state), start_of(state)
+    estimated, tokens = by.measure(steps.buffer, settings, steps.state)
+    verdicts = by.due(steps.buffer, settings, steps.state, moment_of(state))
+    tokens = watermark_tokens(by, settings, verdicts, tokens)
+    size = sizer_of(state)
+    shown = size.pressure_of(steps.buffer).tokens or 0
+    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
+
+
+class Foresight:
+    """Held by Stepping."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._known: dict[tuple[object, ...], Outlook] = {}
+        self._underway: tuple[object, ...] | None = None
+
+    def settled(self, state: State) -> State:
+        """`state` with the outlook that is known for where it stands, or none, and the preview that is looked at."""
+        known = self._known.get(standpoint(state)) if state.thread is not None else None
+        wanted = state.pointed
+        if wanted is None:
+            wanted = known.next if known is not None and not state.stepped else ""
+        seen = known.previews.get(wanted) if known is not None else None
+        if known is state.outlook and seen is state.preview:
+            return state
+        return replace(state, outlook=known, preview=seen)
+
+    def look(self) -> None:
+        """Work out what every tier would do where we stand: verdicts first, then one preview after the other."""
+        state = self._bench.state
+        if state.thread is None:
+            return
+        known = self._known.get(standpoint(state))
+        if known is not None and not known.missing:
+            return
+        if self._underway == standpoint(state):
+            return
+        self._underway = standpoint(state)
+        if known is not None:
+            self._see(known, state)
+        else:
+            self._bench.work(lambda: _tried(state), lambda found: self._arrived(found, state))
+
+    def _arrived(self, found: Outlook | InspectorError, state: State) -> None:
+        if isinstance(found, InspectorError):
+            self._underway = None
+            return
+        self._keep(found)
+        self._see(found, state)
+
+    def _see(self, found: Outlook, state: State) -> None:
+        """The next preview, as long as somebody still stands there."""
+        if self._underway != found.standpoint:
+            return
+        if not found.missing or standpoint(self._bench.state) != found.standpoint:
+            self._underway = None
+            return
+        tier = found.missing[0]
+
+        def seen(one: Preview) -> None:
+            grown = self._known.get(found.standpoint, found).with_preview(one)
+            self._keep(grown)
+            self._see(grown, state)
+
+        def job() -> Preview:
+            moment = moment_of(state, tier)
+            return preview(found.policy, tier, found.buffer, found.settings, found.running, moment, found.sizer)
+
+        self._bench.work(job, seen)
+
+    def _keep(self, found: Outlook) -> None:
+        self._known.pop(found.standpoint, None)
+        while len(self._known) >= KEPT:
+            del self._known[next(iter(self._known))]
+        self._known[found.standpoint] = found
+        if standpoint(self._bench.state) == found.standpoint:
+            self._bench.show(self.settled(self._bench.state))
+
+    def point(self, tier: str | None) -> None:
+        """Look at the preview of a tier; empty = at none; None = at the one that would fire, before the first step."""
+        state = self._bench.state
+        if state.pointed != tier:
+            self._bench.show(self.settled(replace(state, pointed=tier)))
+
+
+def _tried(state: State) -> Outlook | InspectorError:
+    try:
+        return outlook(state)
+    except InspectorError as failure:
+        return failure

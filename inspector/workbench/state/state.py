@@ -1,0 +1,169 @@
+"""All that the window shows, as one frozen value. State flows down, intents go up to the Workbench."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.needs import Need
+from inspector.core.session import Request, Session, Thread
+from inspector.core.tokens.pressure import Pressures
+from inspector.core.tokens.windows import Window
+from inspector.workbench.state.outlook import Outlook
+from inspector.workbench.state.preview import Preview
+from inspector.workbench.state.steps import Origin, Steps
+
+if TYPE_CHECKING:  # the start has no time for what nobody needs before a session is open
+    from inspector.core.drops import Drops
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A transcript on its way in: `done` of `total` bytes."""
+
+    path: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
+
+    policy: str = "roku"
+    settings: tuple[tuple[str, str], ...] = ()
+    """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
+    answer_by: str = "offline"
+    """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""
+    model: str = ""
+    """The model that answers; empty = the session's own where we stand."""
+    remote: bool = False
+    """The provider can compact remotely."""
+    summary: str = ""
+    """Session memory for L2."""
+    recorded: bool = False
+    """Instead of `summary`: the newest summary that the session itself had recorded by where we stand."""
+    instructions: str = ""
+    """What a manual compaction should keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A tier that waits. `busy` = somebody is answering; else it is the person's turn."""
+
+    tier: str
+    need: Need
+    number: int
+    """1 = the tier's first need."""
+    busy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What the chosen policy would measure at every request of the thread (`beliefs`)."""
+
+    whose: tuple[object, ...]
+    """Thread, policy and settings, to tell whether it still holds."""
+    thread: Thread
+    tokens: tuple[int, ...] = ()
+    """One a request; empty where it would take too long to work out."""
+
+
+Following: TypeAlias = Literal["", "file", "project"]
+"""What is followed while it is written: nothing, the open transcript, the newest one of its project's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
+
+    session: Session | None = None
+    opening: Opening | None = None
+    """Set while a transcript is being read; `session` may then already hold its first requests."""
+    following: Following = ""
+    failure: str = ""
+    """The sentence of the last expected failure, empty when it was dealt with."""
+    thread_id: str = "main"
+    at: int | None = None
+    """Index of the request we look at; None = the buffer after the last record."""
+    selected: str = ""
+    """Id of the selected message, empty for none."""
+    user_window: int | None = None
+    """The window the user chose, in tokens."""
+    estimator: str = "roku"
+    pressures: Pressures | None = None
+    """Of the chosen thread, by the chosen estimator."""
+    believed: Believed | None = None
+    """By the chosen policy; None, or of other settings, until it is worked out."""
+    drops: "Drops | None" = None
+    """Where the buffer of the chosen thread shrank or changed other than by appending."""
+    window: Window | None = None
+    choices: Choices = field(default_factory=Choices)
+    trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
+    """Steps by where they start, and whose they are."""
+    asking: Asking | None = None
+    """Set while a tier waits for an answer."""
+    outlook: Outlook | None = None
+    """What every tier would do where we stand; None until somebody asked for it (`stepping.look`)."""
+    pointed: str | None = None
+    """The tier whose preview the user looks at; empty = none, None = the one that would fire, before the first step."""
+    preview: Preview | None = None
+    """The preview that is looked at: of `pointed`, as soon as it is there."""
+
+    @property
+    def steps(self) -> Steps | None:
+        """The steps of the chosen policy that start where we stand; None where none was taken."""
+        return self.trees.get((self.thread_id, self.at, self.choices.policy))
+
+    @property
+    def stepped(self) -> bool:
+        """Do we look at the buffer of a step, rather than at the recorded one?"""
+        steps = self.steps
+        return steps is not None and steps.step is not None
+
+    @property
+    def stepped_buffer(self) -> Buffer | None:
+        """The buffer of the step we look at, always the same object; None where we look at the recorded one."""
+        steps = self.steps
+        return None if steps is None or steps.step is None else steps.step.buffer
+
+    @property
+    def place(self) -> int:
+        """Index of the request we stand at; the number of requests at the end of the thread."""
+        thread = self.thread
+        return self.at if self.at is not None else len(thread.requests) if thread else 0
+
+    @property
+    def thread(self) -> Thread | None:
+        """The chosen thread, or None while nothing is open."""
+        if self.session is None:
+            return None
+        return next((t for t in self.session.threads if t.id == self.thread_id), self.session.main)
+
+    @property
+    def request(self) -> Request | None:
+        """The request we look at; None at the end of the thread or while nothing is open."""
+        thread = self.thread
+        if thread is None or self.at is None or not 0 <= self.at < len(thread.requests):
+            return None
+        return thread.requests[self.at]
+
+    def buffer(self) -> Buffer:
+        """The buffer we look at, laid out: a step's, else the recorded one. O(messages)."""
+        steps = self.steps
+        return self.recorded() if steps is None else steps.buffer
+
+    def recorded(self) -> Buffer:
+        """The recorded buffer where we stand, whatever steps were taken. O(messages)."""
+        request, thread = self.request, self.thread
+        if request is not None:
+            return request.buffer()
+        return Buffer(thread.end.messages(), thread.prompt) if thread else Buffer(())
+
+    def move(self, at: int | None) -> "State":
+        """The same, at another request (clamped)."""
+        thread = self.thread
+        if thread is None or at is None:
+            return replace(self, at=None)
+        return replace(self, at=max(0, min(at, len(thread.requests) - 1)) if thread.requests else None)

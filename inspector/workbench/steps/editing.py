@@ -1,0 +1,137 @@
+"""The intents of a person who changes the buffer by hand. Each is a step like a tier's: undone, branched, replayed."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from inspector.core.errors import InspectorError
+from inspector.core.message import Message
+from inspector.core.policies.catalogue import policy
+from inspector.workbench.policy_input import moment_of, settings_of, start_of
+from inspector.workbench.state.edits import EDIT, Drop, Edit, Insert, Partners, Rewrite, apply, fresh_id, partners
+from inspector.workbench.state.state import State
+from inspector.workbench.state.steps import Origin, Steps
+from inspector.workbench.steps.stepper import begin
+
+
+class Bench(Protocol):
+    """What editing needs of the Workbench."""
+
+    @property
+    def state(self) -> State: ...
+    def select(self, message_id: str) -> None: ...
+    def failed(self, sentence: str) -> None: ...
+    def work(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[], None] = ...,
+        *,
+        waits: bool = ...,
+    ) -> None: ...
+
+
+class Editing:
+    """Held by the Workbench as `editing`. A tier that waits is not dropped by an edit: it has to end first.
+
+    Where no step was taken yet, where they start has to be worked out, which may take a moment; edits that come
+    meanwhile wait their turn. None is lost, wherever the person has walked to by then.
+    """
+
+    def __init__(self, bench: Bench, keep: Callable[[Steps], None]) -> None:
+        self._bench, self._keep = bench, keep
+        self._waiting: dict[Origin, list[Edit]] = {}
+
+    def message(self) -> Message | None:
+        """The selected message, as it stands in the buffer we look at."""
+        state = self._bench.state
+        if state.thread is None or not state.selected:
+            return None
+        return next((one for one in state.buffer().messages if one.id == state.selected), None)
+
+    def rewrite(self, message_id: str, part: int, text: str) -> None:
+        """Another text for one part. Raises InspectorError, and changes nothing, where the text cannot be that."""
+        edit = Rewrite(message_id, part, text)
+        if apply(edit, self._bench.state.buffer(), None).changed:  # an edit that changes nothing is no step
+            self._take(edit)
+
+    def partners(self, message_ids: Sequence[str]) -> Partners:
+        """What would have to go along with these, so that calls and results still pair up."""
+        return partners(self._bench.state.buffer(), message_ids)
+
+    def drop(self, message_ids: Sequence[str], with_partners: bool = True) -> None:
+        """Take messages out; the one that stood behind them is selected."""
+        if self._free():
+            edit = Drop(tuple(message_ids), with_partners)
+            left = _next(self._bench.state.buffer().messages, edit, self.partners(message_ids))
+            self._take(edit)
+            self._bench.select(left)
+
+    def insert(self, text: str) -> None:
+        """A user message at the end, which is then selected."""
+        state = self._bench.state
+        if state.thread is not None and self._free():
+            waiting = self._waiting.get((state.thread_id, state.at, state.choices.policy), ())
+            number = 1 + (len(state.steps.taken) if state.steps else len(waiting))
+            edit = Insert(fresh_id(state.buffer(), number), text)
+            self._take(edit)
+            self._bench.select(edit.message)
+
+    def _take(self, edit: Edit) -> None:
+        if not self._free():
+            return
+        state = self._bench.state
+        if state.steps is not None:
+            self._add(state, state.steps, [edit])
+            return
+        place = state.thread_id, state.at, state.choices.policy
+        waiting = self._waiting.setdefault(place, [])
+        waiting.append(edit)
+        if len(waiting) == 1:
+            self._bench.work(
+                lambda: _start(state),
+                lambda start: self._started(place, state, start),
+                partial(self._waiting.__delitem__, place),
+            )
+
+    def _started(self, place: Origin, state: State, start: Steps | InspectorError) -> None:
+        edits = self._waiting.pop(place, [])
+        if isinstance(start, InspectorError):
+            self._bench.failed(str(start))
+        else:
+            self._add(state, self._bench.state.trees.get(start.start, start), edits)
+
+    def _add(self, state: State, steps: Steps, edits: Sequence[Edit]) -> None:
+        """A step each. Raises nothing that was not raised when the edit was asked for."""
+        by, settings, moment = policy(steps.policy), settings_of(state), moment_of(state)
+        try:
+            for edit in edits:
+                running = begin(by, EDIT, steps.buffer, settings, steps.state, moment, edit=edit)
+                assert running.step is not None
+                steps = steps.add(running.step)
+        except InspectorError as failure:
+            self._bench.failed(str(failure))
+        self._keep(steps)
+
+    def _free(self) -> bool:
+        """Is no tier waiting for an answer?"""
+        if self._bench.state.asking is None:
+            return True
+        self._bench.failed("A tier waits for an answer: answer it or give it up before the buffer is edited.")
+        return False
+
+
+def _start(state: State) -> Steps | InspectorError:
+    try:
+        return start_of(state)
+    except InspectorError as failure:
+        return failure
+
+
+def _next(messages: Sequence[Message], edit: Drop, along: Partners) -> str:
+    """Id of the message behind the first that goes; of the one before where none is left behind it."""
+    gone = {*edit.messages, *(along.messages if edit.partners else ())}
+    first = next((n for n, one in enumerate(messages) if one.id in gone), 0)
+    behind = (one.id for one in messages[first:] if one.id not in gone)
+    before = (one.id for one in reversed(messages[:first]) if one.id not in gone)
+    return next(behind, next(before, ""))

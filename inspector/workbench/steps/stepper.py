@@ -1,0 +1,142 @@
+"""Running a tier by hand: the open conversation, from the first need to the step.
+
+A tier may be waiting for an answer while the user looks around, edits the need, or fails it. The conversation itself
+is a generator and cannot be copied; it lives here until it ends or is given up. What a step made of it is a value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from inspector.core.answering import Answerer, Asked
+from inspector.core.buffer import Buffer
+from inspector.core.needs import Answer, Conversation, Failure, Need
+from inspector.core.outcome import Outcome
+from inspector.core.policies.policy import Moment, Policy
+from inspector.core.repair import TIER, repair
+from inspector.workbench.state.edits import EDIT, Edit, apply, described
+from inspector.workbench.state.steps import Called, Step, named
+
+DUE = ""
+"""The tier's name that means: whatever is due, in the policy's own order."""
+REPAIR = TIER
+"""A step of our own, no tier of the harness."""
+TURN = "turn"
+"""What the harness does before a model call, the call as it was recorded, and what the harness does after it."""
+CALL = "call"
+"""Name of the outcome in the middle of a turn: the messages that the recorded call brought."""
+
+
+@dataclass
+class Running:
+    """A tier on its way. `need` is what it waits for; `step` is there when it has ended."""
+
+    policy: Policy[Any, Any]
+    tier: str
+    settings: Any
+    moment: Moment
+    talk: Conversation[Any]
+    called: Called | None = None
+    edit: Edit | None = None
+    need: Need | None = None
+    step: Step | None = None
+    asked: list[Asked] = field(default_factory=list)
+
+    def answer(self, reply: Answer | Failure) -> None:
+        """Meet the need it waits for; it goes on to the next need or to its end."""
+        need = self.need
+        if need is None:
+            return
+        self.asked.append(Asked(need, reply))
+        try:
+            self.need = self.talk.throw(reply) if isinstance(reply, Failure) else self.talk.send(reply)
+        except StopIteration as finished:
+            self._end(finished.value)
+
+    def start(self) -> None:
+        """Run to the first need, or to the end where there is none."""
+        try:
+            self.need = next(self.talk)
+        except StopIteration as finished:
+            self._end(finished.value)
+
+    def give_up(self) -> None:
+        """Nothing happened."""
+        self.talk.close()
+        self.need = None
+
+    def _end(self, value: Any) -> None:
+        outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
+        self.need = None
+        name = named(self.tier, outcomes) if self.edit is None else described(self.edit)
+        asked = tuple(self.asked)
+        self.step = Step(name, self.tier, -1, self.settings, self.moment, outcomes, asked, self.called, self.edit)
+
+
+def begin(
+    policy: Policy[Any, Any],
+    tier: str,
+    buffer: Buffer,
+    settings: Any,
+    running: Any,
+    moment: Moment,
+    called: Called | None = None,
+    edit: Edit | None = None,
+) -> Running:
+    """Start a tier (or DUE, REPAIR, with `called` a TURN, with `edit` an EDIT) on a buffer.
+
+    Raises InspectorError for an unknown tier.
+    """
+    talk: Conversation[Any]
+    if edit is not None:
+        talk = changed(edit, buffer, running)
+    elif tier == DUE:
+        talk = policy.run_due(buffer, settings, running, moment)
+    elif tier == REPAIR:
+        talk = mend(buffer, running)
+    elif tier == TURN:
+        talk = turn(policy, buffer, settings, running, moment, called or Called())
+    else:
+        talk = policy.tier(tier, buffer, settings, running, moment)
+    started = Running(policy, EDIT if edit else tier, settings, moment, talk, called, edit)
+    started.start()
+    return started
+
+
+def turn(
+    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment, called: Called
+) -> Conversation[tuple[Outcome[Any], ...]]:
+    """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
+    before: Sequence[Outcome[Any]] = yield from policy.before_call(buffer, settings, running, moment)
+    sent, running = (before[-1].buffer, before[-1].running) if before else (buffer, running)
+    if called.usage is not None and sent is buffer:
+        raw, _ = policy.measure(sent, settings, running)
+        running = policy.learn(running, settings, raw, called.usage.prompt)
+    grown = sent.with_messages((*sent.messages, *called.messages))
+    moment = replace(moment, usage=called.usage or moment.usage, finish=called.finish or moment.finish)
+    after: Sequence[Outcome[Any]] = yield from policy.after_turn(grown, settings, running, moment)
+    return (*before, Outcome(CALL, grown, running), *after)
+
+
+def mend(buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
+    """A step of our own, which asks nobody: calls and results paired up (`core.repair`)."""
+    yield from ()
+    return repair(buffer, running)
+
+
+def changed(edit: Edit, buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
+    """A step by hand, which asks nobody. Raises InspectorError, when it is started, for what is not there."""
+    yield from ()
+    return apply(edit, buffer, running)
+
+
+def complete(running: Running, answerer: Answerer) -> Step:
+    """Let one answerer meet every need that is left."""
+    while running.need is not None:
+        try:
+            reply: Answer | Failure = answerer(running.need)
+        except Failure as failure:
+            reply = failure
+        running.answer(reply)
+    assert running.step is not None
+    return running.step

@@ -1,0 +1,306 @@
+"""The stepper's intents: run a tier, meet its needs, undo, redo, branch, choose.
+
+At most one tier is on its way. Needs are met by the person (`answer_by` = hand) or by an answerer that may take long
+and runs through `work`. Nothing is applied before the tier has ended; giving up leaves no trace.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from inspector.core.answering import Answerer, offline
+from inspector.core.errors import InspectorError
+from inspector.core.needs import Answer, Failure, Need
+from inspector.core.policies.catalogue import policy
+from inspector.workbench.policy_input import called_at, moment_of, settings_of, start_of
+from inspector.workbench.previews.lookahead import Foresight
+from inspector.workbench.state.state import Asking, Choices, State
+from inspector.workbench.state.steps import Steps
+from inspector.workbench.steps.stepper import DUE, REPAIR, TURN, Running, begin
+
+HAND = "hand"
+Answerers: TypeAlias = Callable[[str, State], Answerer]
+"""Who answers, by name, for the place where we stand. Raises InspectorError."""
+
+
+class Bench(Protocol):
+    """What stepping needs of the Workbench."""
+
+    @property
+    def state(self) -> State: ...
+    def show(self, state: State) -> None: ...
+    def failed(self, sentence: str) -> None: ...
+    def work(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[], None] = ...,
+        *,
+        waits: bool = ...,
+    ) -> None: ...
+
+
+def only_offline(who: str, state: State) -> Answerer:
+    """Who answers where no window or command line says otherwise. Raises InspectorError."""
+    if who == "offline":
+        return offline
+    raise InspectorError(f"Nobody answers as {who!r} here.")
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An answerer whose calls can be ended."""
+
+    def cancel(self) -> None: ...
+
+
+class Stepping:
+    """Held by the Workbench as `stepping`."""
+
+    def __init__(self, bench: Bench, answerers: Answerers = only_offline) -> None:
+        self._bench = bench
+        self._answerers = answerers
+        self._running: Running | None = None
+        self._from: Steps | None = None
+        self._asked: object = None
+        self._ticket = self._call = 0
+        self.foresight = Foresight(bench)
+
+    # -- running a tier ---------------------------------------------------------------------------------------------
+
+    def step(self, tier: str = DUE) -> None:
+        """Run a tier where we stand; without a name whatever is due; TURN = the whole turn, up to the next call."""
+        state = self._bench.state
+        if state.thread is None:
+            return
+        self.give_up()
+        ticket = self._ticket
+
+        def started(running: tuple[Steps, Running] | InspectorError) -> None:
+            if ticket != self._ticket:
+                return  # another tier was started, or this one given up
+            if isinstance(running, InspectorError):
+                self._bench.failed(str(running))
+                return
+            self._from, self._running = running
+            self._go_on()
+
+        self._bench.work(lambda: _begun(tier, state), started)
+
+    def step_turn(self) -> None:
+        """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
+        self.step(TURN)
+
+    def _go_on(self) -> None:
+        """After each answer: the next need, or the end."""
+        running, start = self._running, self._from
+        if running is None:
+            return
+        if running.need is None:
+            self._drop()
+            if running.step is None or start is None:  # a lent one: its step is taken elsewhere
+                self._bench.show(replace(self._bench.state, asking=None))
+                return
+            tree = self._bench.state.trees.get(start.start, start)
+            self.keep(tree.go(start.at).add(running.step), asking=None, pointed=None)
+            return
+        by_hand = start is None or self._bench.state.choices.answer_by == HAND
+        asking = Asking(running.tier, running.need, len(running.asked) + 1, busy=not by_hand)
+        self._bench.show(replace(self._bench.state, asking=asking))
+        if not by_hand:
+            self.send(running.need)
+
+    def lend(self, running: Running) -> None:
+        """Have the person meet a need that is asked elsewhere; what it leads to is no step of ours."""
+        self.give_up()
+        self._running = running
+        self._go_on()
+
+    def _drop(self) -> None:
+        """Nothing is on its way any more; what still comes of it is not heard."""
+        self._running = self._from = None
+        self._ticket += 1
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Nobody listens any more to the call that is under way."""
+        asked, self._asked = self._asked, None
+        self._call += 1
+        if isinstance(asked, Stoppable):
+            asked.cancel()
+
+    # -- meeting its needs ------------------------------------------------------------------------------------------
+
+    def send(self, need: Need, who: str = "") -> None:
+        """Have somebody answer the need (as it is, or as the person edited it)."""
+        state, running = self._bench.state, self._running
+        if running is None or running.need is None or state.asking is None:
+            return
+        chosen = who or state.choices.answer_by
+        name = "offline" if chosen == HAND else chosen
+        self._call += 1
+        call = self._call
+        running.need = need  # what was really sent is what the step remembers
+        self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True)))
+
+        def answered(reply: Answer | Failure | InspectorError) -> None:
+            if call != self._call:
+                return  # given up or stopped meanwhile
+            self._asked = None
+            if isinstance(reply, InspectorError):
+                asking = self._bench.state.asking
+                self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False) if asking else None))
+                self._bench.failed(str(reply))
+            else:
+                self.answer(reply)
+
+        self._bench.work(lambda: self._ask(name, state, need, call), answered, self.stop, waits=True)
+
+    def _ask(self, who: str, state: State, need: Need, call: int) -> Answer | Failure | InspectorError:
+        try:
+            asked = self._answerers(who, state)
+            if call == self._call:
+                self._asked = asked
+            return asked(need)
+        except (Failure, InspectorError) as failure:
+            return failure
+
+    def answer(self, reply: Answer | Failure) -> None:
+        """Meet the need: an answer, or a failure that the person chose."""
+        running = self._running
+        if running is not None:
+            running.answer(reply)
+            self._go_on()
+
+    def stop(self) -> None:
+        """End the call that answers, and have the need again: it is the person's turn."""
+        asking = self._bench.state.asking
+        if asking is not None and asking.busy:
+            self._hang_up()
+            self._bench.show(replace(self._bench.state, asking=replace(asking, busy=False)))
+
+    def give_up(self) -> None:
+        """Drop the tier that waits, and the call that answers it; nothing happened."""
+        if self._running is not None:
+            self._running.give_up()
+        self._drop()
+        if self._bench.state.asking is not None:
+            self._bench.show(replace(self._bench.state, asking=None))
+
+    # -- walking the tree -------------------------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """One step up."""
+        self._walk(Steps.undo)
+
+    def redo(self) -> None:
+        """One step down, to the newest branch."""
+        self._walk(Steps.redo)
+
+    def go(self, at: int) -> None:
+        """Stand at a step, or with ORIGIN at the recorded buffer."""
+        self._walk(lambda steps: steps.go(at))
+
+    def rename(self, at: int, name: str) -> None:
+        """Another name for a step."""
+        self._walk(lambda steps: steps.rename(at, name))
+
+    def compare(self, at: int | None) -> None:
+        """Compare where we stand with a step (ORIGIN = the recorded buffer); None = with the start of the step."""
+        steps = self._bench.state.steps
+        if steps is not None:
+            self.keep(steps.compare(at))
+
+    def forget(self) -> None:
+        """Drop all steps that start here."""
+        state = self._bench.state
+        self.give_up()
+        here = (state.thread_id, state.at, state.choices.policy)
+        trees = {key: value for key, value in state.trees.items() if key != here}
+        self._bench.show(replace(self._bench.state, trees=MappingProxyType(trees)))
+
+    def _walk(self, change: Callable[[Steps], Steps]) -> None:
+        steps = self._bench.state.steps
+        if steps is not None:
+            self.give_up()
+            self.keep(change(steps))
+
+    def put(self, steps: Steps) -> None:
+        """Show steps that were made elsewhere (loaded, replayed)."""
+        self.choose(policy=steps.policy)
+        self.give_up()
+        self.keep(steps)
+
+    def keep(self, steps: Steps, **more: Any) -> None:
+        """Keep steps, wherever we stand now, and show what else has changed."""
+        state = self._bench.state
+        trees = MappingProxyType({**state.trees, steps.start: steps})
+        self._bench.show(replace(state, trees=trees, **more))
+
+    # -- looking ahead ----------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Work out the State's `outlook`: what every tier would do where we stand."""
+        self.foresight.look()
+
+    def show_preview(self, tier: str | None) -> None:
+        """Look at a tier's preview (the State's `preview`); empty = at none, None = at the one that would fire."""
+        self.foresight.point(tier)
+
+    # -- choosing ---------------------------------------------------------------------------------------------------
+
+    def choose(self, **choices: Any) -> None:
+        """Change some of the Choices. Another policy has settings and steps of its own."""
+        chosen = replace(self._bench.state.choices, **choices)
+        if chosen.policy != self._bench.state.choices.policy:
+            self.give_up()
+            if "settings" not in choices:
+                chosen = replace(chosen, settings=())
+        self._bench.show(replace(self._bench.state, choices=chosen))
+
+    def set(self, name: str, value: str | None) -> None:
+        """One setting by its name; None = the policy's own value. An impossible value is told, and not taken."""
+        try:
+            choices = self.checked(name, value)
+        except InspectorError as failure:
+            self._bench.failed(str(failure))
+            return
+        self._bench.show(replace(self._bench.state, choices=choices))
+
+    def checked(self, name: str, value: str | None) -> Choices:
+        """The Choices with that setting; the policy's own value is none of them. Raises InspectorError."""
+        state = self._bench.state
+        kept = tuple(pair for pair in state.choices.settings if pair[0] != name)
+        own: Choices = replace(state.choices, settings=kept)
+        if value is None:
+            return own
+        choices: Choices = replace(own, settings=(*kept, (name, value)))
+        same = settings_of(replace(state, choices=choices)) == settings_of(replace(state, choices=own))
+        return own if same else choices
+
+    def repair(self) -> None:
+        """Ours, not the harness's: a step that mends what makes every provider refuse the buffer where we stand."""
+        self.step(REPAIR)
+
+    def reset_breaker(self) -> None:
+        """Ours, not the harness's: close the circuit breaker where we stand, without a step."""
+        steps = self._bench.state.steps
+        if steps is None:
+            return
+        by = policy(steps.policy)
+        data = by.dump(steps.state)
+        data.pop("breaker", None)
+        closed = by.load(settings_of(self._bench.state), data)
+        self.keep(steps.with_running(closed))
+
+
+def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
+    """A tier from where `state` stands to its first need, and the steps it starts from."""
+    try:
+        steps = start_of(state)
+        by, called = policy(steps.policy), called_at(state) if tier == TURN else None
+        moment = moment_of(state, tier)
+        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
+    except InspectorError as failure:
+        return failure

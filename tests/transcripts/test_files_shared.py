@@ -1,0 +1,84 @@
+"""Every real transcript opens, and every other file beside them gets its sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.core.errors import UnknownFormat
+from inspector.transcripts.files import open_transcript
+from tests.core.formats.told import laid_out
+from tests.shared import TRANSCRIPTS, transcripts
+
+NOT_YET = {
+    "api-cassettes": "VCR cassette",
+    "api-trace": "claude-tap",
+    "api-trace/lis186": "raw WebSocket frames",
+    "copilot-cli": "Copilot CLI",
+    "inspect": "Inspect",
+    "mini-swe-agent/SWE-agent+mini-swe-agent/output": "mini-swe-agent",
+    "openai-chat": "tau-bench",
+    "swe-agent": "SWE-agent",
+    "vscode-copilot-chat": "VS Code Copilot",
+    "derived-payloads/expected": "no transcript",
+}
+FORMATS = {
+    "claude-code": "claude-code",
+    "clients/claude": "claude-code",
+    "clients/codex": "codex",
+    "clients/gemini": "gemini-cli",
+    "clients/opencode": "opencode",
+    "clients/pi": "pi",
+    "codex": "codex",
+    "derived-merged": "claude-code",
+    "derived-payloads/anthropic": "anthropic",
+    "derived-payloads/openai-responses": "openai-responses",
+    "gemini-cli": "gemini-cli",
+    "mini-swe-agent/SWE-agent+mini-swe-agent/tests": "openai-chat",
+    "fixtures-synthetic": "claude-code",
+    "pi": "pi",
+}
+
+
+def named(path: Path) -> str:
+    return path.relative_to(TRANSCRIPTS or path.parent).as_posix()
+
+
+def what(table: dict[str, str], name: str) -> str | None:
+    return next((table[start] for start in sorted(table, reverse=True) if name.startswith(start)), None)
+
+
+FILES = [path for path in transcripts("**/*") if path.is_file()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_each_file(path: Path) -> None:
+    name = named(path)
+    title = "note beside a sub-agent" if name.endswith(".meta.json") else what(NOT_YET, name)
+    if title is not None:
+        with pytest.raises(UnknownFormat, match=title) as caught:
+            open_transcript(path)
+        assert "what can be read: Claude Code session" in str(caught.value)
+        return
+    expected = what(FORMATS, name)
+    if expected is None:
+        pytest.skip("a file that this table does not know")
+    session = open_transcript(path)
+    assert session.format == expected
+    assert session.main.requests
+    for thread in session.threads:
+        for request in (*thread.requests[:3], *thread.requests[-3:]):
+            assert len(request.view.messages()) == len(request.view)
+
+
+def test_nothing_is_read_twice_differently(shared: Path) -> None:
+    """The same file twice gives equal sessions: nothing depends on the order of a set or on what was read before."""
+    for path in sorted((shared / "clients").glob("*-autocompact.jsonl")):
+        one, other = open_transcript(path), open_transcript(path)
+        assert [list(t.messages) for t in one.threads] == [list(t.messages) for t in other.threads]
+
+
+def test_a_database_is_its_export(shared: Path) -> None:
+    """The same session from the database and as opencode exports it."""
+    one = open_transcript(shared / "clients/opencode-1.18-autocompact.db")
+    other = open_transcript(shared / "clients/opencode-1.18-autocompact.export.json")
+    assert laid_out(one) == laid_out(other)
