@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def ours() -> list[tuple[type, str]]:
     """(class, method) of all that the window overrides of Qt."""
     found = []
-    for place in pkgutil.iter_modules(inspector.gui.__path__):
-        module = importlib.import_module(f"inspector.gui.{place.name}")
+    for place in pkgutil.walk_packages(inspector.gui.__path__, "inspector.gui."):
+        module = importlib.import_module(place.name)
         for kind in vars(module).values():
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 found += [
