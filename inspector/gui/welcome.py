@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from inspector.gui.bridge import Bridge
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import button, column, mark, row
+from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
@@ -33,55 +33,27 @@ class Welcome(QWidget):
     ) -> None:
         super().__init__()
         self._settings, self._bridge, self._open_path = settings, bridge, open_path
-        self.open = QPushButton("Open a transcript…")
-        self.open.setProperty("role", "primary")
-        self.open.clicked.connect(choose)
-        self.sample = QPushButton("Open the sample")
-        self.sample.clicked.connect(lambda: open_path(str(sample_path())))
-        self.demo = QPushButton("Run a live demo")
-        self.demo.setToolTip(tip("An agent on a small workspace of its own: no key, no network; every tier fires"))
-        self.demo.clicked.connect(lambda: runs.demo())
-        self.run = QPushButton("Run an agent…")
-        self.run.clicked.connect(lambda: runs.ask_new())
-        self.watch = QPushButton("Watch an agent…")
-        self.watch.setToolTip(
-            tip("A proxy between a real agent and its provider: what it sends, live; hold, compact, edit")
-        )
-        self.watch.clicked.connect(lambda: watch())
+        demo = "An agent on a small workspace of its own: no key, no network; every tier fires"
+        proxy = "A proxy between a real agent and its provider: what it sends, live; hold, compact, edit"
+        self.open = button("Open a transcript…", choose, role="primary")
+        self.sample = button("Open the sample", lambda: open_path(str(sample_path())))
+        self.demo = button("Run a live demo", lambda: runs.demo(), about=demo)
+        self.run = button("Run an agent…", lambda: runs.ask_new())
+        self.watch = button("Watch an agent…", lambda: watch(), about=proxy)
         self.drop = _DropArea()
-        self.recent = _Column("RECENT", "What you open appears here.", theme, open_path)
-        self.found = _Column("FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path)
+        self.recent = _Links("RECENT", "What you open appears here.", theme, open_path)
+        self.found = _Links("FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path)
         self._lay_out()
 
     def _lay_out(self) -> None:
         body = QWidget()
         body.setMaximumWidth(920)
-        column = QVBoxLayout(body)
-        column.setSpacing(10)
-        column.addStretch(1)
-        column.addWidget(label("Context Inspector", role="title"))
         words = "See what your agent's model really read, request by request, and what fills its window."
-        column.addWidget(label(words, role="quiet"))
-        column.addSpacing(8)
-        row = QHBoxLayout()
-        for button in (self.open, self.sample, self.demo, self.run, self.watch):
-            row.addWidget(button)
-        row.addStretch()
-        column.addLayout(row)
-        column.addSpacing(6)
-        column.addWidget(self.drop)
-        column.addSpacing(14)
-        columns = QHBoxLayout()
-        columns.setSpacing(36)
-        columns.addWidget(self.recent, 1)
-        columns.addWidget(self.found, 1)
-        column.addLayout(columns)
-        column.addStretch(2)
-        middle = QHBoxLayout(self)
-        middle.setContentsMargins(30, 20, 30, 20)
-        middle.addStretch(1)
-        middle.addWidget(body, 40)
-        middle.addStretch(1)
+        title, what = label("Context Inspector", role="title"), label(words, role="quiet")
+        begin = row(self.open, self.sample, self.demo, self.run, self.watch, ...)
+        links = row((self.recent, 1), (self.found, 1), gap=36)
+        column((..., 1), title, what, 8, begin, 6, self.drop, 14, links, (..., 2), of=body, margins=None, gap=10)
+        row((..., 1), (body, 40), (..., 1), of=self, margins=(30, 20, 30, 20))
 
     def refresh(self) -> None:
         """Show the recents, and look again for sessions, in a job."""
@@ -119,32 +91,24 @@ class _DropArea(QFrame):
         words = label(
             "Drop a transcript here: Claude Code, Codex, pi, Gemini CLI, opencode, or a request body of an API",
             role="quiet",
+            wrap=True,
+            centred=True,
         )
-        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        words.setWordWrap(True)
         QVBoxLayout(self).addWidget(words)
 
     def show_over(self, over: bool) -> None:
-        self.setProperty("over", over)
-        self.style().polish(self)
+        mark(self, "over", over)
 
 
-class _Column(QWidget):
+class _Links(QWidget):
     """A caption over rows that open something."""
 
     def __init__(self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]) -> None:
         super().__init__()
         self._theme, self._open_path = theme, open_path
         self.rows: list[Link] = []
-        self._empty: QLabel = label(empty, role="quiet")
-        self._empty.setWordWrap(True)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(1)
-        self._column.addWidget(label(caption, role="caption"))
-        self._column.addSpacing(4)
-        self._column.addWidget(self._empty)
-        self._column.addStretch()
+        self._empty = label(empty, role="quiet", wrap=True)
+        self._column = column(label(caption, role="caption"), 4, self._empty, ..., of=self, gap=1)
 
     def say(self, words: str) -> None:
         """Instead of rows."""
@@ -152,12 +116,12 @@ class _Column(QWidget):
 
     def show_links(self, links: Sequence[tuple[str, str, str]]) -> None:
         """(name, about, path), the first few."""
-        for row in self.rows:
-            row.deleteLater()
+        for link in self.rows:
+            link.deleteLater()
         self.rows = []
         for name, about, path in links[:SHOWN]:
-            row = Link(self._theme, name, about, path)
-            row.clicked.connect(lambda _=False, path=path: self._open_path(path))
-            self._column.insertWidget(self._column.count() - 1, row)
-            self.rows.append(row)
+            link = Link(self._theme, name, about, path)
+            link.clicked.connect(lambda _=False, path=path: self._open_path(path))
+            self._column.insertWidget(self._column.count() - 1, link)
+            self.rows.append(link)
         self._empty.setVisible(not links)

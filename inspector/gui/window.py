@@ -13,6 +13,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from inspector.gui.bars import StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
 from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
@@ -30,8 +31,6 @@ from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
-from inspector.gui.status import StatusStrip
-from inspector.gui.top_bar import TopBar
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.gui.widgets.notice import Notice
 from inspector.resources import resource

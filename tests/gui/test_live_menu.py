@@ -2,7 +2,7 @@
 
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.top_bar import LIVE
+from inspector.gui.bars import LIVE
 from inspector.gui.window import Window
 from tests.gui.live_runs import PATIENCE
 

@@ -10,11 +10,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 
-def label(text: str = "", *, role: str = "", parent: QWidget | None = None) -> QLabel:
+def label(
+    text: str = "", *, role: str = "", parent: QWidget | None = None, wrap: bool = False, centred: bool = False
+) -> QLabel:
     """A label of plain text. `role` picks its look from the style sheet: caption, quiet, strong, number."""
     made = QLabel(parent)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setText(text)
+    made.setWordWrap(wrap)
+    if centred:
+        made.setAlignment(Qt.AlignmentFlag.AlignCenter)
     if role:
         made.setProperty("role", role)
     return made

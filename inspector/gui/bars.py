@@ -1,24 +1,34 @@
-"""The bar at the top: open, which thread, which estimator, which window, and the box that finds everything."""
+"""The bar at the top, where one opens, chooses and finds; the strip at the bottom: what is open, in one line."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QMenu, QToolButton
 
-from inspector.core.session import Thread
+from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
 from inspector.gui.commands import Command
-from inspector.gui.look.labels import tip
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, row
+from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.workbench.state.state import State
+from inspector.workbench.state.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 LIVE = ("Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…")
 """Commands by which something begins that is looked at while it runs."""
 TITLE_WIDTH = 48
 """Characters of a sub-agent's title in the menu."""
+
+
+_FOLLOWING: Mapping[Following, str] = {
+    "": "",
+    "file": "following · ",
+    "project": "following the newest of this project · ",
+}
 
 
 class TopBar(QFrame):
@@ -36,38 +46,24 @@ class TopBar(QFrame):
         super().__init__()
         self.setObjectName("TopBar")
         self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
-        self.opener = QPushButton("Open…")
-        self.opener.clicked.connect(open_file)
-        self.follow = QPushButton("Follow")
+        self.opener = button("Open…", open_file)
+        self.follow = button("Follow", follow, about="Show every new request while the agent writes this transcript")
         self.follow.setCheckable(True)
-        self.follow.setToolTip(tip("Show every new request while the agent writes this transcript"))
-        self.follow.clicked.connect(follow)
         self.live = _drop_down("Run or watch an agent", self._fill_live)
         self.live.setText("Live ▾")
         self.agent = _drop_down("Which agent's requests", self._fill_threads)
         self.estimator = _drop_down("Which estimator", self._fill_estimators)
         self.limit = _drop_down("How large the window is", self._fill_windows)
-        self.box = QPushButton("Search, or type > for a command      Ctrl+K")
+        self.box = button("Search, or type > for a command      Ctrl+K", find, role="field")
         self.box.setAccessibleName("Search or run a command")
-        self.box.setProperty("role", "field")
-        self.box.clicked.connect(find)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 7, 12, 7)
-        row.setSpacing(8)
-        row.addWidget(self.opener)
-        row.addWidget(self.live)
-        row.addWidget(self.follow)
-        row.addSpacing(14)
-        for button in (self.agent, self.estimator, self.limit):
-            row.addWidget(button)
-        row.addStretch()
-        row.addWidget(self.box)
+        begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
+        row(*begin, 14, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
 
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""
         thread = state.thread
-        for button in (self.agent, self.estimator, self.limit):
-            button.setVisible(thread is not None)
+        for choice in (self.agent, self.estimator, self.limit):
+            choice.setVisible(thread is not None)
         self.follow.setVisible(state.session is not None and bool(state.session.path))
         self.follow.setChecked(bool(state.following))
         self.follow.setText("Following" if state.following else "Follow")
@@ -120,6 +116,38 @@ class TopBar(QFrame):
         menu.addAction("Other…").triggered.connect(self._ask_window)
 
 
+class StatusStrip(Guarded, QFrame):
+    """A click on the problems shows them."""
+
+    def __init__(self, show_problems: Callable[[], None]) -> None:
+        super().__init__()
+        self.setObjectName("StatusStrip")
+        self.words = label("Nothing open")
+        self.problems = button("", show_problems, role="flat")
+        self.keys = label("← → request    ↑ ↓ message    0–4 tier    Ctrl+Z undo    Ctrl+K commands    F1 keys")
+        row(self.words, self.problems, ..., self.keys, of=self, margins=(12, 1, 12, 1))
+        self._shown: tuple[Session | None, Following] = (None, "")
+        self.problems.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The keys give way where there is no room for both."""
+        super().resizeEvent(event)
+        self.keys.setVisible(self.width() > self.words.sizeHint().width() + self.keys.sizeHint().width() + 140)
+
+    def show_state(self, state: State) -> None:
+        """Counts of the whole session."""
+        session, following = state.session, state.following
+        if session is self._shown[0] and following == self._shown[1]:
+            return
+        self._shown = (session, following)
+        self.problems.setVisible(bool(session and session.problems))
+        if session is None:
+            self.words.setText("Nothing open")
+            return
+        self.words.setText(f"{_FOLLOWING[following]}{_counts(session)}")
+        self.problems.setText(plural(len(session.problems), "problem"))
+
+
 def _name(thread: Thread) -> str:
     return f"{thread.id}: {thread.title}" if thread.title and thread.id != "main" else thread.id
 
@@ -138,15 +166,30 @@ def _add(menu: QMenu, words: str, checked: bool, chosen: Callable[[], None]) -> 
 
 def _drop_down(name: str, fill: Callable[[QMenu], None]) -> QToolButton:
     """A button whose menu is filled when it is opened."""
-    button = QToolButton()
-    button.setAccessibleName(name)
-    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-    menu = QMenu(button)
+    made = QToolButton()
+    made.setAccessibleName(name)
+    made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    menu = QMenu(made)
 
     def refill() -> None:
         menu.clear()
         fill(menu)
 
     menu.aboutToShow.connect(refill)
-    button.setMenu(menu)
-    return button
+    made.setMenu(menu)
+    return made
+
+
+def _counts(session: Session) -> str:
+    main = session.main
+    words = [
+        session.client or session.format,
+        plural(len(main.messages), "message"),
+        plural(len(main.requests), "request"),
+        plural(len(main.compactions), "compaction"),
+    ]
+    agents = sum(1 for thread in session.threads[1:] if thread.parent)
+    others = len(session.threads) - 1 - agents
+    words += [plural(agents, "sub-agent")] if agents else []
+    words += [plural(others, "other conversation")] if others else []  # several agents at one proxy
+    return " · ".join(words)
