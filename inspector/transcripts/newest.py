@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.formats.codex.meta import parent_of
+from inspector.core.formats.codex.rollout import parent_of
 from inspector.transcripts.database.naming import SIGN, named, stands
 from inspector.transcripts.database.opening import opening
 from inspector.transcripts.database.store import Kept, Store

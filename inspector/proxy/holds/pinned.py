@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.fingerprint import is_reminder
-from inspector.core.formats.codex.items import mark_of
+from inspector.core.formats.codex.calls import mark_of
 from inspector.core.message import Message, Text
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from inspector.core.buffer import View
 from inspector.core.drops import thread_drops
-from inspector.core.formats.claude_code.micro import oldest_results
-from inspector.core.formats.claude_code.thinking import keeps_thinking
+from inspector.core.formats.claude_code.unrecorded import keeps_thinking, oldest_results
 from inspector.core.message import Thinking
 from inspector.core.session import Request, Session
 from inspector.core.validity import check

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.gemini_cli import FORMAT, companions, is_companion
-from inspector.core.formats.gemini_cli.replaced import compare
+from inspector.core.formats.gemini_cli.chat import compare
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import estimator

@@ -8,19 +8,21 @@ latest call with the same words before the agent's first record.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from inspector.core.formats.claude_code.chain_state import Row
+from inspector.core.formats.claude_code.chain_state import ChainState
+from inspector.core.formats.claude_code.records import text
 from inspector.core.session import Thread
 
 MAIN = "main"
 
 
-class Agent:
-    """One agent: its row, and what is known about its origin."""
+class AgentRecords:
+    """One agent: its chain, and what is known about its origin."""
 
     def __init__(self, id_: str) -> None:
         self.id = id_
-        self.row = Row()
+        self.chain = ChainState()
         self.shaped = False
         """Did its requests' own records tell system prompt and tools? They go before snapshots of them."""
         self.words = ""
@@ -49,7 +51,7 @@ class Spawn:
     time: str
 
 
-def origins(agents: Sequence[Agent], spawns: Iterable[Spawn]) -> dict[str, Spawn]:
+def origins(agents: Sequence[AgentRecords], spawns: Iterable[Spawn]) -> dict[str, Spawn]:
     """The call that started each agent, by agent id."""
     by_call = {spawn.call: spawn for spawn in spawns}
     found = {agent.id: by_call[agent.call] for agent in agents if agent.call in by_call}
@@ -67,24 +69,24 @@ def origins(agents: Sequence[Agent], spawns: Iterable[Spawn]) -> dict[str, Spawn
     return found
 
 
-def thread(agent: Agent, origin: Spawn | None, *, is_main: bool) -> Thread:
+def thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Thread:
     """The agent as a thread."""
-    requests = agent.row.requests()
+    requests = agent.chain.requests()
     return Thread(
         id=MAIN if is_main else agent.id,
         title=_title(agent, origin),
         model=requests[-1].model if requests else "",
         requests=requests,
-        messages=agent.row.messages(),
-        end=agent.row.end(),
-        prompt=agent.row.prompt,
-        compactions=agent.row.compactions(),
+        messages=agent.chain.messages(),
+        end=agent.chain.end(),
+        prompt=agent.chain.prompt,
+        compactions=agent.chain.compactions(),
         parent="" if is_main else (origin.owner if origin else MAIN),
         parent_call="" if is_main else (origin.call if origin else agent.call),
     )
 
 
-def _title(agent: Agent, origin: Spawn | None) -> str:
+def _title(agent: AgentRecords, origin: Spawn | None) -> str:
     if agent.id == MAIN:
         return ""
     if agent.words.strip() == "Warmup":
@@ -92,3 +94,21 @@ def _title(agent: Agent, origin: Spawn | None) -> str:
     kind, about = (origin.kind, origin.about) if origin else (agent.kind, agent.about)
     about = about or agent.words.strip().partition("\n")[0][:80]
     return f"{kind}: {about}" if kind and about else kind or about
+
+
+def told(data: dict[str, Any], seen: set[str]) -> list[dict[str, Any]]:
+    """The agent's records that were not told before, in order. Adds their uuids to `seen`."""
+    listed = data.get("normalizedMessages")
+    new: list[dict[str, Any]] = []
+    for inner in reversed(listed) if isinstance(listed, list) else ():
+        if text(inner, "uuid") in seen:
+            break
+        new.append(inner)
+    return [inner for inner in [*reversed(new), data.get("message")] if _is_fresh(inner, seen)]
+
+
+def _is_fresh(inner: Any, seen: set[str]) -> bool:
+    uuid = text(inner, "uuid")
+    fresh = bool(uuid) and uuid not in seen and text(inner, "type") in ("user", "assistant")
+    seen.add(uuid)
+    return fresh

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.core.dialects.anthropic import read_messages
-from inspector.core.formats.claude_code.records import Record, mapping, text, texts
+from inspector.core.formats.claude_code.records import ChainRecord, mapping, text, texts
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Role, Text
 
 
-def read_attachment(record: Record, id_: str) -> tuple[Message, ...] | None:
+def read_attachment(record: ChainRecord, id_: str) -> tuple[Message, ...] | None:
     """The messages that a record of type `attachment` puts into the buffer, often none; None for an unknown kind."""
     value = record.value
     attachment = mapping(value, "attachment")
@@ -32,7 +32,7 @@ def read_attachment(record: Record, id_: str) -> tuple[Message, ...] | None:
     return () if kind in _NOT_SENT else None
 
 
-def _reminder(record: Record, id_: str, said: str, role: Role = "user") -> tuple[Message, ...]:
+def _reminder(record: ChainRecord, id_: str, said: str, role: Role = "user") -> tuple[Message, ...]:
     if not said:
         return ()
     return (Message(id_, role, (Text(said),), "", False, "attachment", record.line, record.time),)
@@ -44,7 +44,7 @@ def _picture(attachment: Mapping[str, Any]) -> Image | None:
     return Image(text(file, "type"), data) if data and text(attachment.get("content"), "type") == "image" else None
 
 
-def _typed(record: Record, id_: str, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
+def _typed(record: ChainRecord, id_: str, attachment: Mapping[str, Any]) -> tuple[Message, ...]:
     """What the user typed while the agent worked: a prompt like any other, with no `user` record of its own."""
     prompt = attachment.get("prompt")
     if not prompt:

@@ -1,17 +1,17 @@
 """What stands or falls together in a buffer: something said by the user's side, or one answer with its tool results.
 
-The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one unit, and units
-stand in a row. A unit is open until it is laid into a stretch; after that its messages do not change.
+The records of a file hang on each other by `parentUuid`; every record with a uuid belongs to one node, and nodes
+stand in a chain. A node is open until it is laid into a stretch; after that its messages do not change.
 """
 
 from collections.abc import Collection, Sequence
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.formats.claude_code.usage import Report
+from inspector.core.formats.claude_code.records import AnswerReport
 from inspector.core.message import Message, Part, Thinking, ToolCall
 
 
-class Unit:
+class ChainNode:
     """Messages that came into the buffer at one place."""
 
     __slots__ = ("again", "anchor", "end", "epoch", "messages", "prev", "stretch", "turn", "waits")
@@ -24,9 +24,9 @@ class Unit:
         """How many boundaries lie before it."""
         self.anchor = object()
         """Stands for the nearest model call at or before it, or for the root of its epoch: equal for all between two
-        calls. Not the unit itself: a unit that holds itself would outlive its session until the next collection."""
-        self.prev: Unit | None = None
-        """The unit before it in the row."""
+        calls. Not the node itself: a node that holds itself would outlive its session until the next collection."""
+        self.prev: ChainNode | None = None
+        """The node before it in the chain."""
         self.stretch: Stretch | None = None
         """Where it was laid, and the length of that stretch with it."""
         self.end = 0
@@ -40,16 +40,16 @@ class Unit:
         return self.messages
 
     def view(self) -> View:
-        """The buffer up to and with this unit."""
+        """The buffer up to and with this node."""
         return EMPTY_VIEW if self.stretch is None else View(self.stretch, self.end)
 
     def uuids(self) -> list[str]:
         """The records it was made of, in order."""
         return list(dict.fromkeys(_uuid(message) for message in self.messages))
 
-    def part(self, uuids: Collection[str]) -> "Unit":
+    def part(self, uuids: Collection[str]) -> "ChainNode":
         """A copy with only what stood in these records."""
-        copy = Unit([message for message in self.messages if _uuid(message) in uuids])
+        copy = ChainNode([message for message in self.messages if _uuid(message) in uuids])
         copy.again = True
         return copy
 
@@ -59,7 +59,7 @@ def _uuid(message: Message) -> str:
     return message.id.partition(".")[0]
 
 
-class Call(Unit):
+class AnswerNode(ChainNode):
     """One answer of the model, collected from its lines, and the results of its tool calls."""
 
     __slots__ = ("id", "line", "lines", "model", "parts", "prompt", "real", "report", "results", "time")
@@ -71,8 +71,8 @@ class Call(Unit):
         self.lines: list[tuple[str, int]] = []
         """uuid of each line, and how many parts there were before it."""
         self.results: dict[str, Message] = {}
-        """By tool call. A call that was answered late is here too, its result is a unit of its own."""
-        self.report = Report()
+        """By tool call. A call that was answered late is here too, its result is a node of its own."""
+        self.report = AnswerReport()
         self.prompt: Prompt = NOT_IN_FILE
 
     def drafts(self) -> Sequence[Message]:
@@ -117,7 +117,7 @@ class Call(Unit):
         ends = [*(start for _, start in self.lines[1:]), len(self.parts)]
         return [(uuid, self.parts[start:end]) for (uuid, start), end in zip(self.lines, ends, strict=False)]
 
-    def absorb(self, other: "Call") -> None:
+    def absorb(self, other: "AnswerNode") -> None:
         """Take the lines and results of another part of the same answer."""
         for uuid, parts in other._by_line():
             self.add_line(uuid, parts)
@@ -127,8 +127,8 @@ class Call(Unit):
     def uuids(self) -> list[str]:
         return [*(uuid for uuid, _ in self.lines), *map(_uuid, self.results.values())]
 
-    def part(self, uuids: Collection[str]) -> "Call":
-        copy = Call(self.id, self.line, self.time, self.model, real=False)
+    def part(self, uuids: Collection[str]) -> "AnswerNode":
+        copy = AnswerNode(self.id, self.line, self.time, self.model, real=False)
         copy.again = True
         for uuid, parts in self._by_line():
             if uuid in uuids:
@@ -151,10 +151,10 @@ _LOOK_BACK = 16
 """Copies of a line follow closely; looking further back would make a long answer quadratic."""
 
 
-def last_prompt(units: Sequence[Unit]) -> int | None:
-    """Which of the units is the last in which the user speaks: no tool results, no words of the client's."""
-    for n in range(len(units) - 1, -1, -1):
-        if any(message.role == "user" and not message.mark for message in units[n].messages):
+def last_prompt(nodes: Sequence[ChainNode]) -> int | None:
+    """Which of the nodes is the last in which the user speaks: no tool results, no words of the client's."""
+    for n in range(len(nodes) - 1, -1, -1):
+        if any(message.role == "user" and not message.mark for message in nodes[n].messages):
             return n
     return None
 

@@ -1,52 +1,122 @@
-"""The units of one agent in a row: which of them the next call sends, and the requests made so far.
+"""The nodes of one agent in a chain: which of them the next call sends, and the requests made so far.
 
-The row follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
-it is a rewind, and the row goes on from there on a new stretch. A record with an unknown parent comes after the one
+The chain follows the leaf. A record that hangs on the last model call, however deep, comes next; one that hangs before
+it is a rewind, and the chain goes on from there on a new stretch. A record with an unknown parent comes after the one
 that precedes it in the file. Nothing reaches back over a boundary.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
-from inspector.core.formats.claude_code.chain_nodes import Call, Unit, last_prompt, travelling_together
+from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode, last_prompt, travelling_together
 from inspector.core.formats.claude_code.joined import Joined
-from inspector.core.formats.claude_code.laid import Laid
-from inspector.core.formats.claude_code.micro import CLEARED, VERSIONS, inferred
-from inspector.core.formats.claude_code.sent import Sent
-from inspector.core.formats.claude_code.thinking import keeps_thinking, without_thinking
-from inspector.core.formats.claude_code.usage import numbers
-from inspector.core.message import Message
+from inspector.core.formats.claude_code.records import numbers
+from inspector.core.formats.claude_code.sent import SentRequests
+from inspector.core.formats.claude_code.unrecorded import CLEARED, VERSIONS, inferred, keeps_thinking, without_thinking
+from inspector.core.message import Message, Text, ToolResult
 from inspector.core.session import Compaction, Request
 
 
-class Row:
+class MessageLayout:
+    """The stretch that is being laid, and what is known of its messages."""
+
+    def __init__(self) -> None:
+        self.stretch = Stretch()
+        self.turn = 0
+        """Where the turn begins before which thinking was taken out."""
+        self._replaced: dict[str, str] = {}
+        """New text of tool results, by call id, and of other messages, by id."""
+        self._places: dict[str, tuple[int, Message]] | None = None
+        """Where a result (by call id) or another message stands; kept from the first rewriting on."""
+
+    def lay(self, messages: Iterable[Message]) -> None:
+        """Put messages behind those that are there."""
+        length, sent = len(self.stretch), [self.as_sent(message) for message in messages]
+        self.stretch.append(*sent)
+        if self._places is not None:
+            self._places.update((_key(message), (at, message)) for at, message in enumerate(sent, length))
+
+    def begin(self, stretch: Stretch, turn: int = 0) -> None:
+        """Go on with another stretch."""
+        self.stretch, self.turn, self._places = stretch, turn, None
+
+    def go_back(self, view: View, turn: int) -> None:
+        """Go on from an earlier buffer. What was cleared stays cleared."""
+        if self._replaced and self.stretch.view().rewritten_since(view):
+            view = View(self.stretch, view.length)
+        self.begin(Stretch(view), turn)
+
+    def begin_turn(self, turn: int) -> int:
+        """Take out the thinking that stands before a place. Returns how many messages were nothing else."""
+        whole = self.stretch
+        self.stretch, gone = without_thinking(whole, self.turn, turn)
+        self.turn = turn - gone
+        if self.stretch is not whole and self._places is not None and self.stretch.base is not None:
+            at = self.stretch.base.length
+            for message in whole.view().tail(at):
+                self._places.pop(_key(message), None)
+            self._places.update((_key(message), (n, message)) for n, message in enumerate(self.stretch.own, at))
+        return gone
+
+    def rewrite(self, texts: Mapping[str, str]) -> list[Message]:
+        """From now on these messages have another text. Returns those that stand here, in their order."""
+        self._replaced.update(texts)
+        if self._places is None:
+            self._places = {_key(message): (at, message) for at, message in enumerate(self.stretch.view().messages())}
+        rewritten: dict[int, tuple[Message, Message]] = {}
+        for key in texts:
+            at, message = self._places.get(key, (0, None))
+            if message is not None and (sent := self.as_sent(message)) is not message:
+                self._places[key], rewritten[at] = (at, sent), (message, sent)
+        if rewritten:
+            self.stretch = Stretch(self.stretch.view(), rewritten=rewritten)
+        return [rewritten[at][1] for at in sorted(rewritten)]
+
+    def as_sent(self, message: Message) -> Message:
+        """The message, with the text that it has by now."""
+        if not self._replaced:
+            return message
+        said, result = self._replaced.get(_key(message)), message.result
+        if said is None or said in (message.text, result and result.content):
+            return message
+        part = Text(said) if result is None else ToolResult(result.call_id, said, result.is_error)
+        return replace(message, parts=(part,), mark="placeholder")
+
+
+def _key(message: Message) -> str:
+    """What a rewriting names a message by: a result by its call."""
+    result = message.result
+    return message.id if result is None else result.call_id
+
+
+class ChainState:
     """What one agent said and was told."""
 
     def __init__(self) -> None:
         self.prompt: Prompt = NOT_IN_FILE
         self.epoch = 0
         """How many boundaries there were."""
-        self.tail = self.start = Unit()
-        self.nodes: dict[str, Unit] = {}
-        """By uuid: the unit that a record belongs to, or comes after."""
-        self.calls: dict[str, Call] = {}
+        self.tail = self.start = ChainNode()
+        self.nodes: dict[str, ChainNode] = {}
+        """By uuid: the node that a record belongs to, or comes after."""
+        self.calls: dict[str, AnswerNode] = {}
         """By message id."""
-        self.tools: dict[str, Call] = {}
+        self.tools: dict[str, AnswerNode] = {}
         """By id of a tool call."""
         self.strays: dict[str, Message] = {}
         """Results of tool calls that are not in the file, by call."""
         self.said: dict[tuple[str, str], str] = {}
         """uuid of the record in which the user's side said something, by time and words."""
-        self.waiting: dict[str, list[Unit]] = {}
-        """Units from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
+        self.waiting: dict[str, list[ChainNode]] = {}
+        """Nodes from before a boundary, by the uuid of the record that they hang on and that had not come yet."""
         self.keeping: Callable[[], None] | None = None
-        """Puts what the last boundary keeps into the row, once its summary is there."""
+        """Puts what the last boundary keeps into the chain, once its summary is there."""
         self.linked = False
         """Has a record named a parent that is in the file?"""
         self.listed = False
         """Do the parents mean nothing, is the file's order all (iFlow)?"""
-        self.sent: Sent | None = None
+        self.sent: SentRequests | None = None
         """What was sent, where the file records it."""
         self.request = ""
         """The id under which the file records what the next call is sent."""
@@ -55,17 +125,17 @@ class Row:
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
-        self._laid = Laid()
-        self._pending: list[Unit] = []
-        self._open: tuple[Call, View] | None = None
+        self._laid = MessageLayout()
+        self._pending: list[ChainNode] = []
+        self._open: tuple[AnswerNode, View] | None = None
         """The last call and what it was sent: more lines may come."""
         self._compaction: Compaction | None = None
         """The last compaction: its summary and what it kept may still come."""
-        self._typed: tuple[Unit, Unit] | None = None
-        """The last typed prompt, and the unit it hung on."""
+        self._typed: tuple[ChainNode, ChainNode] | None = None
+        """The last typed prompt, and the node it hung on."""
 
-    def place(self, unit: Unit, on: Unit) -> None:
-        """Put a unit on the row: behind the last one, or, where `on` lies before the last call, behind `on`."""
+    def place(self, node: ChainNode, on: ChainNode) -> None:
+        """Put a node on the chain: behind the last one, or, where `on` lies before the last call, behind `on`."""
         if self.keeping is not None:
             keeping, self.keeping = self.keeping, None
             keeping()
@@ -74,32 +144,32 @@ class Row:
         elif on.anchor is not self.tail.anchor:
             self._go_back(on)
         before = self.tail
-        unit.epoch, unit.prev, unit.anchor = self.epoch, before, before.anchor
+        node.epoch, node.prev, node.anchor = self.epoch, before, before.anchor
         if before.waits and before.stretch is None:
-            unit.waits = unit.waits or before.waits
-        if isinstance(unit, Call) and unit.real:
-            unit.anchor = object()
-            self._begin(unit)
-        self._pending.append(unit)
-        self.tail = unit
+            node.waits = node.waits or before.waits
+        if isinstance(node, AnswerNode) and node.real:
+            node.anchor = object()
+            self._begin(node)
+        self._pending.append(node)
+        self.tail = node
 
-    def place_prompt(self, unit: Unit, on: Unit) -> None:
-        """Put a typed prompt on the row. One that hung on the same unit and was not answered is withdrawn by it."""
+    def place_prompt(self, node: ChainNode, on: ChainNode) -> None:
+        """Put a typed prompt on the chain. One that hung on the same node and was not answered is withdrawn by it."""
         if self._typed is not None and self._typed[1] is on and self._typed[0].anchor is self.tail.anchor is on.anchor:
             self._go_back(on)
-        self.place(unit, on)
-        self._typed = (unit, on)
+        self.place(node, on)
+        self._typed = (node, on)
 
     def name(self, uuid: str) -> str:
         """The message id of a record: its uuid, unless an answer is called that."""
         return f"{uuid}~" if uuid in self.calls else uuid
 
-    def is_open(self, unit: Unit) -> bool:
+    def is_open(self, node: ChainNode) -> bool:
         """Can it still take lines and results?"""
-        return unit.stretch is None
+        return node.stretch is None
 
-    def _begin(self, call: Call) -> None:
-        """The model is called: what stands in the row is what it was sent."""
+    def _begin(self, call: AnswerNode) -> None:
+        """The model is called: what stands in the chain is what it was sent."""
         former = self._open if self._compaction is None else None
         self._settle()
         if not self._lay_as_sent():
@@ -115,22 +185,22 @@ class Row:
         self._open = (call, self._laid.stretch.view())
         call.prompt = self.prompt
 
-    def _infer(self, former: tuple[Call, View], call: Call) -> None:
+    def _infer(self, former: tuple[AnswerNode, View], call: AnswerNode) -> None:
         """Were old results cleared since the former call, although nothing was recorded?"""
         earlier = former[0].report.usage(), former[1]
         if (told := inferred(earlier, (call.report.usage(), self._laid.stretch.view()))) is not None:
             self.clear(replace(told[0], line=call.line, time=call.time), told[1])
 
-    def _begin_turn(self, laid: Sequence[Unit], model: str) -> None:
-        """A prompt among the units that were laid last begins a turn: earlier thinking may no longer be sent."""
+    def _begin_turn(self, laid: Sequence[ChainNode], model: str) -> None:
+        """A prompt among the nodes that were laid last begins a turn: earlier thinking may no longer be sent."""
         first = None if keeps_thinking(model) else last_prompt(laid)
         if first is None:
             return
         gone = self._laid.begin_turn(laid[first].end - len(laid[first].messages))
-        for unit in laid[first:]:
-            unit.stretch, unit.end, unit.turn = self._laid.stretch, unit.end - gone, self._laid.turn
+        for node in laid[first:]:
+            node.stretch, node.end, node.turn = self._laid.stretch, node.end - gone, self._laid.turn
 
-    def _go_back(self, on: Unit) -> None:
+    def _go_back(self, on: ChainNode) -> None:
         self._lay()
         self._laid.go_back(on.view(), on.turn)
         self.tail = on
@@ -144,7 +214,7 @@ class Row:
             self._compactions.append(self._compaction)
             self._compaction = None
 
-    def _request(self, call: Call, view: View) -> Request:
+    def _request(self, call: AnswerNode, view: View) -> Request:
         report = call.report
         number, usage = len(self._requests), report.usage()
         return Request(
@@ -152,27 +222,27 @@ class Row:
         )
 
     def _lay(self) -> None:
-        """Lay the pending units into the stretch: they are complete."""
-        drafts = [unit.drafts() for unit in self._pending]
+        """Lay the pending nodes into the stretch: they are complete."""
+        drafts = [node.drafts() for node in self._pending]
         laid = travelling_together([message for messages in drafts for message in messages])
         stretch, start, length = self._laid.stretch, 0, len(self._laid.stretch)
-        for unit, messages in zip(self._pending, drafts, strict=True):
+        for node, messages in zip(self._pending, drafts, strict=True):
             end = start + len(messages)
-            unit.messages = tuple(laid[start:end])
-            unit.stretch, unit.end, unit.turn = stretch, length + end, self._laid.turn
-            if not unit.again:
-                self._messages += unit.messages
+            node.messages = tuple(laid[start:end])
+            node.stretch, node.end, node.turn = stretch, length + end, self._laid.turn
+            if not node.again:
+                self._messages += node.messages
                 if self._counted:
-                    self._counted.update(message.id for message in unit.messages)
+                    self._counted.update(message.id for message in node.messages)
             start = end
         self._laid.lay(laid)
         self._pending = []
 
     def _lay_as_sent(self) -> bool:
-        """Lay what the file says that was sent; the pending units tell who said it."""
+        """Lay what the file says that was sent; the pending nodes tell who said it."""
         if self.sent is None or not self.request:
             return False
-        came = travelling_together([message for unit in self._pending for message in unit.drafts()])
+        came = travelling_together([message for node in self._pending for message in node.drafts()])
         known = self.sent.view(self.request, self._laid.stretch, map(self._laid.as_sent, came))
         if known is None:
             return False
@@ -180,26 +250,26 @@ class Row:
         new = view.tail(end)
         places = {message.id: at for at, message in enumerate(new, end + 1)}
         self._counted = self._counted or {message.id for message in self._messages}
-        again = {message.id for unit in self._pending if unit.again for message in unit.drafts()}
+        again = {message.id for node in self._pending if node.again for message in node.drafts()}
         unsent = (message for message in came if message.mark != "attachment" and message.id not in places)
         for message in (*unsent, *new):
             if message.id not in self._counted and message.id not in again:
                 self._counted.add(message.id)
                 self._messages.append(message)
         self._laid.begin(view.stretch if len(view.stretch) == view.length else Stretch(view), self._laid.turn)
-        for unit in self._pending:
-            unit.messages = tuple(unit.drafts())
-            end = max((end, *(places[message.id] for message in unit.messages if message.id in places)))
-            unit.stretch, unit.end, unit.turn = self._laid.stretch, end, end
+        for node in self._pending:
+            node.messages = tuple(node.drafts())
+            end = max((end, *(places[message.id] for message in node.messages if message.id in places)))
+            node.stretch, node.end, node.turn = self._laid.stretch, end, end
         self._laid.turn = end
         self._pending = []
         return True
 
     # ---- compactions -----------------------------------------------------------------------------------------------
 
-    def cut(self, compaction: Compaction) -> list[Unit]:
-        """A boundary: the buffer begins anew. Returns the units before it that wait for a record behind it."""
-        waiting = [unit for unit in self._pending if unit.waits]
+    def cut(self, compaction: Compaction) -> list[ChainNode]:
+        """A boundary: the buffer begins anew. Returns the nodes before it that wait for a record behind it."""
+        waiting = [node for node in self._pending if node.waits]
         micro, self._compaction = self._compaction, None
         if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):
             self._compactions.append(micro)
@@ -210,19 +280,19 @@ class Row:
         self._compaction = replace(compaction, before_request=len(self._requests), cleared=cleared)
         self._laid.begin(Stretch())
         self.epoch += 1
-        self.start = self.tail = Unit()
+        self.start = self.tail = ChainNode()
         self.start.epoch, self.start.stretch = self.epoch, self._laid.stretch
         self._typed = None
         return waiting
 
-    def keep(self, unit: Unit) -> None:
-        """Put a copy of a unit from before the boundary at the end of the row."""
-        self.place(unit, self.tail)
+    def keep(self, node: ChainNode) -> None:
+        """Put a copy of a node from before the boundary at the end of the chain."""
+        self.place(node, self.tail)
         if self._compaction is not None:
-            self._compaction = replace(self._compaction, kept=self._compaction.kept + len(unit.drafts()))
+            self._compaction = replace(self._compaction, kept=self._compaction.kept + len(node.drafts()))
 
     def awaits_summary(self) -> bool:
-        """Was there a boundary whose summary has not come yet? True of a row that has nothing at all, too."""
+        """Was there a boundary whose summary has not come yet? True of a chain that has nothing at all, too."""
         if self._compaction is None or self._compaction.kind != "summary":
             return self.tail is self.start
         return self._compaction.summary is None
@@ -247,14 +317,14 @@ class Row:
 
     def rewrite(self, texts: Mapping[str, str]) -> tuple[str, ...]:
         """From now on these messages have another text. Returns the ids of those that stand in the buffer."""
-        changed, soon = self._laid.rewrite(texts), (message for unit in self._pending for message in unit.drafts())
+        changed, soon = self._laid.rewrite(texts), (message for node in self._pending for message in node.drafts())
         return tuple(message.id for message in (*changed, *(m for m in soon if self._laid.as_sent(m) is not m)))
 
     # ---- what there is so far --------------------------------------------------------------------------------------
 
     def _drafts(self, *, counted: bool) -> list[Message]:
-        units = [unit for unit in self._pending if not (counted and unit.again)]
-        return travelling_together([message for unit in units for message in unit.drafts()])
+        nodes = [node for node in self._pending if not (counted and node.again)]
+        return travelling_together([message for node in nodes for message in node.drafts()])
 
     def messages(self) -> Sequence[Message]:
         """Every message, each once."""
@@ -274,7 +344,7 @@ class Row:
         stretch = Stretch(self._laid.stretch.view(), soon) if soon else self._laid.stretch
         first = last_prompt(self._pending)
         if first is not None and self._open is not None and not keeps_thinking(self._open[0].model):
-            turn = len(stretch) - sum(len(unit.drafts()) for unit in self._pending[first:])
+            turn = len(stretch) - sum(len(node.drafts()) for node in self._pending[first:])
             stretch, _ = without_thinking(stretch, self._laid.turn, turn)
         return stretch.view()
 

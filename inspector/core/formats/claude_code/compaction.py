@@ -6,10 +6,9 @@ for word, which lie before the boundary (2.1.197 on); with such records appended
 
 from collections.abc import Iterable
 
-from inspector.core.formats.claude_code.chain_nodes import Call, Unit
-from inspector.core.formats.claude_code.chain_state import Row
-from inspector.core.formats.claude_code.records import Record, count, mapping, text, texts
-from inspector.core.formats.claude_code.usage import numbers
+from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode
+from inspector.core.formats.claude_code.chain_state import ChainState
+from inspector.core.formats.claude_code.records import ChainRecord, count, mapping, numbers, text, texts
 from inspector.core.message import ToolCall
 from inspector.core.session import Attached, Compaction
 
@@ -20,7 +19,7 @@ _ATTACHED = Attached(1_000, -100, 27_000)
 """Later versions record what they attach, nearly."""
 
 
-def read_boundary(record: Record) -> Compaction:
+def read_boundary(record: ChainRecord) -> Compaction:
     """A compact_boundary record. `before_request`, `summary` and `kept` are found later."""
     meta = mapping(record.value, "compactMetadata")
     return Compaction(
@@ -34,7 +33,7 @@ def read_boundary(record: Record) -> Compaction:
     )
 
 
-def read_micro(record: Record) -> tuple[Compaction, list[str]]:
+def read_micro(record: ChainRecord) -> tuple[Compaction, list[str]]:
     """A microcompact_boundary record: tool calls and attachments whose content was cleared.
 
     Its `preTokens` counts tool results only, so it is no size of the buffer.
@@ -44,52 +43,58 @@ def read_micro(record: Record) -> tuple[Compaction, list[str]]:
     return compaction, texts(meta, "compactedToolIds") + texts(meta, "clearedAttachmentUUIDs")
 
 
-def preserved(record: Record, row: Row) -> list[str]:
-    """uuids of the records that a boundary keeps. Ask before the row is cut."""
+def preserved(record: ChainRecord, chain: ChainState) -> list[str]:
+    """uuids of the records that a boundary keeps. Ask before the chain is cut."""
     meta = mapping(record.value, "compactMetadata")
     listed = texts(mapping(meta, "preservedMessages"), "uuids")
     segment = mapping(meta, "preservedSegment")
-    return listed or _segment(row, text(segment, "headUuid"), text(segment, "tailUuid"))
+    return listed or _segment(chain, text(segment, "headUuid"), text(segment, "tailUuid"))
 
 
-def _segment(row: Row, head: str, tail: str) -> list[str]:
-    """The records from `head` to `tail`, both included, along the row."""
-    first, unit = row.nodes.get(head), row.nodes.get(tail)
+def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
+    """The records from `head` to `tail`, both included, along the chain."""
+    first, node = chain.nodes.get(head), chain.nodes.get(tail)
     uuids: list[str] = []
-    while unit is not None and first is not None:
-        uuids += reversed(unit.uuids())
-        if unit is first:
+    while node is not None and first is not None:
+        uuids += reversed(node.uuids())
+        if node is first:
             return uuids[uuids.index(head) :: -1] if head in uuids else uuids[::-1]
-        unit = unit.prev
+        node = node.prev
     return []
 
 
-def keep(row: Row, uuids: Iterable[str]) -> int:
-    """Put what these records hold at the end of the row again. Returns how many of them are not in the file."""
+def keep(chain: ChainState, uuids: Iterable[str]) -> int:
+    """Put what these records hold at the end of the chain again. Returns how many of them are not in the file."""
     missing = 0
-    groups: dict[int, tuple[Unit, list[str]]] = {}
+    groups: dict[int, tuple[ChainNode, list[str]]] = {}
     for uuid in uuids:
-        unit = row.nodes.get(uuid)
-        if unit is None:
+        node = chain.nodes.get(uuid)
+        if node is None:
             missing += 1
-        elif unit.epoch != row.epoch:
-            groups.setdefault(id(unit), (unit, []))[1].append(uuid)
-    for unit, group in groups.values():
-        keep_part(row, unit, group)
+        elif node.epoch != chain.epoch:
+            groups.setdefault(id(node), (node, []))[1].append(uuid)
+    for node, group in groups.values():
+        keep_part(chain, node, group)
     return missing
 
 
-def keep_part(row: Row, unit: Unit, uuids: list[str]) -> None:
-    """Put these records of a unit at the end of the row again, together with other lines of the same answer."""
-    copy = unit.part(set(uuids))
-    there = row.calls.get(copy.id) if isinstance(copy, Call) else None
-    if isinstance(copy, Call) and there is not None and there.again and there.epoch == row.epoch and not there.stretch:
+def keep_part(chain: ChainState, node: ChainNode, uuids: list[str]) -> None:
+    """Put these records of a node at the end of the chain again, together with other lines of the same answer."""
+    copy = node.part(set(uuids))
+    there = chain.calls.get(copy.id) if isinstance(copy, AnswerNode) else None
+    if (
+        isinstance(copy, AnswerNode)
+        and there is not None
+        and there.again
+        and there.epoch == chain.epoch
+        and not there.stretch
+    ):
         there.absorb(copy)
         copy = there
     elif copy.drafts():
-        row.keep(copy)
-        if isinstance(copy, Call):
-            row.calls[copy.id] = copy
-    if isinstance(copy, Call):
-        row.tools.update((part.id, copy) for part in copy.parts if isinstance(part, ToolCall))
-    row.nodes.update((uuid, copy) for uuid in uuids)
+        chain.keep(copy)
+        if isinstance(copy, AnswerNode):
+            chain.calls[copy.id] = copy
+    if isinstance(copy, AnswerNode):
+        chain.tools.update((part.id, copy) for part in copy.parts if isinstance(part, ToolCall))
+    chain.nodes.update((uuid, copy) for uuid in uuids)

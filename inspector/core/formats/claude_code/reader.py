@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inspector.core.formats.claude_code.agents import MAIN, Agent, Spawn, origins, thread
+from inspector.core.formats.claude_code.agents import MAIN, AgentRecords, Spawn, origins, thread, told
 from inspector.core.formats.claude_code.chain import (
     is_copy,
     pass_by,
@@ -12,13 +12,10 @@ from inspector.core.formats.claude_code.chain import (
     take_system,
     take_user,
 )
-from inspector.core.formats.claude_code.chain_nodes import Call
-from inspector.core.formats.claude_code.chain_state import Row
-from inspector.core.formats.claude_code.problems import Findings
-from inspector.core.formats.claude_code.records import Record, mapping, text
-from inspector.core.formats.claude_code.sent import Sent
-from inspector.core.formats.claude_code.subagent_progress import told
-from inspector.core.formats.claude_code.wire import Wire, read_replacements, read_snapshot
+from inspector.core.formats.claude_code.chain_nodes import AnswerNode
+from inspector.core.formats.claude_code.chain_state import ChainState
+from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, mapping, text
+from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
 from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session
@@ -62,19 +59,19 @@ class ClaudeCodeReader:
     """Collects the records of a Claude Code session and of its sub-agents."""
 
     def __init__(self) -> None:
-        self._main = Agent(MAIN)
-        self._agents: dict[str, Agent] = {}
-        self._told: dict[str, Agent] = {}
+        self._main = AgentRecords(MAIN)
+        self._agents: dict[str, AgentRecords] = {}
+        self._told: dict[str, AgentRecords] = {}
         """Sub-agents as their parent saw them (agent_progress): used where their own records are missing."""
         self._told_uuids: set[str] = set()
-        self._inline: dict[str, Agent] = {}
+        self._inline: dict[str, AgentRecords] = {}
         """Runs of sidechain records without an agent id, by uuid of each record."""
-        self._last_inline: Agent | None = None
+        self._last_inline: AgentRecords | None = None
         self._call_of: dict[str, str] = {}
         """The tool call that started an agent, by agent id."""
         self._spawns: dict[str, Spawn] = {}
-        self._wire = Wire()
-        self._findings = Findings()
+        self._wire = WireRecords()
+        self._findings = ProblemLog()
         self._shared: set[str | None] = set()
         """uuids that several records have: nothing can hang on them."""
         self._notes: list[str] = []
@@ -91,12 +88,12 @@ class ClaudeCodeReader:
         if not isinstance(kind, str):
             return self._findings.add("not a record with a type", line, value, file)
         if kind in _CHAINED:
-            return self._take(kind, Record(value, line, file))
+            return self._take(kind, ChainRecord(value, line, file))
         if kind not in _SILENT:
             self._take_unchained(kind, line, value, file)
         return None
 
-    def _take(self, kind: str, record: Record) -> None:
+    def _take(self, kind: str, record: ChainRecord) -> None:
         agent = self._agent(record)
         value = record.value
         if not record.file:
@@ -109,8 +106,8 @@ class ClaudeCodeReader:
                 self._versions[version] = None
         if self._shared and record.parent in self._shared:
             record.parent = ""
-        if record.uuid in agent.row.nodes and self._is_copy(record, agent):
-            take_copy(agent.row, record)
+        if record.uuid in agent.chain.nodes and self._is_copy(record, agent):
+            take_copy(agent.chain, record)
         elif kind == "assistant":
             self._take_answer(record, agent)
         elif kind == "user":
@@ -118,10 +115,10 @@ class ClaudeCodeReader:
         else:
             self._take_other(kind, record, agent)
 
-    def _is_copy(self, record: Record, agent: Agent) -> bool:
+    def _is_copy(self, record: ChainRecord, agent: AgentRecords) -> bool:
         """A record that is none although its uuid is known gets a name of its own, and hangs on the one before it."""
         shared = record.uuid in self._shared
-        if is_copy(agent.row, record) and (not shared or record.value.get("type") in ("user", "assistant")):
+        if is_copy(agent.chain, record) and (not shared or record.value.get("type") in ("user", "assistant")):
             return True
         what = "records that say different things share one uuid: they are taken in the order of the file"
         self._findings.add_kind(what, record.line, record.value, record.file)
@@ -131,61 +128,61 @@ class ClaudeCodeReader:
         record.uuid = f"{record.uuid}@{record.line}"
         return False
 
-    def _begin(self, record: Record) -> None:
+    def _begin(self, record: ChainRecord) -> None:
         self._begun = True
         if record.parent:
             self._notes.append(f"The file begins in the middle: what came before line {record.line} is not in it.")
         if text(record.value, "sessionId").startswith("session-"):
-            self._main.row.listed = True  # iFlow: all answers of a turn name the prompt as their parent
+            self._main.chain.listed = True  # iFlow: all answers of a turn name the prompt as their parent
 
-    def _take_answer(self, record: Record, agent: Agent) -> None:
-        agent.row.request = text(record.value, "requestRef")
-        for call in take_answer(agent.row, record, self._findings):
+    def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
+        agent.chain.request = text(record.value, "requestRef")
+        for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
                 self._note_spawn(call, record, agent)
         if (reference := record.value.get("requestRef")) is not None:
-            self._note_shape(agent.row, record, reference)
+            self._note_shape(agent.chain, record, reference)
 
-    def _take_user(self, record: Record, agent: Agent) -> None:
+    def _take_user(self, record: ChainRecord, agent: AgentRecords) -> None:
         if agent is not self._main:
             agent.began_with(_words(record), record.time)
-        take_user(agent.row, record, self._findings)
+        take_user(agent.chain, record, self._findings)
         result = record.value.get("toolUseResult")
         if isinstance(result, dict) and "agentId" in result:
             self._note_origin(record, text(result, "agentId"))
 
-    def _take_other(self, kind: str, record: Record, agent: Agent) -> None:
+    def _take_other(self, kind: str, record: ChainRecord, agent: AgentRecords) -> None:
         match kind:
             case "attachment":
                 attachment = mapping(record.value, "attachment")
                 if not agent.shaped and attachment.get("type") == "prompt_snapshot":
-                    agent.row.prompt = read_snapshot(attachment, agent.row.prompt)
-                take_attachment(agent.row, record, self._findings)
+                    agent.chain.prompt = read_snapshot(attachment, agent.chain.prompt)
+                take_attachment(agent.chain, record, self._findings)
             case "system":
-                take_system(agent.row, record, self._findings)
+                take_system(agent.chain, record, self._findings)
             case _:
-                pass_by(agent.row, record)
+                pass_by(agent.chain, record)
                 self._take_progress(record)
 
     # ---- which agent -----------------------------------------------------------------------------------------------
 
-    def _agent(self, record: Record) -> Agent:
+    def _agent(self, record: ChainRecord) -> AgentRecords:
         if record.value.get("isSidechain") is not True and not record.file:
             return self._main
         id_ = text(record.value, "agentId") or record.file.rpartition("/")[2].removesuffix(".jsonl")
         return self._named(id_, self._agents) if id_ else self._inline_agent(record)
 
-    def _named(self, id_: str, agents: dict[str, Agent]) -> Agent:
+    def _named(self, id_: str, agents: dict[str, AgentRecords]) -> AgentRecords:
         id_ = f"{id_}~" if id_ == MAIN else id_
         agent = agents.get(id_)
         if agent is None:
-            agent = agents[id_] = Agent(id_)
+            agent = agents[id_] = AgentRecords(id_)
         return agent
 
-    def _inline_agent(self, record: Record) -> Agent:
+    def _inline_agent(self, record: ChainRecord) -> AgentRecords:
         """The run that a record without an agent id continues; a new one where it hangs on none."""
         agent = self._inline.get(record.uuid) or self._inline.get(record.parent or "") or self._last_inline
-        begins = not record.parent or record.parent in self._main.row.nodes
+        begins = not record.parent or record.parent in self._main.chain.nodes
         if agent is None or (begins and record.uuid not in self._inline):
             agent = self._named(f"side-{len(self._agents) + 1}", self._agents)
         self._inline[record.uuid] = self._last_inline = agent
@@ -193,16 +190,16 @@ class ClaudeCodeReader:
 
     # ---- who started whom ------------------------------------------------------------------------------------------
 
-    def _note_spawn(self, call: ToolCall, record: Record, agent: Agent) -> None:
+    def _note_spawn(self, call: ToolCall, record: ChainRecord, agent: AgentRecords) -> None:
         words, about, kind = (text(call.arguments, key) for key in ("prompt", "description", "subagent_type"))
         self._spawns[call.id] = Spawn(call.id, agent.id, words, about, kind, record.time)
 
-    def _note_shape(self, row: Row, record: Record, reference: Any) -> None:
-        call = row.nodes[record.uuid]
-        if isinstance(call, Call) and isinstance(reference, str):
+    def _note_shape(self, chain: ChainState, record: ChainRecord, reference: Any) -> None:
+        call = chain.nodes[record.uuid]
+        if isinstance(call, AnswerNode) and isinstance(reference, str):
             call.prompt = self._wire.prompt(reference) or call.prompt
 
-    def _note_origin(self, record: Record, agent_id: str) -> None:
+    def _note_origin(self, record: ChainRecord, agent_id: str) -> None:
         content = mapping(record.value, "message").get("content")
         if agent_id and isinstance(content, list) and content:
             self._call_of.setdefault(agent_id, text(content[0], "tool_use_id"))
@@ -214,7 +211,7 @@ class ClaudeCodeReader:
         if call := text(value, "toolUseId"):
             self._call_of[id_] = call
 
-    def _take_progress(self, record: Record) -> None:
+    def _take_progress(self, record: ChainRecord) -> None:
         """A sub-agent as told by its parent: its records are repeated inside, some of them in a list only."""
         data = record.value.get("data")
         if not isinstance(data, dict) or data.get("type") != "agent_progress":
@@ -228,7 +225,7 @@ class ClaudeCodeReader:
         agent.began_with(text(data, "prompt"), record.time)
         for inner in told(data, self._told_uuids):
             take = take_answer if inner.get("type") == "assistant" else take_user
-            take(agent.row, Record(inner, record.line), self._findings)
+            take(agent.chain, ChainRecord(inner, record.line), self._findings)
 
     # ---- records outside the chain -----------------------------------------------------------------------------------
 
@@ -237,27 +234,27 @@ class ClaudeCodeReader:
         agent = self._named(agent_id, self._agents) if agent_id else self._main
         match kind:
             case "api-request-shape":
-                agent.row.prompt, agent.shaped = self._wire.add_shape(value), True
+                agent.chain.prompt, agent.shaped = self._wire.add_shape(value), True
             case "api-request":
                 self._wire.add_request(value)
-                agent.row.sent = agent.row.sent or Sent(self._wire)
+                agent.chain.sent = agent.chain.sent or SentRequests(self._wire)
             case "api-request-blob":
                 self._wire.add_blob(value)
             case "content-replacement":
-                agent.row.rewrite(read_replacements(value))
+                agent.chain.rewrite(read_replacements(value))
             case _:
                 self._findings.add_kind(f"unknown record type {kind[:40]!r}", line, value, file)
 
     # ---- what there is so far ----------------------------------------------------------------------------------------
 
     def session(self) -> Session:
-        """The session so far. O(agents), not O(records): it shares what the rows hold."""
+        """The session so far. O(agents), not O(records): it shares what the chains hold."""
         agents = list(self._agents.values())
         agents += [agent for id_, agent in self._told.items() if id_ not in self._agents]
-        agents = sorted((agent for agent in agents if not agent.row.is_empty()), key=lambda agent: agent.began)
+        agents = sorted((agent for agent in agents if not agent.chain.is_empty()), key=lambda agent: agent.began)
         for agent in agents:
             agent.call = self._call_of.get(agent.id, "")
-        first = agents.pop(0) if agents and self._main.row.is_empty() else self._main
+        first = agents.pop(0) if agents and self._main.chain.is_empty() else self._main
         found = origins(agents, self._spawns.values()) if agents else {}
         threads = [thread(agent, found.get(agent.id), is_main=agent is first) for agent in (first, *agents)]
         version = " to ".join(dict.fromkeys([*list(self._versions)[:1], *list(self._versions)[-1:]]))
@@ -271,7 +268,7 @@ class ClaudeCodeReader:
         )
 
 
-def _words(record: Record) -> str:
+def _words(record: ChainRecord) -> str:
     """The text of a user record, as far as it is plain."""
     content = mapping(record.value, "message").get("content")
     if isinstance(content, str):

@@ -6,22 +6,88 @@ records say that came since.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from inspector.core.buffer import EMPTY_VIEW, Stretch, View
-from inspector.core.dialects.anthropic import same_wire_message
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, Stretch, Tool, View
+from inspector.core.dialects.anthropic import read_prompt, same_wire_message
 from inspector.core.formats.claude_code.pieces import Pieces
-from inspector.core.formats.claude_code.wire import Sending, Wire
+from inspector.core.formats.claude_code.records import count, mapping, text, texts
 from inspector.core.message import Message, Role
 
 
-class Line:
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """An `api-request` record: the first `keep` wire messages of the request `base`, then those of `tail`, by hash."""
+
+    base: str
+    keep: int
+    tail: Sequence[str]
+
+
+class WireRecords:
+    """The requests of a session, those of its sub-agents among them."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, Prompt] = {}
+        self._of_request: dict[str, str] = {}
+        self._sendings: dict[str, WireRequest] = {}
+        self._blobs: dict[str, dict[str, Any]] = {}
+
+    def add_shape(self, value: dict[str, Any]) -> Prompt:
+        """Take an `api-request-shape` record."""
+        prompt = read_prompt(mapping(value, "shape"))
+        return self._shapes.setdefault(text(value, "shapeHash"), prompt)
+
+    def add_request(self, value: dict[str, Any]) -> None:
+        """Take an `api-request` record."""
+        id_, keep, tail = text(value, "id"), count(value, "keep"), value.get("tail")
+        self._of_request[id_] = text(value, "shapeHash")
+        if keep is not None and isinstance(tail, list) and all(isinstance(one, str) for one in tail):
+            self._sendings[id_] = WireRequest(text(value, "base"), keep, tail)
+
+    def add_blob(self, value: dict[str, Any]) -> None:
+        """Take an `api-request-blob` record: a wire message that is not, word for word, a record of the file."""
+        message = mapping(value, "message")
+        if text(message, "role"):
+            self._blobs[text(value, "hash")] = message
+
+    def prompt(self, request: str) -> Prompt | None:
+        """The prompt of the request of that id, if recorded."""
+        return self._shapes.get(self._of_request.get(request, ""))
+
+    def sending(self, request: str) -> WireRequest | None:
+        """What the request of that id sent, if recorded."""
+        return self._sendings.get(request)
+
+    def blob(self, hash_: str) -> dict[str, Any] | None:
+        """The wire message of that hash, if recorded."""
+        return self._blobs.get(hash_)
+
+
+def read_snapshot(attachment: dict[str, Any], before: Prompt) -> Prompt:
+    """The prompt in a `prompt_snapshot` attachment: its parts; the tools come with a later one."""
+    system = "\n\n".join(texts(attachment, "systemPrompt")) or before.system
+    tools = attachment.get("tools")
+    if not isinstance(tools, list):
+        return Prompt(system, before.tools) if system is not None else NOT_IN_FILE
+    known = [mapping(tool, "schema") or tool for tool in tools if isinstance(tool, dict)]
+    return Prompt(system, tuple(Tool(text(tool, "name"), tool) for tool in known))
+
+
+def read_replacements(value: dict[str, Any]) -> dict[str, str]:
+    """A `content-replacement` record: tool results too large to be sent, by call id, and what was sent instead."""
+    listed = value.get("replacements")
+    pairs = [(text(one, "toolUseId"), text(one, "replacement")) for one in listed] if isinstance(listed, list) else []
+    return {call: said for call, said in pairs if call and said}
+
+
+class WireLine:
     """Wire messages that are only appended to, on top of the first ones of another line."""
 
     __slots__ = ("base", "below", "ends", "hashes", "stretch")
 
-    def __init__(self, base: "Place | None" = None) -> None:
+    def __init__(self, base: "WirePosition | None" = None) -> None:
         self.base = base
         self.below = base.number if base else 0
         self.stretch = Stretch(base.view() if base else None)
@@ -40,18 +106,18 @@ class Line:
         self.ends.append(len(self.stretch))
 
 
-class Place(NamedTuple):
+class WirePosition(NamedTuple):
     """The first `number` wire messages of a line."""
 
-    line: Line
+    line: WireLine
     number: int
 
-    def settled(self) -> "Place":
+    def settled(self) -> "WirePosition":
         """The same, said of the line in which the last of them lies."""
         line, number = self
         while line.base is not None and number <= line.below:
             line = line.base.line
-        return Place(line, number)
+        return WirePosition(line, number)
 
     def view(self) -> View:
         """Their messages."""
@@ -73,7 +139,7 @@ class Place(NamedTuple):
         line, number = self
         return (line.base is None and not number) or number == line.below + len(line.hashes)
 
-    def holds(self, where: "Place") -> bool:
+    def holds(self, where: "WirePosition") -> bool:
         """Is the wire message that is the last one of `where` among these?"""
         line, end = self
         while True:
@@ -84,17 +150,17 @@ class Place(NamedTuple):
             line, end = line.base.line, min(end, line.below)
 
 
-class Sent:
+class SentRequests:
     """What one agent sent."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: WireRecords) -> None:
         self._wire = wire
-        self._laid: dict[str, Place] = {}
+        self._laid: dict[str, WirePosition] = {}
         """Requests that were answered, by id."""
         self._newest = _NOTHING
-        self._where: dict[str, Place] = {}
+        self._where: dict[str, WirePosition] = {}
         """By message id: the wire message in which it was sent last."""
-        self._known: dict[str, list[_Said]] = {}
+        self._known: dict[str, list[_WireMessage]] = {}
         """By hash: the wire messages that say this, in the order in which they were sent first."""
 
     def view(self, request: str, stretch: Stretch, pending: Iterable[Message]) -> tuple[View, int] | None:
@@ -115,7 +181,7 @@ class Sent:
         self._laid[request] = self._newest = place
         return place.view(), same
 
-    def _whole(self, request: str) -> Sending | None:
+    def _whole(self, request: str) -> WireRequest | None:
         """The request, on top of one that was answered, or of nothing."""
         sending, seen = self._wire.sending(request), {request}
         while sending is not None and sending.base and sending.base not in self._laid:
@@ -124,15 +190,15 @@ class Sent:
                 return None
             seen.add(sending.base)
             tail = [*under.tail[: max(0, sending.keep - under.keep)], *sending.tail]
-            sending = Sending(under.base, min(sending.keep, under.keep), tail)
+            sending = WireRequest(under.base, min(sending.keep, under.keep), tail)
         return sending
 
-    def _begin(self, sending: Sending) -> tuple[Place, Sequence[str]]:
+    def _begin(self, sending: WireRequest) -> tuple[WirePosition, Sequence[str]]:
         """Where the request leaves what was sent before, and what it sent anew."""
         base = self._laid.get(sending.base, _NOTHING)
         keep = min(sending.keep, base.number) if sending.base else 0
-        place, newest = Place(base.line, keep).settled(), self._newest
-        if keep and Place(newest.line, min(keep, newest.number)).settled() != place:
+        place, newest = WirePosition(base.line, keep).settled(), self._newest
+        if keep and WirePosition(newest.line, min(keep, newest.number)).settled() != place:
             return place, sending.tail
         same = 0
         for one, other in zip(newest.hashes(keep), sending.tail, strict=False):
@@ -140,23 +206,23 @@ class Sent:
                 break
             same += 1
         if same:
-            place = Place(newest.line, keep + same).settled()
+            place = WirePosition(newest.line, keep + same).settled()
         return place, sending.tail[same:]
 
-    def _extend(self, place: Place, tail: Sequence[str], came: Sequence[Message]) -> Place:
+    def _extend(self, place: WirePosition, tail: Sequence[str], came: Sequence[Message]) -> WirePosition:
         end = place.view().length
         line = place.line
         if not place.number or not place.is_end() or len(line.stretch) > end:
-            line = Line(place if place.number else None)
+            line = WireLine(place if place.number else None)
         where = self._where
         found = self._read(tail, place, [one for one in came if not ((at := where.get(one.id)) and place.holds(at))])
         for said in found:
             line.add(said.hash, said.messages or ())
-            said.place = Place(line, line.below + len(line.hashes))
+            said.place = WirePosition(line, line.below + len(line.hashes))
             where.update((message.id, said.place) for message in said.messages or ())
-        return Place(line, line.below + len(line.hashes))
+        return WirePosition(line, line.below + len(line.hashes))
 
-    def _read(self, tail: Sequence[str], place: Place, came: Sequence[Message]) -> list["_Said"]:
+    def _read(self, tail: Sequence[str], place: WirePosition, came: Sequence[Message]) -> list["_WireMessage"]:
         """The messages of each wire message: as it was sent before, as its blob has it, as the records say."""
         found = [self._again(hash_, place) or self._new(hash_) for hash_ in tail]
         taken = {message.id for said in found for message in said.messages or ()}
@@ -169,12 +235,12 @@ class Sent:
             one.messages = messages
         return found
 
-    def _new(self, hash_: str) -> "_Said":
-        said = _Said(hash_)
+    def _new(self, hash_: str) -> "_WireMessage":
+        said = _WireMessage(hash_)
         self._known.setdefault(hash_, []).append(said)
         return said
 
-    def _again(self, hash_: str, place: Place) -> "_Said | None":
+    def _again(self, hash_: str, place: WirePosition) -> "_WireMessage | None":
         """What said this before and stands no longer in the buffer."""
         found = None
         for said in reversed(self._known.get(hash_, ())):
@@ -186,7 +252,7 @@ class Sent:
         return found
 
 
-class _Said:
+class _WireMessage:
     """A wire message."""
 
     __slots__ = ("hash", "messages", "place")
@@ -204,6 +270,6 @@ class _Said:
         return None if self.messages is None else self.messages[0].role if self.messages else "user"
 
 
-_NOTHING = Place(Line(), 0)
-_TAKEN = Place(Line(), 1)
+_NOTHING = WirePosition(WireLine(), 0)
+_TAKEN = WirePosition(WireLine(), 1)
 """It is being sent."""

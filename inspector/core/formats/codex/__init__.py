@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from inspector.core.formats.codex.meta import parent_of
 from inspector.core.formats.codex.reader import NAME, CodexReader
+from inspector.core.formats.codex.rollout import parent_of
 from inspector.core.formats.format import Format, Head
 from inspector.core.session import Session
 

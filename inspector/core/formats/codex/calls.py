@@ -9,20 +9,65 @@ A rollout does not say which items are one response. It holds items in list orde
 All three are read by one rule: a count closes the response that is open, or, where none is open, opens one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.formats.codex.searched import by_provider, split, with_found
-from inspector.core.formats.codex.standing import Standing, with_reasoning
-from inspector.core.message import Message, Part, ToolCall
+from inspector.core.formats.codex.standing import CodexHistory, with_reasoning
+from inspector.core.message import Mark, Message, Part, Role, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
 from inspector.core.usage import Usage
 
+NEVER_SENT = ("ghost_snapshot", "other")
+"""Items that are kept in the rollout for the client's own use."""
+
+_CONTEXT = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<skills_instructions>",
+    "<collaboration_mode>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""How the texts begin that the client writes in the user's name (versions without `content_item_kinds`)."""
+
+
+def mark_of(item: Any, role: Role, parts: Sequence[Part]) -> Mark:
+    """meta for what the client wrote in the user's name."""
+    if role != "user":
+        return ""
+    kinds = _kinds(item)
+    if kinds:
+        return "" if any(kind.startswith(("user.", "unknown")) for kind in kinds) else "meta"
+    first = parts[0] if parts else None
+    return "meta" if isinstance(first, Text) and first.text.startswith(_CONTEXT) else ""
+
+
+def summary_kind(item: Any) -> bool:
+    """Newer versions name the summary of a compaction."""
+    return "compaction.summary" in _kinds(item)
+
+
+def _kinds(item: Any) -> list[str]:
+    passed = item.get("internal_chat_message_metadata_passthrough") if isinstance(item, dict) else None
+    kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
+    return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+
+
+def is_compaction_output(record: Mapping[str, Any]) -> bool:
+    """Written by the call that made a compaction's summary: a side call, not a step of the conversation."""
+    metadata = record.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("compaction_output") is True
+
 
 @dataclass(slots=True)
-class Setting:
+class CallSetting:
     """What holds for the next call, as far as the file has told."""
 
     prompt: Prompt = NOT_IN_FILE
@@ -46,15 +91,15 @@ class _Call:
     """Tokens of the prompt that nothing in the file accounts for."""
 
 
-class Calls:
+class ModelCalls:
     """Takes messages and counts in file order. Everything already handed out stays as it is."""
 
     def __init__(self) -> None:
-        self.setting = Setting()
+        self.setting = CallSetting()
         self._messages: list[Message] = []
         self._requests: list[Request] = []
         self._compactions: list[Compaction] = []
-        self._standing = Standing()
+        self._standing = CodexHistory()
         self._open: _Call | None = None
         self._said: tuple[str, int, str] | None = None
         """Id, line and time of the response being written."""
@@ -130,7 +175,7 @@ class Calls:
         self._settle_compaction()
         known = {id(message) for message in self._standing.view()}
         self._messages.extend(message for message in messages if id(message) not in known)
-        self._standing = Standing(messages)
+        self._standing = CodexHistory(messages)
         self._compaction = replace(compaction, before_request=len(self._requests))
 
     def settle_before_compaction(self) -> None:

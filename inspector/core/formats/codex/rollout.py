@@ -4,19 +4,148 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.openai_responses import is_compaction, read_parts, read_usage
-from inspector.core.formats.codex.calls import Calls
-from inspector.core.formats.codex.items import NEVER_SENT, is_compaction_output, mark_of
-from inspector.core.formats.codex.meta import Meta, read_meta
-from inspector.core.formats.codex.replaced import replaced
+from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
+from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.message import Message, Part, ToolCall, ToolResult
+from inspector.core.formats.same import Known
+from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Problem
 from inspector.core.usage import ABSURD, MOST, is_absurd
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMeta:
+    """`session_meta`, as far as we need it."""
+
+    id: str
+    instructions: str | None
+    version: str = ""
+    parent: str = ""
+    """Thread that started this one as its sub-agent."""
+    title: str = ""
+    root: str = ""
+    """Thread that the user talks to, where the file names it."""
+    copied_before: int | None = None
+    """Records with a smaller ordinal are a copy of the parent's."""
+    forked_at: str = ""
+    """Where the thread is a fork: records written before then are a copy."""
+
+    @property
+    def copied(self) -> bool:
+        """May any of the records be a copy?"""
+        return self.copied_before is not None or bool(self.forked_at)
+
+    def inherits(self, ordinal: Any, time: str) -> bool:
+        """Was this record copied from the thread that this one came out of?"""
+        if self.copied_before is not None and type(ordinal) is int:
+            return ordinal < self.copied_before
+        return bool(self.forked_at and time) and time < self.forked_at
+
+
+def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
+    """Of the payload of a `session_meta` record."""
+    base = payload.get("base_instructions")
+    text = base.get("text") if isinstance(base, Mapping) else None
+    forked = bool(_str(payload.get("forked_from_id")))
+    parent, title = parent_of(payload)
+    return SessionMeta(
+        id=_str(payload.get("id")),
+        instructions=text if isinstance(text, str) else None,
+        version=_str(payload.get("cli_version")),
+        parent=parent,
+        title=title,
+        root=_str(payload.get("session_id")),
+        copied_before=_copied_before(payload),
+        forked_at=_str(payload.get("timestamp")) if forked else "",
+    )
+
+
+def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """(parent thread, title) of a sub-agent; ("", title) where the parent is not named; ("", "") for the user's own."""
+    source = payload.get("source")
+    started: Any = source.get("subagent") if isinstance(source, Mapping) else None
+    spawn: Mapping[str, Any] = {}
+    if isinstance(started, Mapping):
+        spawn = next((one for one in started.values() if isinstance(one, Mapping)), {})
+    parent = _str(payload.get("parent_thread_id")) or _str(spawn.get("parent_thread_id"))
+    if started is None and not parent:
+        return "", ""
+    names = [_str(payload.get("agent_nickname"))]
+    names += [_str(spawn.get(key)) for key in ("agent_nickname", "agent_role", "agent_path")]
+    return parent, next(filter(None, [*names, _str(started)]), "sub-agent")
+
+
+def _copied_before(payload: Mapping[str, Any]) -> int | None:
+    base = payload.get("history_base")
+    own = payload.get("subagent_history_start_ordinal")
+    copied = base.get("end_ordinal_exclusive") if isinstance(base, Mapping) else None
+    return next((value for value in (own, copied) if type(value) is int), None)
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedHistory:
+    """The new buffer. Messages that stay word for word are the same objects, with the same ids, as before."""
+
+    messages: tuple[Message, ...]
+    summary: Message | None
+    kept: int
+
+
+def replaced(
+    payload: Mapping[str, Any], before: Sequence[Message], prefix: str, line: int, time: str
+) -> ReplacedHistory:
+    """The buffer that a `compacted` record leaves of `before`. O(both)."""
+    history, said = payload.get("replacement_history"), payload.get("message")
+    said = said if isinstance(said, str) else ""
+    if not isinstance(history, list):
+        return _rebuilt(said, before, prefix, line, time)
+    read = _read(history, prefix, line, time)
+    roles = {message.role for message in read}
+    known = Known(message for message in before if message.role in roles)
+    messages, kept, summary = [], 0, None
+    for message in read:
+        same = None if message.summary else known.take(message)
+        if same is not None:
+            message = same
+            kept += 1
+        elif message.summary or _holds(message, said):
+            summary = message = replace(message, summary=True, mark="")
+        messages.append(message)
+    return ReplacedHistory(tuple(messages), summary, kept)
+
+
+def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence[Message]:
+    """As `read_items`, with what Codex's own fields say of each item."""
+    messages = []
+    by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
+    for message in read_items(history, prefix=prefix, line=line, time=time):
+        item = by_id[message.id]
+        mark, summary = mark_of(item, message.role, message.parts), message.summary or summary_kind(item)
+        messages.append(replace(message, mark=mark, summary=summary) if mark or summary else message)
+    return messages
+
+
+def _holds(message: Message, said: str) -> bool:
+    return bool(said) and message.role == "user" and said in message.text
+
+
+def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time: str) -> ReplacedHistory:
+    """Early versions record the summary alone: instructions and what the user typed stay, the rest goes.
+
+    Codex then also cut the user's messages to 20,000 tokens in all, which the file does not show.
+    """
+    kept = [message for message in before if not message.summary and message.role in ("system", "user")]
+    summary = Message(f"{prefix}0", "user", (Text(said),), summary=True, line=line, time=time)
+    return ReplacedHistory((*kept, summary), summary, len(kept))
+
 
 _SILENT = ("world_state",)
 """Records that neither reach the model nor say anything of a call."""
@@ -28,9 +157,9 @@ class Rollout:
 
     file: str
     problems: list[Problem]
-    meta: Meta | None = None
+    meta: SessionMeta | None = None
     headless: bool = False
-    calls: Calls = field(default_factory=Calls)
+    calls: ModelCalls = field(default_factory=ModelCalls)
     spawned: list[tuple[str, str]] = field(default_factory=list)
     """(call id, output) of the calls that may have started sub-agents."""
     _spawning: set[str] = field(default_factory=set)
@@ -174,10 +303,6 @@ class Rollout:
 
 def _figures(usage: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple([figure for figure in usage.values() if type(figure) is int])
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 _Take = Callable[[Rollout, int, str, Mapping[str, Any], Mapping[str, Any]], None]

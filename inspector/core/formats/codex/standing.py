@@ -17,7 +17,7 @@ from inspector.core.message import Message, Part, Text, Thinking, ToolResult
 from inspector.core.usage import Usage
 
 
-class Standing:
+class CodexHistory:
     """Takes messages in order. Views taken before stay as they are. Every message is copied twice at most."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:

@@ -5,13 +5,13 @@ id. It is laid into the buffer when the next message comes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import Stretch, View
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.gemini_cli.content import (
-    Where,
+    LinePosition,
     answered,
     calls_of,
     read_answer,
@@ -19,11 +19,88 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
-from inspector.core.formats.gemini_cli.replaced import compare
-from inspector.core.message import Message
+from inspector.core.formats.same import Known
+from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Request
 from inspector.core.usage import ABSURD, is_absurd
+
+_SNAPSHOT = "<state_snapshot>"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedMessages:
+    """What became of a history."""
+
+    messages: list[Message]
+    """The new one; what was there before is the same object."""
+    same: int
+    """So many of the old ones still stand at the beginning."""
+    kept: int
+    """So many of the old ones stand in it word for word."""
+    summary: Message | None = None
+    changed: tuple[str, ...] = ()
+    """Ids of messages that say something else than before."""
+    lost: tuple[str, ...] = ()
+    """Ids of those that are gone from before something that stays."""
+
+
+def compare(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
+    """O(both)."""
+    same = _beginning(old, new)
+    names, rest = {message.id for message in new}, old[same:]
+    known = Known((message for message in rest if message.id not in names), thoughts=False)
+    named = {message.id: message for message in rest if message.id in names}
+    summarises = _summarises(new, same, named)
+    found, changed, summary = list(old[:same]), [], None
+    for at, message in enumerate(new[same:], same):
+        former = named.get(message.id) or known.take(message)
+        if at == summarises and (former is None or former.summary):
+            summary = message = replace(message, summary=True)
+        elif former is not None and (former.id != message.id or _said(former) == _said(message)):
+            message = former
+        elif former is not None:
+            message = replace(message, mark="placeholder") if message.role == "tool" else message
+            changed.append(message.id)
+        found.append(message)
+    stays = {id(message) for message in found}
+    kept = sum(id(message) in stays for message in old)
+    lost = () if summary is not None else _lost(old, {message.id for message in found})
+    return ReplacedMessages(found, same, kept, summary if old else None, tuple(changed), lost)
+
+
+def _beginning(old: Sequence[Message], new: Sequence[Message]) -> int:
+    same = 0
+    for before, after in zip(old, new, strict=False):
+        if before.id != after.id or _said(before) != _said(after):
+            break
+        same += 1
+    return same
+
+
+def _said(message: Message) -> tuple[Role, list[Part]]:
+    """What a message says, but for the thoughts: a list may leave them out."""
+    return message.role, [part for part in message.parts if type(part) is not Thinking]
+
+
+def _summarises(new: Sequence[Message], same: int, named: dict[str, Message]) -> int:
+    """Where the summary stands, if there is one: behind nothing but what the client says at the beginning."""
+    at = 0
+    while at < len(new) and new[at].mark == "meta":
+        at += 1
+    if at < same or at >= len(new) or new[at].role != "user" or new[at].id in named:
+        return -1
+    if not all(isinstance(part, Text) for part in new[at].parts):
+        return -1
+    thanked = at + 1 < len(new) and new[at + 1].role == "assistant" and not new[at + 1].calls
+    return at if _SNAPSHOT in new[at].text or (thanked and new[at + 1].id not in named) else -1
+
+
+def _lost(old: Sequence[Message], names: set[str]) -> tuple[str, ...]:
+    """What is missing before the last message that stays; behind it a turn was taken back, which is no loss."""
+    last = max((n for n, message in enumerate(old) if message.id in names), default=-1)
+    return tuple(message.id for message in old[:last] if message.id not in names)
+
 
 _SHOWN = ("info", "warning", "error")
 """What the client says to the user only."""
@@ -33,11 +110,11 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCall:
     """The last message of the model, and what it was an answer to."""
 
     value: Mapping[str, Any]
-    where: Where
+    where: LinePosition
     view: View
     begins: bool
     """Did the user's side speak last? Else its calls may belong to the message before."""
@@ -55,7 +132,7 @@ class Chat:
         self._stretch = Stretch()
         self._starts: dict[str, int] = {}
         """Where each record begins in the buffer, by its id, in order."""
-        self._open: _Open | None = None
+        self._open: _OpenCall | None = None
         self._answers = True
         self._messages: list[Message] = []
         self._seen: set[str] = set()
@@ -68,7 +145,7 @@ class Chat:
         """A message. O(record), but O(buffer) for one that stands before the last and says something else now."""
         name = value.get("id")
         time = value.get("timestamp")
-        where = Where(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
+        where = LinePosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, str(time or ""))
         kind = value.get("type")
         if kind in _SHOWN:
             return
@@ -88,7 +165,7 @@ class Chat:
             self._answers = True
         else:
             self._settle(_NOBODY)
-            self._open = _Open(value, where, self._stretch.view(), self._answers)
+            self._open = _OpenCall(value, where, self._stretch.view(), self._answers)
 
     # ---- the open message ------------------------------------------------------------------------------------------
 
@@ -109,7 +186,7 @@ class Chat:
         self.model = model if isinstance(model, str) and model else self.model
         self._spawned |= _agents(value)
 
-    def _request(self, opened: _Open) -> Request | None:
+    def _request(self, opened: _OpenCall) -> Request | None:
         """The call that made the message. Calls of tools alone, without usage, belong to the message before."""
         value, usage = opened.value, read_usage(opened.value)
         model = value.get("model")
@@ -121,7 +198,7 @@ class Chat:
         return Request(len(self._requests), opened.view, usage=usage, model=model, time=where.time, line=where.line)
 
     @staticmethod
-    def _drafts(opened: _Open, told: frozenset[str] | None) -> list[Message]:
+    def _drafts(opened: _OpenCall, told: frozenset[str] | None) -> list[Message]:
         answer = read_answer(opened.value, opened.where)
         results = [] if told is None else read_results(opened.value, opened.where, told)
         return [answer, *results] if answer.parts else results
@@ -140,7 +217,7 @@ class Chat:
                 self._seen.add(message.id)
                 self._messages.append(message)
 
-    def _tell_anew(self, value: Mapping[str, Any], where: Where) -> None:
+    def _tell_anew(self, value: Mapping[str, Any], where: LinePosition) -> None:
         """A message that does not stand last was completed or corrected."""
         view = self._stretch.view()
         names = list(self._starts)
@@ -157,7 +234,7 @@ class Chat:
             messages = read_user(value, where)
         else:
             told = frozenset(message.result.call_id for message in behind if message.result is not None)
-            messages = self._drafts(_Open(value, where, view, True), told)
+            messages = self._drafts(_OpenCall(value, where, view, True), told)
             self._note(value)
         if [message.parts for message in messages] == [message.parts for message in before]:
             return
@@ -212,7 +289,7 @@ class Chat:
         found: list[Message] = []
         for n, value in enumerate(values):
             name = value.get("id")
-            where = Where(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
+            where = LinePosition(name if isinstance(name, str) and name else f"L{line}.{n}", line, "")
             where = where._replace(time=str(value.get("timestamp") or ""))
             if where.id in starts:
                 where = where._replace(id=f"{where.id}@{n}")
@@ -221,7 +298,7 @@ class Chat:
                 found += read_user(value, where)
             else:
                 last = n + 1 == len(values)
-                found += Chat._drafts(_Open(value, where, View(Stretch(), 0), True), None if last else told)
+                found += Chat._drafts(_OpenCall(value, where, View(Stretch(), 0), True), None if last else told)
         return starts, found
 
     def _add_untold(self, values: Sequence[Mapping[str, Any]], starts: Mapping[str, int], line: int) -> None:

@@ -14,7 +14,7 @@ from inspector.core.usage import Usage, is_absurd
 _BY_CLIENT = ("<session_context>", "<hook_context>")
 
 
-class Where(NamedTuple):
+class LinePosition(NamedTuple):
     """Where a message stood: its id, line and time."""
 
     id: str
@@ -22,7 +22,7 @@ class Where(NamedTuple):
     time: str
 
 
-def read_user(value: Mapping[str, Any], where: Where) -> list[Message]:
+def read_user(value: Mapping[str, Any], where: LinePosition) -> list[Message]:
     """What the user said and the tools answered, in order."""
     runs: list[list[Part]] = []
     for block in _listed(value.get("content")):
@@ -40,7 +40,7 @@ def _is_answer(run: Sequence[Part]) -> bool:
     return bool(run) and isinstance(run[0], ToolResult)
 
 
-def _messages(runs: Sequence[Sequence[Part]], where: Where) -> list[Message]:
+def _messages(runs: Sequence[Sequence[Part]], where: LinePosition) -> list[Message]:
     found: list[Message] = []
     together = where.id if len(runs) > 1 else ""
     for n, run in enumerate(runs):
@@ -52,7 +52,7 @@ def _messages(runs: Sequence[Sequence[Part]], where: Where) -> list[Message]:
     return found
 
 
-def read_answer(value: Mapping[str, Any], where: Where) -> Message:
+def read_answer(value: Mapping[str, Any], where: LinePosition) -> Message:
     """A message of the model: its thoughts, texts and calls. It may have no parts."""
     parts: list[Part] = [*_thoughts(value.get("thoughts"))]
     for block in _listed(value.get("content")):
@@ -64,7 +64,7 @@ def read_answer(value: Mapping[str, Any], where: Where) -> Message:
     return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
 
 
-def read_results(value: Mapping[str, Any], where: Where, told: frozenset[str]) -> list[Message]:
+def read_results(value: Mapping[str, Any], where: LinePosition, told: frozenset[str]) -> list[Message]:
     """The answers that stand with the calls themselves, but for those of the calls `told` elsewhere."""
     blocks = [
         block
@@ -72,7 +72,7 @@ def read_results(value: Mapping[str, Any], where: Where, told: frozenset[str]) -
         if _str(call.get("id")) not in told
         for block in _listed(call.get("result"))
     ]  # fmt: skip
-    found = read_user({"content": blocks}, Where(f"{where.id}.r", where.line, where.time))
+    found = read_user({"content": blocks}, LinePosition(f"{where.id}.r", where.line, where.time))
     return [message for message in found if message.role == "tool"]
 
 

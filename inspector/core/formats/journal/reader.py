@@ -7,7 +7,7 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.dialects.neutral import read_buffer
 from inspector.core.errors import InspectorError
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.journal.threads import Growing
+from inspector.core.formats.journal.threads import ThreadBuilder
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.usage import ABSURD, MOST, is_absurd
@@ -26,7 +26,7 @@ class JournalReader:
 
     def __init__(self) -> None:
         self.header: Mapping[str, Any] = {}
-        self.threads: dict[str, Growing] = {}
+        self.threads: dict[str, ThreadBuilder] = {}
         self.allowed: dict[str, None] = {}
         """What may be done without being asked again, by the words it is remembered by."""
         self.remote: bool | None = None
@@ -143,11 +143,11 @@ class JournalReader:
         if "prompt" in value:
             thread.prompt = _prompt(value["prompt"])
 
-    def _of(self, value: Mapping[str, Any]) -> Growing:
+    def _of(self, value: Mapping[str, Any]) -> ThreadBuilder:
         """The thread of a record; one that was not announced begins with it."""
         name = _text(value.get("thread")) or MAIN
         if name not in self.threads:
-            self.threads[name] = Growing(name, self._prompt, self._window)
+            self.threads[name] = ThreadBuilder(name, self._prompt, self._window)
             self.threads[name].model = _text(self.header.get("model"))
         return self.threads[name]
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Stretch, View
-from inspector.core.dialects.neutral import read_messages
+from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
-from inspector.core.formats.journal.shape import read_shape
 from inspector.core.message import Message
 from inspector.core.needs import Answer
 from inspector.core.outcome import Event
@@ -16,11 +15,54 @@ from inspector.core.recording import read_reply
 from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Thread
 from inspector.core.usage import MOST
 
+
+def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str, Any]:
+    """`after` as JSON. O(messages), and the comparison of those that are not the same object."""
+    place = {message.id: n for n, message in enumerate(before)}
+    parts: list[Any] = []
+    for message in after:
+        at = place.get(message.id)
+        if at is None or not (before[at] is message or before[at] == message):
+            parts.append(write_message(message))
+        elif parts and isinstance(parts[-1], list) and parts[-1][1] == at:
+            parts[-1][1] = at + 1
+        else:
+            parts.append([at, at + 1])
+    return {"of": len(before), "parts": parts}
+
+
+def read_shape(shape: Any, before: Sequence[Message], line: int) -> tuple[int, list[Message]]:
+    """(how many messages from the first on are as before, those behind them). Raises InspectorError.
+
+    A file that lost a line may name messages that are not there: what is there of them is taken.
+    """
+    parts = shape.get("parts") if isinstance(shape, Mapping) else None
+    if not isinstance(parts, list):
+        raise InspectorError("a buffer without its parts")
+    same = 0
+    if parts and (run := _run(parts[0])) is not None and run[0] == 0:
+        same = min(run[1], len(before))
+        parts = parts[1:]
+    rest: list[Message] = []
+    for n, part in enumerate(parts):
+        run = _run(part)
+        rest += before[run[0] : run[1]] if run is not None else read_messages([part], f"line-{line}-{n}")
+    return same, rest
+
+
+def _run(part: Any) -> tuple[int, int] | None:
+    if not isinstance(part, list):
+        return None
+    if len(part) != 2 or not all(type(one) is int and one >= 0 for one in part):
+        raise InspectorError("a run of messages that is none")
+    return part[0], part[1]
+
+
 REFUSED = "context_window_exceeded"
 """The finish of a request that the model refused as too long."""
 
 
-class Growing:
+class ThreadBuilder:
     """Everything is known when its record comes, so all lists only grow."""
 
     def __init__(self, id: str, prompt: Prompt, window: int | None) -> None:  # noqa: A002

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.opencode.content import Unit, cleared, created, mapping, string, time_of
+from inspector.core.formats.opencode.content import StoredPart, cleared, created, mapping, string, time_of
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Request, SideCall
 
@@ -17,10 +17,10 @@ _REWRITES = 20_000_000
 """Messages that may be copied because results were pruned: a damaged file must not take for ever."""
 
 
-class Build:
+class SessionBuilder:
     """Takes the stored messages in order."""
 
-    def __init__(self, below: "Build | None" = None) -> None:
+    def __init__(self, below: "SessionBuilder | None" = None) -> None:
         self._below = below
         self.messages: list[Message] = []
         self.requests: list[Request] = []
@@ -45,7 +45,7 @@ class Build:
             return self._below.start(name)
         return at if at is None or at >= 0 else None
 
-    def take(self, info: Mapping[str, Any], parts: list[Mapping[str, Any]], unit: Unit) -> None:
+    def take(self, info: Mapping[str, Any], parts: list[Mapping[str, Any]], unit: StoredPart) -> None:
         """The next stored message."""
         name = string(info, "id")
         if unit.steps and info.get("summary") is not True:
@@ -61,7 +61,7 @@ class Build:
         self.messages += unit.messages
         self._take_steps(info, unit)
 
-    def _take_steps(self, info: Mapping[str, Any], unit: Unit) -> None:
+    def _take_steps(self, info: Mapping[str, Any], unit: StoredPart) -> None:
         model = string(info, "modelID") or string(mapping(info, "model"), "modelID")
         time = unit.messages[0].time if unit.messages else ""
         laid = 0
@@ -73,13 +73,13 @@ class Build:
             self.requests.append(Request(index, view, usage=step.usage, model=model, time=time, finish=step.finish))
         self._lay(unit, laid, len(unit.messages))
 
-    def _lay(self, unit: Unit, start: int, end: int) -> None:
+    def _lay(self, unit: StoredPart, start: int, end: int) -> None:
         for message in unit.messages[start:end] if unit.sent else ():
             self.stretch.append(message)
 
     # ---- summaries ---------------------------------------------------------------------------------------------------
 
-    def _take_summary(self, info: Mapping[str, Any], unit: Unit) -> None:
+    def _take_summary(self, info: Mapping[str, Any], unit: StoredPart) -> None:
         """A summary takes the place of what stood before the question, but for the tail that is to stay."""
         done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
         made = self._compacted + len(self.compactions) if done else None
@@ -134,7 +134,7 @@ class Build:
 
     # ---- pruning -----------------------------------------------------------------------------------------------------
 
-    def note_pruned(self, unit: Unit) -> None:
+    def note_pruned(self, unit: StoredPart) -> None:
         """Answers of tools that were cleared at some time."""
         for one in unit.pruned:
             heappush(self._pruned, one)

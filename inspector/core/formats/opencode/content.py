@@ -25,7 +25,7 @@ KINDS = frozenset((*_SILENT, *SENT))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModelStep:
     """One model call: how many messages of its stored message stand before its answer, and what was reported."""
 
     before: int
@@ -34,18 +34,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class StoredPart:
     """What a stored message is to the model."""
 
     messages: tuple[Message, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ModelStep, ...] = ()
     sent: bool = True
     """Does it go back to the model? An answer that failed does not."""
     pruned: tuple[tuple[int, str], ...] = ()
     """When an answer of a tool was cleared (ms since 1970), and the id of its message."""
 
 
-def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Unit:
+def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> StoredPart:
     """A message of the user, or one that the client wrote in the user's name."""
     found: list[Part] = []
     typed = False
@@ -63,13 +63,13 @@ def read_user(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Un
             found.append(Text(BY_USER))
     mark: Mark = "" if typed else "meta"
     message = Message(string(info, "id"), "user", tuple(found), mark=mark, time=time_of(info))
-    return Unit((message,) if found else ())
+    return StoredPart((message,) if found else ())
 
 
-def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> Unit:
+def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, last: bool) -> StoredPart:
     """An answer. In the last message of a session a tool may still run: its call has no answer yet."""
     messages: list[Message] = []
-    steps: list[Step] = []
+    steps: list[ModelStep] = []
     pruned: list[tuple[int, str]] = []
     runs = _runs(parts)
     before = 0
@@ -81,7 +81,7 @@ def read_assistant(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], 
             steps.append(step)
         messages += _laid(info, run, n, step.usage if step else None, last)
         pruned += _pruned(run)
-    return Unit(tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
+    return StoredPart(tuple(messages), tuple(steps), _is_sent(info, parts), tuple(pruned))
 
 
 def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -94,7 +94,7 @@ def _runs(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     return runs
 
 
-def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool) -> Step | None:
+def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int, *, is_last: bool) -> ModelStep | None:
     """The call of a step; None where the model was not called (a command of the user), or refused."""
     end = next((part for part in reversed(run) if part.get("type") == "step-finish"), None)
     usage = read_usage(end) if end else None
@@ -104,7 +104,7 @@ def _step(info: Mapping[str, Any], run: Sequence[Mapping[str, Any]], before: int
     begun = any(part.get("type") == "step-start" for part in run)
     if usage is None and not finish and (not begun or info.get("error") is not None):
         return None
-    return Step(before, usage, finish)
+    return ModelStep(before, usage, finish)
 
 
 def _is_sent(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> bool:

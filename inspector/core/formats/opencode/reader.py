@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.opencode.content import KINDS, listed, mapping, string
-from inspector.core.formats.opencode.track import Track
+from inspector.core.formats.opencode.track import StoredTrack
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
@@ -24,7 +24,7 @@ class OpencodeReader:
     """A `Reader`. A row that has changed is fed again; a row that is gone needs a fresh reader."""
 
     def __init__(self) -> None:
-        self._tracks: dict[str, Track] = {}
+        self._tracks: dict[str, StoredTrack] = {}
         self._main = ""
         self._others: list[Mapping[str, Any]] = []
         self._problems: list[Problem] = []
@@ -62,7 +62,7 @@ class OpencodeReader:
             what = f"the {table} {string(row, 'id')[:60]!r} holds no JSON object: it was left out"
             self._problems.append(Problem(line, what, excerpt(row.get("data"))))
 
-    def _take_part(self, line: int, track: Track, part: Mapping[str, Any], message: str) -> None:
+    def _take_part(self, line: int, track: StoredTrack, part: Mapping[str, Any], message: str) -> None:
         kind = part.get("type")
         self._check(line, part)
         track.take_part(part, message)
@@ -74,10 +74,10 @@ class OpencodeReader:
         if is_absurd(told.get("tokens")):
             self._problems.append(Problem(line, ABSURD, excerpt(told)))
 
-    def _track(self, name: str) -> Track:
+    def _track(self, name: str) -> StoredTrack:
         track = self._tracks.get(name)
         if track is None:
-            track = self._tracks[name] = Track(name)
+            track = self._tracks[name] = StoredTrack(name)
         return track
 
     # ---- an export -------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class OpencodeReader:
 
     def session(self) -> Session:
         """The session so far: the main one, and those that it started."""
-        main = self._tracks.get(self._main) or next(iter(self._tracks.values()), Track(""))
+        main = self._tracks.get(self._main) or next(iter(self._tracks.values()), StoredTrack(""))
         tracks = [main, *(track for track in self._tracks.values() if track is not main and track.order)]
         threads = [main.thread("main", "", ""), *(self._agent(track, main) for track in tracks[1:])]
         return Session(
@@ -117,12 +117,12 @@ class OpencodeReader:
             side_calls=[call for one in tracks for call in one.aside("main" if one is main else one.name)],
         )
 
-    def _agent(self, track: Track, main: Track) -> Thread:
+    def _agent(self, track: StoredTrack, main: StoredTrack) -> Thread:
         named = string(track.info, "parent_id") or string(track.info, "parentID")
         parent = self._tracks.get(named, main)
         return track.thread(track.name, "main" if parent is main else parent.name, parent.started(track.name))
 
-    def _notes(self, main: Track) -> list[str]:
+    def _notes(self, main: StoredTrack) -> list[str]:
         notes = []
         if main.reverted():
             notes.append("The user has taken turns back: the next call sends what stands before them.")

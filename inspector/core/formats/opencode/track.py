@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import View
-from inspector.core.formats.opencode.build import Build
-from inspector.core.formats.opencode.content import Unit, created, mapping, read_assistant, read_user, string
+from inspector.core.formats.opencode.build import SessionBuilder
+from inspector.core.formats.opencode.content import StoredPart, created, mapping, read_assistant, read_user, string
 from inspector.core.prefix import Prefix
 from inspector.core.session import SideCall, Thread
 
@@ -19,7 +19,7 @@ _PATIENCE = 8
 """So many messages later nobody completes one any more."""
 
 
-class Stored:
+class StoredRow:
     """A stored message and its parts, in order."""
 
     __slots__ = ("_last", "_ordered", "_unit", "info", "parts")
@@ -28,7 +28,7 @@ class Stored:
         self.info: Mapping[str, Any] = {}
         self.parts: dict[str, Mapping[str, Any]] = {}
         self._ordered: list[Mapping[str, Any]] | None = None
-        self._unit: Unit | None = None
+        self._unit: StoredPart | None = None
         self._last = False
 
     def change(self) -> None:
@@ -41,7 +41,7 @@ class Stored:
             self._ordered = [self.parts[name] for name in sorted(self.parts)]
         return self._ordered
 
-    def unit(self, *, last: bool) -> Unit:
+    def unit(self, *, last: bool) -> StoredPart:
         """What it is to the model."""
         if self._unit is None or self._last != last:
             self._last = last
@@ -60,24 +60,24 @@ class Stored:
         return ended and all(status in ("completed", "error") for status in states)
 
 
-class Track:
+class StoredTrack:
     """A session as rows of it come, in any order."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.info: Mapping[str, Any] = {}
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, StoredRow] = {}
         self._order: list[tuple[int, str]] = []
         """(time, id) of the stored messages that have come themselves."""
-        self._build = Build()
-        self._laid: list[Unit] = []
+        self._build = SessionBuilder()
+        self._laid: list[StoredPart] = []
         """What was laid, by place in the order."""
-        self._asked: tuple[Build, int] | None = None
+        self._asked: tuple[SessionBuilder, int] | None = None
 
     def take_message(self, info: Mapping[str, Any]) -> None:
         """A stored message, new or once more."""
         name = string(info, "id")
-        stored = self._stored.setdefault(name, Stored())
+        stored = self._stored.setdefault(name, StoredRow())
         key = (created(info), name)
         if not stored.info or (created(stored.info), name) != key:
             if stored.info:
@@ -92,11 +92,11 @@ class Track:
 
     def take_part(self, part: Mapping[str, Any], message: str) -> None:
         """A part of a stored message, new or once more."""
-        stored = self._stored.setdefault(message, Stored())
+        stored = self._stored.setdefault(message, StoredRow())
         stored.parts[string(part, "id")] = part
         self._changed(stored)
 
-    def _changed(self, stored: Stored) -> None:
+    def _changed(self, stored: StoredRow) -> None:
         self._asked = None
         stored.change()
         if not stored.info or not self._laid:
@@ -108,11 +108,11 @@ class Track:
                 self._lay_anew()
             elif former.pruned != unit.pruned:
                 fresh = tuple(one for one in unit.pruned if one not in former.pruned)
-                self._build.note_pruned(Unit((), pruned=fresh))
+                self._build.note_pruned(StoredPart((), pruned=fresh))
                 self._laid[at] = unit
 
     def _lay_anew(self) -> None:
-        self._build, self._laid, self._asked = Build(), [], None
+        self._build, self._laid, self._asked = SessionBuilder(), [], None
 
     def _settle(self) -> None:
         order = self._order
@@ -125,11 +125,11 @@ class Track:
             self._build.take(stored.info, stored.ordered(), unit)
             self._laid.append(unit)
 
-    def _soon(self) -> Build:
+    def _soon(self) -> SessionBuilder:
         """A fork with what is not complete yet laid on it."""
         if self._asked is None:
             self._settle()
-            fork = Build(self._build)
+            fork = SessionBuilder(self._build)
             for at in range(len(self._laid), len(self._order)):
                 stored = self._stored[self._order[at][1]]
                 fork.take(stored.info, stored.ordered(), stored.unit(last=at == len(self._order) - 1))
@@ -137,7 +137,7 @@ class Track:
             self._asked = fork, self._end(fork)
         return self._asked[0]
 
-    def _end(self, fork: Build) -> int:
+    def _end(self, fork: SessionBuilder) -> int:
         """The length of the buffer: shorter, where the user has taken turns back and not gone on yet."""
         reverted = string(mapping(self.info, "revert"), "messageID")
         start = fork.start(reverted) if reverted else None

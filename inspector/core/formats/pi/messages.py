@@ -17,7 +17,7 @@ _BY_CLIENT = ("custom", "hookMessage", "branchSummary", "compactionSummary")
 FAILED = ("error", "aborted")
 
 
-class Where(NamedTuple):
+class EntryPosition(NamedTuple):
     """Where a message stood: its id, line and time."""
 
     id: str
@@ -25,7 +25,7 @@ class Where(NamedTuple):
     time: str
 
 
-def read_message(message: Mapping[str, Any], where: Where) -> Message:
+def read_message(message: Mapping[str, Any], where: EntryPosition) -> Message:
     """The message of a pi message of any role. Never raises."""
     kind = message.get("role")
     role = _ROLES.get(kind, "user") if isinstance(kind, str) else "user"
@@ -167,7 +167,7 @@ def _count(value: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemPrompt:
+class PiSystemPrompt:
     """pi's system message (0.87): text, named sections and tools. A later one adds to, or changes, an earlier one."""
 
     text: str = ""
@@ -176,7 +176,7 @@ class SystemPrompt:
     prompt: Prompt = NOT_IN_FILE
     """All of it, as it goes along with a buffer."""
 
-    def changed(self, message: Mapping[str, Any]) -> "SystemPrompt":
+    def changed(self, message: Mapping[str, Any]) -> "PiSystemPrompt":
         """With what `message` says: a section of the same name is replaced, tools come and go by name."""
         sections, given = dict(self.sections), message.get("sections")
         if isinstance(given, dict):
@@ -184,7 +184,7 @@ class SystemPrompt:
         said = "\n".join(part.text for part in read_content(message.get("content")) if isinstance(part, Text))
         text, tools = said or self.text, self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
-        return SystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
+        return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
 
     def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
         added = tuple(

@@ -4,17 +4,15 @@ Every call is a request, also on a branch that was left: it was made, and its bu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.buffer import Stretch
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.pi.header import Header, read_header
-from inspector.core.formats.pi.mended import MENDED_SINCE, mended, mended_view
 from inspector.core.formats.pi.messages import (
     FAILED,
-    SystemPrompt,
-    Where,
+    EntryPosition,
+    PiSystemPrompt,
     branch_text,
     read_content,
     read_message,
@@ -26,13 +24,49 @@ from inspector.core.formats.pi.messages import (
     with_content,
     with_reasoning,
 )
-from inspector.core.formats.pi.tree import ROOT, Node, appended, kept, settle
+from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
 from inspector.core.formats.same import Known
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
 from inspector.core.tokens.characters import u16
 from inspector.core.usage import ABSURD, MOST, is_absurd
+
+
+@dataclass(frozen=True, slots=True)
+class PiHeader:
+    """What it says; an empty one where the file has none."""
+
+    value: Mapping[str, Any]
+    version: int = 3
+
+    @property
+    def linear(self) -> bool:
+        """Records follow each other: no ids, no tree."""
+        return self.version < 2
+
+    def text(self, key: str) -> str:
+        """A text of the header; empty for none."""
+        found = self.value.get(key)
+        return found if isinstance(found, str) else ""
+
+    @property
+    def client(self) -> str:
+        """The program, with the version of its sessions."""
+        return f"pi session v{self.version}" if self.value else "pi"
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the file."""
+        notes = [] if self.value else ["The file has no session header: it may begin in the middle."]
+        origin = self.text("parentSession") or self.text("branchedFrom")
+        return (*notes, f"Branched from {origin}.") if origin else tuple(notes)
+
+
+def read_header(value: Mapping[str, Any]) -> PiHeader:
+    """The record `session`."""
+    version = value.get("version")
+    return PiHeader(value, version if type(version) is int else 1)
+
 
 NAME = "pi"
 _SILENT = ("custom", "label", "session_info", "usage", "thinking_level_change")
@@ -45,10 +79,10 @@ class PiReader:
     """A `Reader`. Everything is known when its record comes, so all lists only grow."""
 
     def __init__(self) -> None:
-        self._header = Header({})
-        self._lines: dict[int, Node] = {}
+        self._header = PiHeader({})
+        self._lines: dict[int, EntryNode] = {}
         """By line: v1 names records by it."""
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, EntryNode] = {}
         self._sources: dict[str, Message] = {}
         self._records: dict[str, tuple[Record, ...]] = {}
         self._made: set[str] = set()
@@ -78,14 +112,14 @@ class PiReader:
             self._take(kind, value, where, node)
             self._leaf = self._nodes[where.id] = self._lines[line] = node
 
-    def _where(self, line: int, value: Mapping[str, Any]) -> Where:
+    def _where(self, line: int, value: Mapping[str, Any]) -> EntryPosition:
         name = "" if self._header.linear else text_of(value.get("id"))
         if name and name in self._nodes:
             self._problems.append(Problem(line, f"the id {name[:40]!r} was used before"))
             name = f"{name}@{line}"
-        return Where(name or f"L{line}", line, text_of(value.get("timestamp")))
+        return EntryPosition(name or f"L{line}", line, text_of(value.get("timestamp")))
 
-    def _node(self, line: int, value: Mapping[str, Any]) -> Node:
+    def _node(self, line: int, value: Mapping[str, Any]) -> EntryNode:
         """The record's place in the tree, standing where its parent left the buffer."""
         parent = self._leaf
         if not self._header.linear and "parentId" in value:
@@ -97,11 +131,11 @@ class PiReader:
             else:
                 what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
                 self._problems.append(Problem(line, what))
-        return Node(
+        return EntryNode(
             parent, parent.view, parent.system, parent.depth + 1, None, None, parent.pending, parent.owed, parent.loose
         )
 
-    def _take(self, kind: str, value: Mapping[str, Any], where: Where, node: Node) -> None:
+    def _take(self, kind: str, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
         if kind == "message":
             self._take_message(value, where, node)
             return
@@ -122,11 +156,11 @@ class PiReader:
             self._unknown.add(kind)
             self._problems.append(Problem(where.line, f"unknown record type {kind[:60]!r}", excerpt(value)))
 
-    def _put_meta(self, parts: tuple[Part, ...], where: Where, node: Node, record: Record) -> None:
+    def _put_meta(self, parts: tuple[Part, ...], where: EntryPosition, node: EntryNode, record: Record) -> None:
         self._mend(node)
         self._put(node, Message(where.id, "user", parts, mark="meta", line=where.line, time=where.time), record)
 
-    def _take_message(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+    def _take_message(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
         message = value.get("message")
         if not isinstance(message, dict):
             self._problems.append(Problem(where.line, "a message record without a message", excerpt(value)))
@@ -167,7 +201,7 @@ class PiReader:
         parts = tuple(part for part in read.parts if not isinstance(part, ToolCall))
         return read if len(parts) == len(read.parts) else replace(read, parts=parts)
 
-    def _call(self, message: Mapping[str, Any], read: Message, node: Node) -> Message:
+    def _call(self, message: Mapping[str, Any], read: Message, node: EntryNode) -> Message:
         """A failed answer without usage is no call: nothing was sent, or the provider refused it."""
         usage, finish = read_usage(message), text_of(message.get("stopReason"))
         if is_absurd(message.get("usage")):
@@ -179,7 +213,7 @@ class PiReader:
         self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
         return with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
 
-    def _mend(self, node: Node) -> None:
+    def _mend(self, node: EntryNode) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""
         if not node.owed or self._header.version < MENDED_SINCE:
             return
@@ -194,7 +228,7 @@ class PiReader:
                 self._made.add(message.id)
                 self._messages.append(message)
 
-    def _put(self, node: Node, message: Message, record: Record, read: Message | None = None) -> None:
+    def _put(self, node: EntryNode, message: Message, record: Record, read: Message | None = None) -> None:
         """`read`: the whole of it, where not all of it goes back to the model."""
         self._messages.append(read or message)
         if node.loose or record.kind != _PLAIN or record.message is not None:
@@ -207,7 +241,7 @@ class PiReader:
         node.view, node.message = appended(settle(node), message), message
         self._sources[message.id] = message
 
-    def _take_compaction(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+    def _take_compaction(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
         text = summary_text(text_of(value.get("summary")))
         summary = Message(where.id, "user", (Text(text),), summary=True, line=where.line, time=where.time)
         stays = self._retained(value, where, node)
@@ -233,15 +267,15 @@ class PiReader:
         self._records[where.id], node.loose = (*node.loose, record), ()
         node.view, node.pending = Stretch(own=(summary, *stays)).view(), False
         if isinstance(system := value.get("systemMessage"), dict):
-            node.system = SystemPrompt().changed(system)
+            node.system = PiSystemPrompt().changed(system)
 
-    def _retained(self, value: Mapping[str, Any], where: Where, node: Node) -> list[Message]:
+    def _retained(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> list[Message]:
         """What stays word for word: copied into the record, or named by its first record."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
             known = Known(settle(node))
             copies = [
-                read_message(message, Where(f"{where.id}.{n}", where.line, where.time))
+                read_message(message, EntryPosition(f"{where.id}.{n}", where.line, where.time))
                 for n, message in enumerate(tail)
                 if isinstance(message, dict) and message.get("role") != "system"
             ]
@@ -249,13 +283,13 @@ class PiReader:
         first = self._first_kept(value)
         return kept(node.parent, first) if first and node.parent else []
 
-    def _first_kept(self, value: Mapping[str, Any]) -> Node | None:
+    def _first_kept(self, value: Mapping[str, Any]) -> EntryNode | None:
         index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
         if isinstance(name, str):
             return self._nodes.get(name)
         return self._lines.get(index + 1) if type(index) is int else None  # counted from 0, with the header
 
-    def _take_edit(self, value: Mapping[str, Any], where: Where, node: Node) -> None:
+    def _take_edit(self, value: Mapping[str, Any], where: EntryPosition, node: EntryNode) -> None:
         target, replacement = value.get("targetId"), value.get("replacement")
         source = self._sources.get(target) if isinstance(target, str) else None
         if not isinstance(target, str) or target not in self._nodes:

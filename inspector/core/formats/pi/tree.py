@@ -4,22 +4,22 @@ The buffer after a record is a view, so records on one branch share one stretch;
 view of the old one. Walking is by loops over parents: a chain may be as long as the file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.pi.messages import SystemPrompt
-from inspector.core.message import Message
+from inspector.core.formats.pi.messages import PiSystemPrompt
+from inspector.core.message import Message, ToolResult
 from inspector.core.session import Record
 
 
 @dataclass(slots=True)
-class Node:
+class EntryNode:
     """One record and what stood after it."""
 
-    parent: "Node | None"
+    parent: "EntryNode | None"
     view: View
-    system: SystemPrompt
+    system: PiSystemPrompt
     depth: int = 0
     message: Message | None = None
     """What this record adds to the buffer."""
@@ -33,7 +33,7 @@ class Node:
     """The records since the last message that was sent."""
 
 
-ROOT = Node(None, Stretch().view(), SystemPrompt(), depth=-1)
+ROOT = EntryNode(None, Stretch().view(), PiSystemPrompt(), depth=-1)
 """Stands before the first record."""
 
 
@@ -44,12 +44,12 @@ def appended(view: View, message: Message) -> View:
     return stretch.view()
 
 
-def settle(node: Node) -> View:
+def settle(node: EntryNode) -> View:
     """The buffer after the record, with the edits that ended there. A run of edits is applied in one go."""
     if not node.pending:
         return node.view
     edits: dict[str, Message | None] = {}
-    at: Node | None = node
+    at: EntryNode | None = node
     while at is not None and at.pending:
         if at.edit is not None:
             edits.setdefault(*at.edit)
@@ -68,11 +68,11 @@ def _edited(view: View, edits: Mapping[str, Message | None]) -> View:
     return Stretch(View(view.stretch, first), [message for message in changed if message is not None]).view()
 
 
-def kept(node: Node, first: Node) -> list[Message]:
+def kept(node: EntryNode, first: EntryNode) -> list[Message]:
     """The messages from `first` to `node`, in order, edits applied; none where `first` is not an ancestor. O(kept)."""
     found: list[Message] = []
     edits: dict[str, Message | None] = {}
-    at: Node | None = node
+    at: EntryNode | None = node
     while at is not None and at.depth >= first.depth:
         if at.edit is not None:
             edits.setdefault(*at.edit)
@@ -84,3 +84,49 @@ def kept(node: Node, first: Node) -> list[Message]:
             return found[::-1]
         at = at.parent
     return []
+
+
+NO_RESULT = "No result provided"
+MENDED_SINCE = 3
+"""Version of the session format."""
+
+
+def mended_view(view: View) -> View:
+    """The buffer with its last answer mended. O(messages since that answer)."""
+    back, last = 0, None
+    for message in view.backwards():
+        back += 1
+        if message.role != "tool":
+            last = message
+            break
+    start = view.length - back
+    if last is None or not last.calls:
+        return view
+    tail = view.tail(start)
+    return Stretch(View(view.stretch, start), _mended(tail[0], tail[1:])).view()
+
+
+def mended(messages: Sequence[Message]) -> list[Message]:
+    """A list with every answer mended but the last: its calls may still be answered."""
+    found: list[Message] = []
+    at = 0
+    while at < len(messages):
+        end = at + 1
+        while end < len(messages) and messages[end].role == "tool":
+            end += 1
+        whole = messages[at:end]
+        found += _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
+        at = end
+    return found
+
+
+def _mended(answer: Message, results: Sequence[Message]) -> list[Message]:
+    known = {message.result.call_id for message in results if message.result is not None}
+    missing = [call for call in answer.calls if call.id not in known]
+    if not missing:
+        return [answer, *results]
+    told = [
+        Message(f"{answer.id}~{n}", "tool", (ToolResult(call.id, NO_RESULT, True),), mark="meta", time=answer.time)
+        for n, call in enumerate(missing)
+    ]
+    return [answer, *results, *told]
