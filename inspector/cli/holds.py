@@ -20,7 +20,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.policies.settings import said as said_window
 from inspector.proxy.holds.compacting import Compactor, Proposal, told
-from inspector.proxy.holds.hold import Hold, Rule
+from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 
 KEYS = "[f]orward as it was, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
@@ -70,11 +70,11 @@ class Attendant:
         self._by_itself = bool(arguments.compact_with)
         self._ask = ask or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else None)
         self._seen: set[int] = set()
-        self._queue: SimpleQueue[Hold] = SimpleQueue()
+        self._queue: SimpleQueue[HoldInfo] = SimpleQueue()
         holds.subscribe(self._told)
         threading.Thread(target=self._work, name="attendant", daemon=True).start()
 
-    def _told(self, shown: tuple[Hold, ...]) -> None:
+    def _told(self, shown: tuple[HoldInfo, ...]) -> None:
         for hold in shown:
             if hold.id not in self._seen:
                 self._seen.add(hold.id)
@@ -89,7 +89,7 @@ class Attendant:
                 note(str(failure))
                 self._let_go(hold)
 
-    def _attend(self, hold: Hold) -> None:
+    def _attend(self, hold: HoldInfo) -> None:
         note(described(hold))
         if not self._by_itself and self._ask is None:
             return
@@ -110,12 +110,12 @@ class Attendant:
             case _:
                 self._holds.release(hold.id)
 
-    def _proposed(self, hold: Hold) -> Proposal:
+    def _proposed(self, hold: HoldInfo) -> Proposal:
         return self._compact.propose(
             hold, self._holds.buffer(hold.id), lambda buffer: self._holds.predicted(hold.id, buffer)
         )
 
-    def _compacted(self, hold: Hold, proposal: Proposal | None, looked: Proposal | None) -> None:
+    def _compacted(self, hold: HoldInfo, proposal: Proposal | None, looked: Proposal | None) -> None:
         """With what was proposed, or as it was; either way it is told."""
         if proposal is None or proposal.after is None:
             self._holds.release(hold.id)
@@ -125,14 +125,14 @@ class Attendant:
         self._compact.keep(hold, proposal)
         note(f"exchange {hold.exchange}, by {self._name}: {told(proposal, hold.window)}.")
 
-    def _let_go(self, hold: Hold) -> None:
+    def _let_go(self, hold: HoldInfo) -> None:
         try:
             self._holds.release(hold.id)
         except InspectorError:
             return  # it has gone by itself
 
 
-def described(hold: Hold) -> str:
+def described(hold: HoldInfo) -> str:
     """A held request in one sentence, with the time that is left."""
     size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
     size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""

@@ -13,7 +13,7 @@ from inspector.cli.holds import add_arguments as add_hold_arguments
 from inspector.cli.output import note, plain, write_json
 from inspector.cli.select import tokens
 from inspector.extensions.windows import user_windows
-from inspector.proxy.gate import Gate, Observe
+from inspector.proxy.gate import Gate, OpenGate
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         host=arguments.host,
         port=arguments.port,
         gate=gate,
-        standing=_standing(arguments),
+        rule=_rule_document(arguments),
     )
     told = Exchanges(arguments.window)
 
@@ -89,9 +89,9 @@ def run(arguments: argparse.Namespace) -> None:
             _write(told.take(line))
 
 
-def _standing(arguments: argparse.Namespace) -> dict[str, Any]:
+def _rule_document(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the recording's head says of the window and of holding."""
-    told = (rule_of(arguments) or Rule(window=arguments.window)).standing()
+    told = (rule_of(arguments) or Rule(window=arguments.window)).document()
     if arguments.compact_with:
         told["hold"]["compact_with"] = arguments.compact_with
     return told
@@ -101,7 +101,7 @@ def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any] |
     """One that lets everything pass, unless holding was asked for. With `--json` it hears what is recorded."""
     rule = rule_of(arguments)
 
-    class Listening(Observe):
+    class Listening(OpenGate):
         """Observes, and hears."""
 
         hears = True
@@ -119,7 +119,7 @@ def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any] |
             lines.put(line)
 
     if rule is None:
-        return Listening() if arguments.json else Observe()
+        return Listening() if arguments.json else OpenGate()
     return (ListeningHolds if arguments.json else Holds)(rule, user_windows())
 
 

@@ -12,14 +12,14 @@ LARGEST = 256_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedBody:
     """`undecoded`: why `data` is still packed; empty where it is plain."""
 
     data: bytes
     undecoded: str = ""
 
 
-def decoded(data: bytes, encoding: str) -> Decoded:
+def decoded(data: bytes, encoding: str) -> DecodedBody:
     """`data` out of its Content-Encoding: `gzip`, `br`, `zstd`, `deflate`; several with commas, the last goes first."""
     plain = data
     for name in reversed([one.strip().lower() for one in encoding.split(",") if one.strip()]):
@@ -27,12 +27,12 @@ def decoded(data: bytes, encoding: str) -> Decoded:
             continue
         unpack = _UNPACK.get(name)
         if unpack is None:
-            return Decoded(data, f"the encoding {name[:40]} is not known here")
+            return DecodedBody(data, f"the encoding {name[:40]} is not known here")
         try:
             plain = unpack(plain)
         except _Damaged as why:
-            return Decoded(data, str(why))
-    return Decoded(plain)
+            return DecodedBody(data, str(why))
+    return DecodedBody(plain)
 
 
 class _Damaged(ValueError):

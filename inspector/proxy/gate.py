@@ -16,12 +16,12 @@ from inspector.proxy.decoding import decoded
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 Transport: TypeAlias = Literal["http", "websocket"]
-Why: TypeAlias = Literal["watermark", "each", "by hand"]
-How: TypeAlias = Literal["as it was", "changed", "dropped", "cut again", "client gone"]
+HoldReason: TypeAlias = Literal["watermark", "each", "by hand"]
+ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again", "client gone"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestHead:
     """What a request says before its body is read. `path` is as forwarded (tag taken off), secrets and all."""
 
     exchange: int
@@ -57,7 +57,7 @@ class Refuse:
 Decision: TypeAlias = Forward | Refuse
 
 
-class Line(Protocol):
+class ClientChannel(Protocol):
     """How the gate talks to the one who asked: the server's side of it."""
 
     async def early(self, status: int, headers: Pairs) -> None:
@@ -66,21 +66,21 @@ class Line(Protocol):
     async def send(self, data: bytes) -> None:
         """A piece of the answer's body."""
 
-    def held(self, why: Why, tokens: int | None) -> None:
+    def held(self, why: HoldReason, tokens: int | None) -> None:
         """Record that it waits."""
 
-    def released(self, how: How) -> None:
+    def released(self, how: ReleaseKind) -> None:
         """Record that it waits no longer."""
 
     def sends(self, body: bytes) -> None:
         """Record what would be forwarded, while it waits."""
 
 
-class Asked:
+class PendingRequest:
     """A whole request that waits at the gate. All methods are for the server's own loop."""
 
-    def __init__(self, asking: Asking, raw: bytes, line: Line) -> None:
-        self.asking = asking
+    def __init__(self, head: RequestHead, raw: bytes, line: ClientChannel) -> None:
+        self.head = head
         self.raw = raw
         """The body's bytes as they were sent, perhaps compressed."""
         self.gone = asyncio.Event()
@@ -92,27 +92,27 @@ class Asked:
     @property
     def exchange(self) -> int:
         """Its number in the recording."""
-        return self.asking.exchange
+        return self.head.exchange
 
     @property
     def path(self) -> str:
         """Path and query, the tag taken off."""
-        return self.asking.path
+        return self.head.path
 
     @property
     def tag(self) -> str:
         """The per-launch tag, where the client's base URL has one."""
-        return self.asking.tag
+        return self.head.tag
 
     @property
     def headers(self) -> Pairs:
         """All of them, in order, as they came."""
-        return self.asking.headers
+        return self.head.headers
 
     @cached_property
     def plain(self) -> bytes:
         """The body, decompressed; as it came where that cannot be done."""
-        found = decoded(self.raw, self.asking.header("content-encoding"))
+        found = decoded(self.raw, self.head.header("content-encoding"))
         return self.raw if found.undecoded else found.data
 
     @cached_property
@@ -141,11 +141,11 @@ class Asked:
         """A piece of an answer begun early (a ping); on a WebSocket, one text message."""
         await self._line.send(data)
 
-    def held(self, why: Why, tokens: int | None = None) -> None:
+    def held(self, why: HoldReason, tokens: int | None = None) -> None:
         """Record that it waits, and why."""
         self._line.held(why, tokens)
 
-    def released(self, how: How) -> None:
+    def released(self, how: ReleaseKind) -> None:
         """Record that it waits no longer, and what was done."""
         self._line.released(how)
 
@@ -157,13 +157,13 @@ class Asked:
 class Gate(Protocol):
     """Who stands at the gate. Called on the server's loop."""
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, head: RequestHead) -> bool:
         """Must this request be read whole, and be admitted? False: it streams through. Quick."""
 
-    async def admit(self, asked: Asked) -> Decision:
+    async def admit(self, pending: PendingRequest) -> Decision:
         """Wait as long as it takes. Cancelled when the client closes."""
 
-    def answered(self, asking: Asking, status: int, ended: str) -> None:
+    def answered(self, head: RequestHead, status: int, ended: str) -> None:
         """The answer is through (also of requests that were not wanted); status 0 where there was none."""
 
     hears: bool
@@ -173,20 +173,20 @@ class Gate(Protocol):
         """A line of the recording, as it is written. Called in a thread of the recorder's."""
 
 
-class Observe:
+class OpenGate:
     """Lets everything pass while it arrives."""
 
     hears = False
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, head: RequestHead) -> bool:
         """Nothing."""
         return False
 
-    async def admit(self, asked: Asked) -> Decision:
+    async def admit(self, pending: PendingRequest) -> Decision:
         """At once."""
         return Forward()
 
-    def answered(self, asking: Asking, status: int, ended: str) -> None:
+    def answered(self, head: RequestHead, status: int, ended: str) -> None:
         """Nobody waits for it."""
 
     def heard(self, line: Mapping[str, Any]) -> None:

@@ -18,8 +18,8 @@ from inspector.gui.proxies.connect_dialog import COPIED, ConnectDialog
 from inspector.gui.proxies.controller import Wanted
 from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog
 from inspector.gui.window import Window
+from inspector.proxy.connect import connections
 from inspector.proxy.holds.hold import Rule
-from inspector.proxy.relay.connect import connections
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.world import World
 from inspector.workbench.workbench import Workbench

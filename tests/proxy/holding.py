@@ -12,7 +12,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text
-from inspector.proxy.holds.hold import Hold, Rule
+from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
 
@@ -38,11 +38,11 @@ def until(told: Callable[[], Any], seconds: float = 15.0) -> Any:
     return found
 
 
-def the_hold(holds: Holds) -> Hold:
+def the_hold(holds: Holds) -> HoldInfo:
     """The one request that waits."""
     found = until(holds.list)
     assert len(found) == 1
-    hold: Hold = found[0]
+    hold: HoldInfo = found[0]
     return hold
 
 

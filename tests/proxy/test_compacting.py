@@ -16,7 +16,7 @@ from inspector.core.message import Message, Text
 from inspector.proxy.clients import patience
 from inspector.proxy.holds import compacting
 from inspector.proxy.holds.compacting import Compactor, Proposal, told
-from inspector.proxy.holds.hold import Hold
+from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer
 from tests.proxy.agents import AGENTS, RULES, SYSTEM, codex, prompt_tokens
@@ -152,7 +152,7 @@ def test_the_prompt_shows_what_would_go(simulated: SimulatedServer, tmp_path: Pa
     assert "messages" in shown
 
 
-HOLD = Hold(
+HOLD = HoldInfo(
     0,
     0,
     "",

@@ -10,7 +10,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.drops import session_drops
 from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.tokens.compacted import compaction_sizes
-from inspector.proxy.holds.hold import Hold, Rule
+from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer
 from tests.proxy.holding import SUMMARY, Later, held_by, records, until
@@ -45,7 +45,7 @@ class _Agent:
             messages += [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": more}]
 
 
-def _is_gone(gate: Holds, hold: Hold) -> bool:
+def _is_gone(gate: Holds, hold: HoldInfo) -> bool:
     return hold.id not in {one.id for one in gate.list()}
 
 
@@ -55,7 +55,7 @@ def test_a_cut_is_told_with_what_the_client_sent_and_what_went_on(simulated: Sim
         agent = _Agent(server.url)
         work = Later(agent.work)
         for n in range(TURNS):
-            hold: Hold = until(gate.list)[0]
+            hold: HoldInfo = until(gate.list)[0]
             buffer = gate.buffer(hold.id)
             after = None
             if n in CUT_AT:

@@ -4,8 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.proxy.relay.framing import BadFraming, Chunked, Framing, Length, Nothing, UntilClosed
-from inspector.proxy.relay.heads import BadMessage, request_framing, request_head, status_framing, status_head
+from inspector.proxy.relay.http_syntax import (
+    BadFraming,
+    BadMessage,
+    Chunked,
+    Framing,
+    Length,
+    NoBody,
+    UntilClosed,
+    request_framing,
+    request_head,
+    status_framing,
+    status_head,
+)
 
 
 def _fed(framing: Framing, data: bytes, step: int) -> tuple[bytes, int]:
@@ -80,15 +91,15 @@ def test_whatever_is_said_to_be_a_head(data: bytes) -> None:
 ANSWERS: list[tuple[str, bytes, type[Framing]]] = [
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 3", Length),
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 3, 3", Length),
-    ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 0", Nothing),
+    ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 0", NoBody),
     ("GET", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3", Chunked),
     ("GET", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked", Chunked),
     ("GET", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip", UntilClosed),
     ("GET", b"HTTP/1.1 200 OK", UntilClosed),
-    ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 3", Nothing),
-    ("GET", b"HTTP/1.1 204 No Content", Nothing),
-    ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 3", Nothing),
-    ("GET", b"HTTP/1.1 101 Switching Protocols", Nothing),
+    ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 3", NoBody),
+    ("GET", b"HTTP/1.1 204 No Content", NoBody),
+    ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 3", NoBody),
+    ("GET", b"HTTP/1.1 101 Switching Protocols", NoBody),
 ]
 
 
@@ -101,7 +112,7 @@ def test_how_a_request_ends() -> None:
     def framing(more: bytes) -> Framing:
         return request_framing(request_head(b"POST / HTTP/1.1\r\nHost: h" + more + b"\r\n\r\n").head)
 
-    assert isinstance(framing(b""), Nothing)
+    assert isinstance(framing(b""), NoBody)
     assert isinstance(framing(b"\r\ncontent-length:5"), Length)
     assert isinstance(framing(b"\r\nTRANSFER-ENCODING: chunked"), Chunked)
     for bad in (b"\r\nContent-Length: -1", b"\r\nContent-Length: 1_0", b"\r\nTransfer-Encoding: chunked, chunked"):

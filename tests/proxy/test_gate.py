@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from inspector.core.jsontext import loads
-from inspector.proxy.gate import Asked, Asking, Decision, Forward, Observe, Refuse, client_name
+from inspector.proxy.gate import Decision, Forward, OpenGate, PendingRequest, Refuse, RequestHead, client_name
 from tests.proxy.raw import END, Wire, answer, client, echo, eventually, kinds, post, proxied
 
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
@@ -19,33 +19,33 @@ STREAM = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n"
 )
-Decide = Callable[[Asked], Awaitable[Decision]]
+Decide = Callable[[PendingRequest], Awaitable[Decision]]
 
 
-class At(Observe):
+class At(OpenGate):
     """Decides as the test says."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
-        self.asked: list[Asked] = []
+        self.asked: list[PendingRequest] = []
         self.answers: list[tuple[int, int, str]] = []
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, asking: RequestHead) -> bool:
         """Posts only."""
         return asking.method == "POST"
 
-    async def admit(self, asked: Asked) -> Decision:
+    async def admit(self, asked: PendingRequest) -> Decision:
         """As the test says."""
         self.asked.append(asked)
         return await self._decide(asked)
 
-    def answered(self, asking: Asking, status: int, ended: str) -> None:
+    def answered(self, asking: RequestHead, status: int, ended: str) -> None:
         """Noted."""
         self.answers.append((asking.exchange, status, ended))
 
 
 def _says(decision: Decision) -> Decide:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         return decision
 
     return decide
@@ -109,7 +109,7 @@ def test_100_continue_is_answered_where_the_body_is_wanted_first(tmp_path: Path)
     assert b"Expect" not in seen[0][0]
 
 
-async def _pings(asked: Asked) -> None:
+async def _pings(asked: PendingRequest) -> None:
     await asked.early(200, (("content-type", "text/event-stream"), ("content-length", "5")))
     await asked.early(500, ())
     for _ in range(3):
@@ -126,7 +126,7 @@ async def _pings(asked: Asked) -> None:
     ids=["chunks", "sized", "packed"],
 )
 def test_an_answer_begun_early_goes_on_with_the_providers(tmp_path: Path, reply: bytes) -> None:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         await _pings(asked)
         return Forward()
 
@@ -165,7 +165,7 @@ FAILED = answer(b'{"type":"error","error":{"type":"rate_limit_error","message":"
     ids=["anthropic", "responses", "chat"],
 )
 def test_an_error_behind_an_answer_begun_early_is_an_event(tmp_path: Path, path: str, told: bytes) -> None:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         await _pings(asked)
         return Forward()
 
@@ -179,7 +179,7 @@ def test_an_error_behind_an_answer_begun_early_is_an_event(tmp_path: Path, path:
 
 
 def test_a_cut_behind_an_answer_begun_early_is_a_cut(tmp_path: Path) -> None:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         await _pings(asked)
         return Forward()
 
@@ -194,7 +194,7 @@ def test_a_cut_behind_an_answer_begun_early_is_a_cut(tmp_path: Path) -> None:
 
 
 def test_nobody_listens_behind_an_answer_begun_early(tmp_path: Path) -> None:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         await _pings(asked)
         return Forward()
 
@@ -207,7 +207,7 @@ def test_nobody_listens_behind_an_answer_begun_early(tmp_path: Path) -> None:
 def test_a_client_that_goes_while_it_is_held(tmp_path: Path) -> None:
     told: list[Any] = []
 
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         asked.held("each", 42)
         try:
             await asyncio.sleep(60)
@@ -231,9 +231,9 @@ def test_a_client_that_goes_while_it_is_held(tmp_path: Path) -> None:
 def test_a_hold_is_longer_than_the_providers_patience(tmp_path: Path) -> None:
     """The kept connection ends meanwhile: another one is made, and the client notices nothing."""
     goes = asyncio.Event()
-    held: list[Asked] = []
+    held: list[PendingRequest] = []
 
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         held.append(asked)
         if len(held) == 2:
             await goes.wait()
@@ -257,7 +257,7 @@ def test_a_hold_is_longer_than_the_providers_patience(tmp_path: Path) -> None:
 
 
 def test_a_gate_that_breaks_lets_everything_pass(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def decide(asked: Asked) -> Decision:
+    async def decide(asked: PendingRequest) -> Decision:
         raise ZeroDivisionError("a bug")
 
     caplog.set_level(logging.CRITICAL, "asyncio")

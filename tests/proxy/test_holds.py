@@ -14,7 +14,6 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
 from inspector.proxy import clients
 from inspector.proxy.clients import Patience
-from inspector.proxy.holds import forwarding, waiting
 from inspector.proxy.holds import holds as holding_module
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
@@ -388,9 +387,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
         return replace(clients.patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
 
-    monkeypatch.setattr(forwarding, "patience", short)
-    monkeypatch.setattr(waiting, "EVERY_S", 0.03)
-    monkeypatch.setattr(waiting.wait_for, "__defaults__", (0.03,))
+    monkeypatch.setattr(holding_module, "patience", short)
+    monkeypatch.setattr(holding_module, "EVERY_S", 0.03)
+    monkeypatch.setattr(holding_module.wait_for, "__defaults__", (0.03,))
 
 
 @pytest.mark.usefixtures("quick")
@@ -399,7 +398,7 @@ def test_pings_arrive_and_break_nothing(kind: str, gate: Holds, proxy: ProxyServ
     """The SDK is in the middle of its stream while the request waits, and gets its answer behind the pings."""
     call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).asked.begun)
+    until(lambda: gate._board.find(hold.id).pending.begun)
     gate.release(hold.id, *_last_only(gate, hold.id))
     assert call.result()
     assert arrived(simulated, kind) == ["three"]
@@ -437,7 +436,7 @@ def test_a_late_failure_is_told_in_the_stream(
     simulated.world.faults.push("529")
     call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).asked.begun)
+    until(lambda: gate._board.find(hold.id).pending.begun)
     gate.release(hold.id)
     with pytest.raises((anthropic.APIStatusError, openai.APIError, RuntimeError)):
         call.result()
@@ -447,7 +446,7 @@ def test_a_late_failure_is_told_in_the_stream(
 def test_a_drop_after_pings_is_told_in_the_stream(gate: Holds, proxy: ProxyServer) -> None:
     call = Later(lambda: ask("anthropic", proxy, TOLD, stream=True))
     hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).asked.begun)
+    until(lambda: gate._board.find(hold.id).pending.begun)
     gate.drop(hold.id)
     with pytest.raises(anthropic.APIError, match="Dropped"):
         call.result()

@@ -1,11 +1,10 @@
 """What the gate remembers of a conversation: marks that it got to, what was decided about a request made again."""
 
 from inspector.core.jsontext import dumps
-from inspector.proxy.gate import Asked, Asking
-from inspector.proxy.holds.hold import Rule
-from inspector.proxy.holds.reading import Reading, read
-from inspector.proxy.holds.retries import DROPPED_S, Retries
-from inspector.proxy.holds.threads import Standing
+from inspector.proxy.gate import PendingRequest, RequestHead
+from inspector.proxy.holds.call import ModelCall, read
+from inspector.proxy.holds.hold import DROPPED_S, Retries, Rule
+from inspector.proxy.holds.memory import ConversationState
 
 
 def marks(rule: Rule, window: int) -> list[float]:
@@ -15,19 +14,19 @@ def marks(rule: Rule, window: int) -> list[float]:
 def test_each_mark_is_told_once_until_the_conversation_was_well_below() -> None:
     lines = marks(Rule("watermark", 0.6), 1_000)
     assert lines == [600, 800]
-    standing = Standing()
+    standing = ConversationState()
     told = [standing.reached(tokens, lines) for tokens in (500, 610, 650, 590, 620, 810, 1_270, 700, 810, 560, 610)]
     assert told == [False, True, False, False, False, True, False, False, True, False, True]
 
 
 def test_both_marks_at_once_are_one() -> None:
-    standing = Standing()
+    standing = ConversationState()
     assert standing.reached(900, [600, 800])
     assert not standing.reached(950, [600, 800])
 
 
 def test_another_rule_is_a_new_mark() -> None:
-    standing = Standing()
+    standing = ConversationState()
     assert standing.reached(700, [500, 750])
     assert standing.reached(820, marks(Rule("watermark", 0.8), 1_000))
 
@@ -42,10 +41,10 @@ class _Nobody:
     """Whom the gate never talks to here."""
 
 
-def reading(text: str) -> Reading:
+def reading(text: str) -> ModelCall:
     body = dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}).encode()
-    asking = Asking(0, 0, "http", "POST", "/v1/messages", "", (("content-type", "application/json"),))
-    found = read(Asked(asking, body, _Nobody()), {})  # type: ignore[arg-type]
+    asking = RequestHead(0, 0, "http", "POST", "/v1/messages", "", (("content-type", "application/json"),))
+    found = read(PendingRequest(asking, body, _Nobody()), {})  # type: ignore[arg-type]
     assert found is not None
     return found
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Role, Text
-from inspector.proxy.holds.pinned import has_turn, with_pinned, without_pinned
+from inspector.proxy.holds.compacting import has_turn, with_pinned, without_pinned
 
 
 def said(id_: str, role: Role = "user", text: str = "") -> Message:

@@ -12,9 +12,9 @@ from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
 from inspector.proxy.holds.compacting import Compactor
-from inspector.proxy.holds.hold import Hold, Rule
+from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
-from inspector.proxy.holds.predicting import NOTHING, Counted, Counts, Learned
+from inspector.proxy.holds.predicting import NOTHING, SizeLearner, TokenCount, TokenCounter
 from inspector.simulated.cache import Counts as ProvidersCounts
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.world import World
@@ -38,7 +38,7 @@ class Watched:
     def __init__(self, agent: Agent, gate: Holds, url: str) -> None:
         self.agent, self.gate, self.url = agent, gate, url
 
-    def turn(self, change: Callable[[Hold], Buffer | None] = lambda hold: None) -> tuple[Hold, int]:
+    def turn(self, change: Callable[[HoldInfo], Buffer | None] = lambda hold: None) -> tuple[HoldInfo, int]:
         """One request: how it was held, and what its provider then reported."""
         call = Later(lambda: self.agent.ask(self.url))
         hold = the_hold(self.gate)
@@ -50,7 +50,7 @@ class Watched:
 
 
 def _by(name: str, *pairs: tuple[str, str]) -> Any:
-    def cut(watched: "Watched", hold: Hold, seen: list[int]) -> Buffer | None:
+    def cut(watched: "Watched", hold: HoldInfo, seen: list[int]) -> Buffer | None:
         buffer = watched.gate.buffer(hold.id)
         proposal = Compactor(name, pairs).propose(hold, buffer, lambda one: watched.gate.predicted(hold.id, one))
         assert proposal.after is not None, proposal.why
@@ -97,23 +97,25 @@ def test_it_is_right_at_once_and_right_after_a_cut(
 PROMPT = Prompt("Be brief.", (Tool("look", {"name": "look", "description": "Looks."}),))
 
 
-def _counted(counts: Counts, *texts: str) -> Counted:
+def _counted(counts: TokenCounter, *texts: str) -> TokenCount:
     return counts(Buffer(tuple(Message(str(n), "user", (Text(text),)) for n, text in enumerate(texts)), PROMPT))
 
 
 def test_what_is_counted_is_known_by_what_it_says() -> None:
     """System prompt and tools are in it; ids and times are not."""
-    counts = Counts()
+    counts = TokenCounter()
     one, more = _counted(counts, "a b c"), _counted(counts, "a b c", "d e f")
     assert more.extends(one)
     assert not one.extends(more)
     assert not _counted(counts, "x", "a b c", "d e f").extends(one)
     assert one.tokens == Tiktoken().weigh_prompt(PROMPT) + 4 + 3
     assert counts(Buffer(())).tokens == 0
-    assert _counted(Counts(), "a b c") == one
+    assert _counted(TokenCounter(), "a b c") == one
 
 
-def _told(learned: Learned, one: Counted, reported: int, output: int = 0, answer: Counted | None = None) -> None:
+def _told(
+    learned: SizeLearner, one: TokenCount, reported: int, output: int = 0, answer: TokenCount | None = None
+) -> None:
     learned.take(one, Usage(input=reported, output=output), "m", answer or NOTHING)
 
 
@@ -122,15 +124,15 @@ TEXTS = [f"words of the {n}th message, " * 30 for n in range(6)]
 
 def test_before_anything_was_reported_all_that_is_counted_is_all_there_is() -> None:
     """Unless another conversation has told how its provider counts."""
-    one = _counted(Counts(), *TEXTS)
-    assert Learned().predict(one, "claude-sonnet-4").tokens == one.tokens
-    assert Learned().predict(one, "claude-sonnet-4").high > one.tokens, "as far as that family may be from it"
-    assert Learned().predict(one, "m", 1.5).tokens == round(1.5 * one.tokens)
+    one = _counted(TokenCounter(), *TEXTS)
+    assert SizeLearner().predict(one, "claude-sonnet-4").tokens == one.tokens
+    assert SizeLearner().predict(one, "claude-sonnet-4").high > one.tokens, "as far as that family may be from it"
+    assert SizeLearner().predict(one, "m", 1.5).tokens == round(1.5 * one.tokens)
 
 
 def test_the_factor_is_learned_from_growth_and_a_cut_goes_by_it() -> None:
     """The provider counts half as much again, and 500 tokens that no body holds."""
-    counts, learned = Counts(), Learned()
+    counts, learned = TokenCounter(), SizeLearner()
     for n in range(1, 6):
         one = _counted(counts, *TEXTS[:n])
         _told(learned, one, 500 + round(1.5 * one.tokens))
@@ -143,7 +145,7 @@ def test_the_factor_is_learned_from_growth_and_a_cut_goes_by_it() -> None:
 
 def test_after_one_report_a_cut_goes_by_the_whole_of_it() -> None:
     """A body holds all that the model reads: what it weighs is its factor."""
-    counts, learned = Counts(), Learned()
+    counts, learned = TokenCounter(), SizeLearner()
     one = _counted(counts, *TEXTS)
     _told(learned, one, 2 * one.tokens)
     cut = _counted(counts, TEXTS[0])
@@ -151,7 +153,7 @@ def test_after_one_report_a_cut_goes_by_the_whole_of_it() -> None:
 
 
 def test_an_unchanged_request_keeps_what_was_reported() -> None:
-    counts, learned = Counts(), Learned()
+    counts, learned = TokenCounter(), SizeLearner()
     for _ in range(2):
         _told(learned, _counted(counts, "a b c"), 777)
         assert learned.predict(_counted(counts, "a b c"), "m") == Prediction(777, 777, 777)
@@ -159,7 +161,7 @@ def test_an_unchanged_request_keeps_what_was_reported() -> None:
 
 def test_an_answer_is_as_large_as_its_provider_said() -> None:
     """Where it stands in the next request as it was said; thinking, say, cannot be counted."""
-    counts, learned = Counts(), Learned()
+    counts, learned = TokenCounter(), SizeLearner()
     said = ["a b c", "d e f", "g h i", "j k l"]
     answer = counts(Buffer((Message("x", "user", (Text("said"),)),)))
     for n in range(1, 5):

@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.proxy.decoding import decoded
-from inspector.proxy.record.body_delta import Likeness, shape_of
-from inspector.proxy.record.captured_body import LARGEST, Budget, Tape
-from inspector.proxy.record.record_codec import packed, received
-from inspector.proxy.record.records import FramesSeen, NoteSeen, Record, RequestSeen, SentSeen
+from inspector.proxy.record.body_delta import BodyDeltas, shape_of
+from inspector.proxy.record.captured_body import LARGEST, Budget, CapturedBody
+from inspector.proxy.record.lines import is_over
+from inspector.proxy.record.records import FramesRecord, NoteRecord, Record, RequestRecord, SentRecord, packed, received
 from inspector.proxy.record.redact import REDACTED, redacted_headers, redacted_path, redacted_url
-from inspector.proxy.record.streams import is_over
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, eventually, kinds, lines, post, provider, proxied, read_lines
 
@@ -143,7 +142,7 @@ _BODIES = st.dictionaries(
 
 @given(st.lists(_BODIES, min_size=1, max_size=12))
 def test_what_is_like_another_can_be_put_together_again(bodies: list[dict[str, Any]]) -> None:
-    likeness, records = Likeness(), []
+    likeness, records = BodyDeltas(), []
     for n, body in enumerate(bodies):
         shape = shape_of(body)
         like = likeness.find(shape)
@@ -340,16 +339,16 @@ def test_the_command_ends_well(tmp_path: Path) -> None:
 
 def test_a_tape_is_bounded() -> None:
     budget = Budget(1_000)
-    one, other = Tape(budget), Tape(budget)
+    one, other = CapturedBody(budget), CapturedBody(budget)
     one.add(b"x" * 600)
     other.add(b"y" * 600)
     assert (other.size, other.join(), bool(other.left_out)) == (600, b"", True)
     assert one.join() == b"x" * 600
     one.free()
-    third = Tape(budget)
+    third = CapturedBody(budget)
     third.add(b"z" * 900)
     assert third.join() == b"z" * 900
-    large = Tape(Budget())
+    large = CapturedBody(Budget())
     for _ in range(66):
         large.add(b"x" * 1_000_000)
     assert large.size > LARGEST
@@ -357,11 +356,11 @@ def test_a_tape_is_bounded() -> None:
 
 
 RECORDS: list[Record] = [
-    RequestSeen(1.5, 3, "http", 2, "POST", "/ü", "t", (("A", "é"), ("b", "")), Tape.of([b"ab", b"c"], 3, "")),
-    SentSeen(1.0, 3, Tape.of([b""], 0, "")),
-    FramesSeen(1.0, 3, 101, (), 0.5, 2.0, Tape.of([b"one", b"", b"three"], 8, ""), "complete"),
-    FramesSeen(1.0, 3, 101, (), 0.5, 2.0, Tape.of([], 9, "too large"), "failed", "why"),
-    NoteSeen(2.0, "words"),
+    RequestRecord(1.5, 3, "http", 2, "POST", "/ü", "t", (("A", "é"), ("b", "")), CapturedBody.of([b"ab", b"c"], 3, "")),
+    SentRecord(1.0, 3, CapturedBody.of([b""], 0, "")),
+    FramesRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"),
+    FramesRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([], 9, "too large"), "failed", "why"),
+    NoteRecord(2.0, "words"),
 ]
 
 
@@ -378,10 +377,10 @@ def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None
         for _ in range(2):
             got = received(file)
             assert type(got) is type(record)
-            if not isinstance(record, NoteSeen):
+            if not isinstance(record, NoteRecord):
                 body, sent = vars_of(got)["body"], vars_of(record)["body"]
                 assert (body.join(), body.size, body.left_out) == (sent.join(), sent.size, sent.left_out)
-            if isinstance(record, RequestSeen) and isinstance(got, RequestSeen):
+            if isinstance(record, RequestRecord) and isinstance(got, RequestRecord):
                 assert got.headers == record.headers
         assert received(file) is None
     path.write_bytes(b"".join(packed(record))[:-1])

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.redact import REDACTED, redacted_path, redacted_url
-from inspector.proxy.record.secrets import Secrets
+from inspector.proxy.record.redact import REDACTED, Secrets, redacted_path, redacted_url
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, kinds, post, provider, proxied
 

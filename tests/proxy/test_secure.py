@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.proxy.gate import Asked as AskedAtGate
-from inspector.proxy.gate import Asking, Decision, Forward, Gate, Observe
+from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import END, client, eventually, kinds, post
 from tests.proxy.secure import Asked, Http1Server, Http2Server, secure
@@ -124,14 +123,14 @@ def test_many_streams_over_http2(http2: Made) -> None:
     assert whole == [True] * 60
 
 
-class Changing(Observe):
+class Changing(OpenGate):
     """Begins the answer early where the path says so, then changes the body."""
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, asking: RequestHead) -> bool:
         """All."""
         return True
 
-    async def admit(self, asked: AskedAtGate) -> Decision:
+    async def admit(self, asked: PendingRequest) -> Decision:
         """Another body."""
         if asked.path == "/slow":
             await asked.early(200, (("content-type", "text/event-stream"),))

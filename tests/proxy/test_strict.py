@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from inspector.proxy.relay.heads import LARGEST
+from inspector.proxy.relay.http_syntax import LARGEST
 from inspector.simulated.server import SimulatedServer
 from tests.proxy.raw import answer, client, echo, kinds, proxied
 

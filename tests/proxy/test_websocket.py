@@ -13,7 +13,7 @@ from aiohttp import WSMessage, WSMsgType, web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.proxy.gate import Asked, Asking, Decision, Forward, Gate, Observe, Refuse
+from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, Refuse, RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import (
     BINARY,
@@ -21,10 +21,10 @@ from inspector.proxy.relay.websocket import (
     PING,
     TEXT,
     BadFrames,
-    Frames,
-    Packing,
+    Compression,
+    FrameReader,
+    compression_of,
     masked,
-    packing,
     text_frame,
 )
 from tests.proxy.raw import END, Wire, client, kinds, lines, proxied, read_lines
@@ -201,18 +201,18 @@ def test_an_upgrade_to_something_else_is_a_pipe(tmp_path: Path) -> None:
         assert kinds(proxy, "response")[0]["status"] == 101
 
 
-class Deciding(Observe):
+class Deciding(OpenGate):
     """Does with each message what the test says, and keeps a client waiting while it does."""
 
     def __init__(self, *decisions: Decision) -> None:
         self._decisions = list(decisions)
         self.asked: list[Any] = []
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, asking: RequestHead) -> bool:
         """Messages only."""
         return asking.transport == "websocket"
 
-    async def admit(self, asked: Asked) -> Decision:
+    async def admit(self, asked: PendingRequest) -> Decision:
         """The next decision."""
         self.asked.append(asked.body)
         asked.held("each")
@@ -268,7 +268,7 @@ def test_pings_go_past_a_message_that_waits(tmp_path: Path) -> None:
     server = Server()
 
     class Waiting(Deciding):
-        async def admit(self, asked: Asked) -> Decision:
+        async def admit(self, asked: PendingRequest) -> Decision:
             while not any(one.type is WSMsgType.PING for one in server.got):
                 await asyncio.sleep(0.01)
             return Forward()
@@ -337,7 +337,7 @@ def test_frames_in_any_pieces(parts: list[tuple[bytes, bytes]], is_packed: bool,
         half = len(wire) // 2
         sent += _frame(TEXT, wire[:half], last=False, packed=is_packed, key=b"abcd")
         sent += _frame(PING, ping) + _frame(0, wire[half:])
-    frames = Frames(is_packed, goes_on)
+    frames = FrameReader(is_packed, goes_on)
     got = [message for at in range(0, len(sent), step) for message in frames.feed(sent[at : at + step])]
     assert [message.data for message in got if message.kind == TEXT] == [data for data, _ in parts]
     assert [message.data for message in got if message.kind == PING] == [ping for _, ping in parts]
@@ -348,7 +348,7 @@ def test_frames_in_any_pieces(parts: list[tuple[bytes, bytes]], is_packed: bool,
 @pytest.mark.parametrize("size", [0, 125, 126, 65_535, 65_536])
 @pytest.mark.parametrize("is_client", [True, False])
 def test_frames_of_our_own_are_read_as_frames(size: int, is_client: bool) -> None:
-    (message,) = Frames(True, True).feed(text_frame(b"x" * size, is_client=is_client))
+    (message,) = FrameReader(True, True).feed(text_frame(b"x" * size, is_client=is_client))
     assert (message.kind, message.data) == (TEXT, b"x" * size)
 
 
@@ -356,14 +356,14 @@ def test_a_message_that_grows_without_end_is_not_kept() -> None:
     bomb = zlib.compressobj(9, zlib.DEFLATED, -15)
     data = bomb.compress(bytes(100_000_000)) + bomb.flush(zlib.Z_SYNC_FLUSH)
     with pytest.raises(BadFrames):
-        list(Frames(True, True).feed(_frame(BINARY, data, packed=True)))
+        list(FrameReader(True, True).feed(_frame(BINARY, data, packed=True)))
     with pytest.raises(BadFrames):
-        list(Frames(False, True).feed(b"\x82\x7f" + (1 << 40).to_bytes(8, "big")))
+        list(FrameReader(False, True).feed(b"\x82\x7f" + (1 << 40).to_bytes(8, "big")))
 
 
 def test_what_was_agreed_on_compression() -> None:
-    assert packing("") == packing("x-other") == Packing()
-    assert packing("permessage-deflate") == Packing(True)
+    assert compression_of("") == compression_of("x-other") == Compression()
+    assert compression_of("permessage-deflate") == Compression(True)
     asked = "foo, permessage-deflate; server_no_context_takeover; client_max_window_bits=15"
-    assert packing(asked) == Packing(True, True, False)
+    assert compression_of(asked) == Compression(True, True, False)
     assert CLOSE == 8

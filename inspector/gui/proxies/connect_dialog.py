@@ -20,7 +20,7 @@ from inspector.core.errors import InspectorError
 from inspector.gui.guard import Guarded
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
-from inspector.proxy.relay.connect import Connection, Snippet, connections, new_tag
+from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
 
 COPIED = "Copied"
 
@@ -47,7 +47,7 @@ class ConnectDialog(QDialog):
         self.page = QScrollArea()
         self.page.setWidgetResizable(True)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
-        self._connections: tuple[Connection, ...] = connections(url)
+        self._connections: tuple[ClientSetup, ...] = connections(url)
         self.clients.addItems([one.title for one in self._connections])
         self._lay_out(again)
         self.tag.textChanged.connect(self._renew)
@@ -88,7 +88,7 @@ class ConnectDialog(QDialog):
             self.page.setWidget(_page(self._connections[row]))
 
 
-def _page(one: Connection) -> QWidget:
+def _page(one: ClientSetup) -> QWidget:
     made = QWidget()
     column = QVBoxLayout(made)
     column.setContentsMargins(0, 6, 12, 6)

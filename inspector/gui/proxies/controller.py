@@ -16,9 +16,8 @@ from inspector.core.errors import InspectorError
 from inspector.gui.bridge import Bridge
 from inspector.gui.navigation import jump
 from inspector.gui.proxies.hold_prospects import Prospect, Prospects
-from inspector.proxy.holds.hold import Hold, Rule
-from inspector.proxy.holds.ledger import Passed
-from inspector.proxy.watching import Watching
+from inspector.proxy.holds.hold import HoldInfo, Rule
+from inspector.proxy.live_proxy import ExchangeRow, LiveProxy
 from inspector.workbench.state.state import State
 from inspector.workbench.state.steps import Steps
 from inspector.workbench.workbench import Workbench
@@ -50,9 +49,9 @@ class Proxying(QObject):
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__()
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
-        self.watching: Watching | None = None
-        self.holds: tuple[Hold, ...] = ()
-        self.rows: tuple[Passed, ...] = ()
+        self.watching: LiveProxy | None = None
+        self.holds: tuple[HoldInfo, ...] = ()
+        self.rows: tuple[ExchangeRow, ...] = ()
         self._starting = self._on_its_way = self._closed = False
         self._known: set[int] = set()
         self._look_at: int | None = None
@@ -114,7 +113,7 @@ class Proxying(QObject):
 
     # -- where a held request stands -----------------------------------------------------------------------------------
 
-    def place(self, hold: Hold) -> tuple[str, int] | None:
+    def place(self, hold: HoldInfo) -> tuple[str, int] | None:
         """Thread and request of a held one, where the recording is open and holds it already."""
         session = self._workbench.state.session
         if session is None or not self.shown or not hold.time:
@@ -126,7 +125,7 @@ class Proxying(QObject):
                     return thread.id, at
         return None
 
-    def steps(self, hold: Hold) -> Steps | None:
+    def steps(self, hold: HoldInfo) -> Steps | None:
         """What the person made of it: steps at its request, or at the end of its thread while it is the last one."""
         state, place = self._workbench.state, self.place(hold)
         if place is None or state.session is None:
@@ -139,7 +138,7 @@ class Proxying(QObject):
                 return steps
         return None
 
-    def prospect(self, hold: Hold) -> Prospect:
+    def prospect(self, hold: HoldInfo) -> Prospect:
         """What may become of it, as far as it is known."""
         if self.watching is None:
             return Prospect()
@@ -167,14 +166,14 @@ class Proxying(QObject):
         self._starting = True
         self.changed.emit()
         self._bridge.run(
-            lambda task: Watching(wanted.upstream, Path(wanted.record), wanted.port, wanted.rule, self._tell),
+            lambda task: LiveProxy(wanted.upstream, Path(wanted.record), wanted.port, wanted.rule, self._tell),
             self._begun,
             self._failed,
             fell=lambda failure: self._not_begun(),
             waits=True,
         )
 
-    def _begun(self, watching: Watching) -> None:
+    def _begun(self, watching: LiveProxy) -> None:
         self._starting = False
         if self._closed:
             watching.close()
@@ -217,13 +216,13 @@ class Proxying(QObject):
         else:
             self.watching.holds.hold_next(wanted)
 
-    def look(self, hold: Hold) -> None:
+    def look(self, hold: HoldInfo) -> None:
         """Stand at the held request, as soon as the recording shows it."""
         self._look_at = hold.id
         self.show_recording()
         self._seen(self._workbench.state)
 
-    def forward(self, hold: Hold, *, stepped: bool) -> None:
+    def forward(self, hold: HoldInfo, *, stepped: bool) -> None:
         """Let it go: with the steps that were taken on it, or as it was."""
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
@@ -238,7 +237,7 @@ class Proxying(QObject):
             else:
                 self._forget(steps)
 
-    def compact(self, hold: Hold) -> None:
+    def compact(self, hold: HoldInfo) -> None:
         """Let it go with what the policy proposes."""
         proposal = self.prospect(hold).proposal
         if proposal is None or proposal.after is None or self.watching is None:
@@ -256,11 +255,11 @@ class Proxying(QObject):
         trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}
         self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
-    def drop(self, hold: Hold) -> None:
+    def drop(self, hold: HoldInfo) -> None:
         """Answer it with an error."""
         self._try(lambda watching: watching.holds.drop(hold.id))
 
-    def _try(self, intent: Callable[[Watching], None]) -> None:
+    def _try(self, intent: Callable[[LiveProxy], None]) -> None:
         try:
             if self.watching is not None:
                 intent(self.watching)

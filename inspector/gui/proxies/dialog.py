@@ -20,7 +20,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.proxies.controller import Wanted
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
-from inspector.proxy.watching import SIMULATED, UPSTREAMS
+from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
 from inspector.safety.addresses import address_trouble
 
 ADDRESS = "an address"

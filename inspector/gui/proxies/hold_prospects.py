@@ -10,7 +10,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
 from inspector.gui.bridge import Jobs
 from inspector.proxy.holds.compacting import Compactor, Proposal
-from inspector.proxy.holds.hold import Hold
+from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
 from inspector.workbench.state.state import Choices
 from inspector.workbench.state.steps import Steps
@@ -37,7 +37,7 @@ class Prospects:
         """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
-    def prospect(self, holds: Holds, hold: Hold, choices: Choices, steps: Steps | None) -> Prospect:
+    def prospect(self, holds: Holds, hold: HoldInfo, choices: Choices, steps: Steps | None) -> Prospect:
         """As far as it is known; the rest is told of later."""
         if hold.cannot:
             return Prospect(steps)
@@ -53,11 +53,11 @@ class Prospects:
         proposal = self._find((hold.id, choices.policy, choices.settings), propose)
         return Prospect(steps, left, proposal, policy(choices.policy).title)
 
-    def took(self, hold: Hold, choices: Choices, proposal: Proposal) -> None:
+    def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
         """It goes on like that."""
         self._compactor(choices).keep(hold, proposal)
 
-    def keep(self, holds: Iterable[Hold]) -> None:
+    def keep(self, holds: Iterable[HoldInfo]) -> None:
         """Only these still wait."""
         waiting = {hold.id for hold in holds}
         self._known = {key: value for key, value in self._known.items() if key[0] in waiting}

@@ -1,21 +1,79 @@
 """What a policy would do about a held request, done without a person: what is due, by the extractive summariser."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, get_args
 
 from inspector.core.answering import Answerer, offline, rehearsed
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message
+from inspector.core.dialects.fingerprint import is_reminder
+from inspector.core.formats.codex.calls import mark_of
+from inspector.core.message import Message, Text
 from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
-from inspector.proxy.holds.hold import Hold
-from inspector.proxy.holds.pinned import has_turn, with_pinned, without_pinned
+from inspector.proxy.holds.hold import HoldInfo
+
+
+def has_turn(buffer: Buffer) -> bool:
+    """Has the model answered yet? Before that there is nothing but instructions and the task."""
+    return any(message.role == "assistant" for message in buffer.messages)
+
+
+def without_pinned(buffer: Buffer) -> Buffer:
+    """What a policy may touch, under a system prompt that holds the rest."""
+    pinned = _pinned(buffer.messages)
+    if not pinned:
+        return buffer
+    said = [buffer.prompt.system or "", *(one.text for one in buffer.messages if one.id in pinned)]
+    prompt = replace(buffer.prompt, system="\n\n".join(text for text in said if text))
+    return Buffer(tuple(one for one in buffer.messages if one.id not in pinned), prompt)
+
+
+def with_pinned(before: Buffer, after: Buffer) -> Buffer:
+    """What a policy made of `without_pinned(before)`, as it is sent: each instruction behind the message that it stood
+    behind. Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
+    conversation."""
+    pinned = _pinned(before.messages)
+    old, stay = {message.id for message in before.messages}, {message.id for message in after.messages}
+    front: list[Message] = []
+    behind: dict[str, list[Message]] = {}
+    place, is_first = "", True
+    for message in before.messages:
+        if message.id in pinned:
+            (front if is_first else behind.setdefault(place, [])).append(message)
+            continue
+        is_first = False
+        place = message.id if message.id in stay else place
+    made = tuple(takewhile(lambda message: message.id not in old, after.messages))
+    rest = after.messages[len(made) :]
+    woven = [*front, *made, *behind.get("", ()), *_woven(rest, behind)]
+    return Buffer(tuple(woven), before.prompt)
+
+
+def _woven(messages: Sequence[Message], behind: Mapping[str, Sequence[Message]]) -> Sequence[Message]:
+    return [one for message in messages for one in (message, *behind.get(message.id, ()))]
+
+
+def _pinned(messages: Sequence[Message]) -> set[str]:
+    """By id."""
+    opening = {one.id for one in takewhile(lambda message: message.role != "assistant", messages) if _is_told(one)}
+    return {one.id for one in messages if one.role == "system"} | opening
+
+
+def _is_told(message: Message) -> bool:
+    """Did the client write all of it in the user's name?"""
+    if message.role != "user" or not message.parts:
+        return False
+    if not all(isinstance(part, Text) for part in message.parts):
+        return False
+    return mark_of(None, "user", message.parts) == "meta" or all(map(is_reminder, message.parts))
+
 
 GROWN = 0.1
 """Share of the window by which a conversation grows before it is cut again without being asked ..."""
@@ -54,7 +112,7 @@ class Compactor:
         """Tokens that the last cut of a conversation left."""
         self._policy.settings(self._pairs)
 
-    def propose(self, hold: Hold, buffer: Buffer, weigh: Callable[[Buffer], int]) -> Proposal:
+    def propose(self, hold: HoldInfo, buffer: Buffer, weigh: Callable[[Buffer], int]) -> Proposal:
         """What is due on a held buffer. Instructions among the messages stay, and nothing goes before there is a turn.
 
         `weigh`: tokens of the request with that buffer in it.
@@ -82,7 +140,7 @@ class Compactor:
         why = self._too_small(hold, made, tokens - weigh(buffer.with_messages(_rest(buffer, given))))
         return replace(made, why=why, is_small=bool(why))
 
-    def _learned(self, hold: Hold, given: Buffer, settings: Any, tokens: int) -> tuple[Buffer, Any]:
+    def _learned(self, hold: HoldInfo, given: Buffer, settings: Any, tokens: int) -> tuple[Buffer, Any]:
         """The buffer as the harness has it, and what it would believe: that the whole weighs `tokens`. One that counts
         its prompt counts the tools of the body with it.
         """
@@ -98,7 +156,7 @@ class Compactor:
         self._running[hold.thread] = running
         return given, running
 
-    def _too_small(self, hold: Hold, made: Proposal, could: int) -> str:
+    def _too_small(self, hold: HoldInfo, made: Proposal, could: int) -> str:
         """Why the cut is not made by itself: it frees little of what `could` go, or comes too soon after the last one.
         A full window cannot wait. Empty: it is made."""
         freed = made.tokens_before - made.tokens_after
@@ -113,7 +171,7 @@ class Compactor:
             return f"the last cut left {left:,} tokens: it waits until more has come since"
         return ""
 
-    def keep(self, hold: Hold, proposal: Proposal) -> None:
+    def keep(self, hold: HoldInfo, proposal: Proposal) -> None:
         """What was proposed goes on: the policy goes on from there with that conversation."""
         self._running[hold.thread] = proposal.running
         if proposal.after is not None:

@@ -1,17 +1,60 @@
-"""A held request: as others see it, and as the gate keeps it."""
+"""Held requests: as others see them, as the gate keeps them, all that wait; and turns that are asked for again.
+
+The proxy's loop changes them, any thread reads them.
+"""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from threading import RLock
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import Cut
+from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
-from inspector.proxy.gate import Asked, Why
-from inspector.proxy.holds.reading import Reading, ThreadKey
-from inspector.proxy.holds.threads import Standing
+from inspector.proxy.gate import HoldReason, PendingRequest
+from inspector.proxy.holds.call import ModelCall, ThreadKey
+from inspector.proxy.holds.memory import ConversationState
+
+HoldOutcome: TypeAlias = Literal["as it was", "changed", "dropped"]
+_KEPT = 64
+DROPPED_S = 60.0
+"""Seconds in which a dropped request that is made again is dropped again."""
+
+
+class Retries:
+    """What was decided lately, by conversation and words. Times in seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._decided: OrderedDict[tuple[ThreadKey, str], tuple[HoldOutcome, float]] = OrderedDict()
+
+    def remember(self, call: ModelCall, decided: HoldOutcome, now: float) -> None:
+        """That one was let go."""
+        name = (call.thread, call.digest)
+        self._decided.pop(name, None)
+        self._decided[name] = (decided, now)
+        while len(self._decided) > _KEPT:
+            self._decided.popitem(last=False)
+
+    def find(self, call: ModelCall, now: float) -> HoldOutcome | None:
+        """What was decided about the same words; None where they are new."""
+        found = self._decided.get((call.thread, call.digest))
+        if found is None or (found[0] == "dropped" and now - found[1] > DROPPED_S):
+            return None
+        return found[0]
+
+
+def is_retry(call: ModelCall, is_gone: bool, headers: Mapping[str, str]) -> bool:
+    """May it take the place of a held one with the same words? `is_gone`: that one's client has closed.
+
+    Where the client names its session, or says that it tries again, it is the same turn. Else two agents may well have
+    been given the same task.
+    """
+    again = headers.get("x-stainless-retry-count", "0")
+    return is_gone or call.key.strong or (again.isdigit() and int(again) > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +71,7 @@ class Rule:
     always: bool = False
     """Every request over the watermark: for somebody who acts on each without being asked."""
 
-    def standing(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """As a recording knows it: the window that it counts by, and when requests are held (nothing for never)."""
         told = asdict(self)
         window = told.pop("window")
@@ -46,7 +89,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldInfo:
     """A request that waits, as a value."""
 
     id: int
@@ -54,7 +97,7 @@ class Hold:
     """Its number in the recording; a retry has another one than `id`."""
     time: str
     """When it came, as the recording has it; empty while it is not written down."""
-    why: Why
+    why: HoldReason
     client: str
     session: str
     tag: str
@@ -86,7 +129,7 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Release:
     """Let it go; with `items` in place of what stands, made by `cut`."""
 
     items: Sequence[Any] | None = None
@@ -94,24 +137,91 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class Refusal:
     """Answer it with an error: the provider never sees it."""
 
 
-Choice: TypeAlias = Go | Out
+HoldDecision: TypeAlias = Release | Refusal
 
 
 @dataclass(slots=True, eq=False)
-class Held:
+class HeldRequest:
     """The same with what is needed to let it go. Belongs to the gate."""
 
-    shown: Hold
-    reading: Reading
+    shown: HoldInfo
+    call: ModelCall
     items: Sequence[Any] | None
     """What would be forwarded as it stands: the client's items with earlier cuts made."""
     buffer: Buffer
-    asked: Asked
-    standing: Standing
-    decided: "asyncio.Future[Choice]"
+    pending: PendingRequest
+    state: ConversationState
+    decided: "asyncio.Future[HoldDecision]"
     left: "asyncio.Event" = field(default_factory=asyncio.Event)
     """Set when another connection has taken over."""
+
+
+HoldListener = Callable[[tuple[HoldInfo, ...]], None]
+
+
+class HoldRegistry:
+    """Held requests by id, and who wants to be told of them."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, HeldRequest] = {}
+        self._lock = RLock()
+        self._told: list[HoldListener] = []
+
+    def list(self) -> tuple[HoldInfo, ...]:
+        """All that wait for a decision, oldest first: what was decided is kept for a client that may ask again."""
+        with self._lock:
+            return tuple(one.shown for one in self._held.values() if not (one.shown.is_gone and one.decided.done()))
+
+    def find(self, id: int) -> HeldRequest:  # noqa: A002
+        """Raises InspectorError where it is held no longer."""
+        with self._lock:
+            held = self._held.get(id)
+        if held is None:
+            raise InspectorError("That request is held no longer.")
+        return held
+
+    def subscribe(self, told: HoldListener) -> Callable[[], None]:
+        """Be told of every change, by whoever made it. Returns what ends it."""
+        with self._lock:
+            self._told.append(told)
+        return lambda: self._told.remove(told)
+
+    def tell(self) -> None:
+        """Something has changed."""
+        shown = self.list()
+        for told in tuple(self._told):
+            told(shown)
+
+    def put(self, held: HeldRequest) -> None:
+        """It waits."""
+        with self._lock:
+            self._held[held.shown.id] = held
+        self.tell()
+
+    def take(self, held: HeldRequest) -> None:
+        """It waits no longer."""
+        with self._lock:
+            self._held.pop(held.shown.id, None)
+        self.tell()
+
+    def show(self, held: HeldRequest, **changes: Any) -> None:
+        """It is shown otherwise."""
+        held.shown = replace(held.shown, **changes)
+        self.tell()
+
+    def of_exchange(self, exchange: Any) -> HeldRequest | None:
+        """The one that waits as this exchange."""
+        with self._lock:
+            return next((one for one in self._held.values() if one.shown.exchange == exchange), None)
+
+    def same_turn(self, call: ModelCall) -> HeldRequest | None:
+        """The held request of which this is a retry."""
+        with self._lock:
+            found = [
+                one for one in self._held.values() if one.call.thread == call.thread and one.call.digest == call.digest
+            ]
+        return next((one for one in found if is_retry(call, one.shown.is_gone, call.headers)), None)

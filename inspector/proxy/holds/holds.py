@@ -8,20 +8,139 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.rewrite import CannotRewrite
-from inspector.proxy.gate import Asked, Asking, Decision, Forward
-from inspector.proxy.holds.forwarding import body_with, changed, dropped, new_hold, own_items
-from inspector.proxy.holds.hold import Choice, Go, Held, Hold, Out, Rule
+from inspector.core.cuts import cut_of
+from inspector.core.dialects.recipe import Ref, carry_out
+from inspector.core.dialects.rewrite import CannotRewrite, items_of, plan, with_items, with_whole
+from inspector.core.jsontext import dumps
+from inspector.core.tokens.prediction import Prediction
+from inspector.core.usage import Usage
+from inspector.proxy.clients import EVERY_S, Patience, patience, ping_of
+from inspector.proxy.gate import Decision, Forward, HoldReason, PendingRequest, Refuse, RequestHead
+from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
+from inspector.proxy.holds.hold import (
+    HeldRequest,
+    HoldDecision,
+    HoldInfo,
+    HoldListener,
+    HoldRegistry,
+    Refusal,
+    Release,
+    Retries,
+    Rule,
+)
 from inspector.proxy.holds.judging import Judge
 from inspector.proxy.holds.memory import Memory
-from inspector.proxy.holds.predicting import Counted
-from inspector.proxy.holds.reading import Reading, buffer_of, is_call, read
-from inspector.proxy.holds.registry import Board, Told
-from inspector.proxy.holds.retries import Retries
-from inspector.proxy.holds.waiting import wait_for
+from inspector.proxy.holds.predicting import TokenCount
+from inspector.proxy.relay.refusals import error_body, late_error
+
+STREAM = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+
+
+async def wait_for(
+    decided: "asyncio.Future[HoldDecision]",
+    pending: PendingRequest,
+    patience: Patience,
+    arrived: float,
+    every_s: float = EVERY_S,
+) -> HoldDecision | None:
+    """What was decided; None where the client's patience ended first.
+
+    `arrived`: the loop's time when the request came. Cancelled when the client closes.
+    """
+    loop = asyncio.get_running_loop()
+    begin_s = patience.begin_s
+    while True:
+        now = loop.time() - arrived
+        left = patience.limit_s - now
+        if left <= 0:
+            return None
+        due = begin_s is not None and now >= begin_s
+        pause = every_s if due else left if begin_s is None else begin_s - now
+        if due:
+            await pending.early(200, STREAM)
+            await pending.send(ping_of(patience.ping))
+        await asyncio.wait([decided], timeout=min(pause, left))
+        if decided.done():
+            return decided.result()
+
+
+Sizes: TypeAlias = tuple[Prediction | None, int | None, int]
+"""Of the request, of its window, its messages."""
+DROPPED = "Dropped at the Context Inspector proxy by the person who watches it. Nothing was sent to the provider."
+
+
+def own_items(call: ModelCall) -> list[Any]:
+    """The items of the body itself."""
+    return items_of(call.dialect, call.body)
+
+
+def body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
+    """The body that makes the model read `items`; None where that is the body that came. Raises CannotRewrite."""
+    if items is None or _same(items, call):
+        return None
+    if call.goes_on:
+        body = with_whole(call.body, call.held, items)
+    else:
+        body = with_items(call.dialect, call.body, items)
+    return dumps(body).encode()
+
+
+def _same(items: Sequence[Any], call: ModelCall) -> bool:
+    """Does the body that came say just that?"""
+    came = [*(call.held or ()), *own_items(call)]
+    return len(items) == len(came) and all(one is other or one == other for one, other in zip(items, came, strict=True))
+
+
+def dropped(pending: PendingRequest) -> Refuse:
+    """The answer to a dropped request: an error that says so, of a kind that is not tried again."""
+    status = 400
+    body = error_body(pending.path, status, DROPPED)
+    if pending.begun:
+        body = late_error(pending.path, status, body)
+    headers = (("content-type", "application/json"), ("x-should-retry", "false"))
+    return Refuse(status, body, headers)
+
+
+def changed(held: HeldRequest, original: Buffer, buffer: Buffer) -> Release:
+    """The held request with another buffer in it. Raises CannotRewrite."""
+    if held.items is None:
+        raise CannotRewrite(held.shown.cannot)
+    if not buffer.messages:
+        raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
+    recipes = plan(held.call.dialect, held.items, original.messages, buffer.messages)
+    if recipes == tuple(Ref((n,)) for n in range(len(held.items))):
+        return Release()
+    items = [carry_out(recipe, held.items) for recipe in recipes]
+    body_with(held.call, items)  # raises where it cannot be sent
+    return Release(items, cut_of(held.call.dialect, held.items, recipes))
+
+
+def new_hold(
+    pending: PendingRequest,
+    call: ModelCall,
+    why: HoldReason,
+    arrived: str,
+    sizes: Sizes,
+    usage: Usage | None,
+    can_change: bool,
+) -> HoldInfo:
+    """A request that begins to wait. `usage`: what the answer before it cost."""
+    head, (size, window, messages) = pending.head, sizes
+    client = call.key.client if call.key.strong else pending.client or call.key.client
+    bears = patience(
+        client, call.dialect, call.headers,
+        streams=call.streams, transport=head.transport,
+    )  # fmt: skip
+    cannot = "" if can_change else "It goes on from a response that did not pass through here."
+    return HoldInfo(
+        pending.exchange, pending.exchange, arrived, why, client, call.key.session, pending.tag, call.model,
+        None if size is None else size.tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
+        thread=call.thread, usage=usage, band=None if size is None else size.band,
+    )  # fmt: skip
+
 
 GRACE_S = 120.0
 """Seconds that a hold whose client has closed waits for the client to ask again."""
@@ -39,7 +158,7 @@ class Holds:
         self._memory = Memory()
         self._retries = Retries()
         self._in_use = self._judge.rule.kind != "off"
-        self._board = Board()
+        self._board = HoldRegistry()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # -- intents, from any thread --------------------------------------------------------------------------------------
@@ -54,7 +173,7 @@ class Holds:
         """Will the next request be held, whatever the rule says?"""
         return self._judge.is_next
 
-    def list(self) -> tuple[Hold, ...]:
+    def list(self) -> tuple[HoldInfo, ...]:
         """All that wait, oldest first."""
         return self._board.list()
 
@@ -67,10 +186,10 @@ class Holds:
         it is held no longer."""
         held = self._board.find(id)
         counted = self._memory.counts(replace(buffer, prompt=held.buffer.prompt))
-        found = self._memory.predicted(held.reading, held.standing, counted)
+        found = self._memory.predicted(held.call, held.state, counted)
         return counted.tokens if found is None else found.tokens
 
-    def subscribe(self, told: Told) -> Callable[[], None]:
+    def subscribe(self, told: HoldListener) -> Callable[[], None]:
         """Be told of every change, mostly on the proxy's thread. Returns what ends it."""
         return self._board.subscribe(told)
 
@@ -91,13 +210,13 @@ class Holds:
         `buffer(id)` gives). Raises InspectorError where it is held no longer, or cannot be sent like that.
         """
         held = self._board.find(id)
-        self._decide(held, Go() if buffer is None else changed(held, original or held.buffer, buffer))
+        self._decide(held, Release() if buffer is None else changed(held, original or held.buffer, buffer))
 
     def drop(self, id: int) -> None:  # noqa: A002
         """Answer it with an error. Raises InspectorError where it is held no longer."""
-        self._decide(self._board.find(id), Out())
+        self._decide(self._board.find(id), Refusal())
 
-    def _decide(self, held: Held, choice: Choice) -> None:
+    def _decide(self, held: HeldRequest, choice: HoldDecision) -> None:
         def settle() -> None:
             if not held.decided.done():
                 held.decided.set_result(choice)
@@ -108,18 +227,18 @@ class Holds:
 
     # -- the gate, on the proxy's loop ---------------------------------------------------------------------------------
 
-    def wants(self, asking: Asking) -> bool:
+    def wants(self, head: RequestHead) -> bool:
         """Calls of a model, once anything was to be held: before that all streams through as if nobody stood here.
 
         Turns on a WebSocket are always read: what they go on from must be known when one of them is held.
         """
         self._loop = self._loop or asyncio.get_running_loop()
-        read = asking.transport == "websocket" or (self._in_use and asking.method == "POST")
-        return read and is_call("POST", asking.path)
+        read = head.transport == "websocket" or (self._in_use and head.method == "POST")
+        return read and is_call("POST", head.path)
 
-    def answered(self, asking: Asking, status: int, ended: str) -> None:
+    def answered(self, head: RequestHead, status: int, ended: str) -> None:
         """Its answer will be heard of."""
-        self._memory.expect(asking.exchange)
+        self._memory.expect(head.exchange)
 
     def heard(self, line: Mapping[str, Any]) -> None:
         """A line of the recording: what a call cost, and what it leads to. In the recorder's thread."""
@@ -142,68 +261,70 @@ class Holds:
         if (held := self._board.of_exchange(number)) is not None:
             self._board.show(held, time=str(line.get("time", "")))
 
-    async def admit(self, asked: Asked) -> Decision:
+    async def admit(self, pending: PendingRequest) -> Decision:
         """Make the cuts of its conversation again; hold it where that is wanted."""
         arrived = asyncio.get_running_loop().time()
         await self._memory.settled()
-        reading = read(asked, self._memory.chains)
-        if reading is None:
+        call = read(pending, self._memory.chains)
+        if call is None:
             return Forward()
-        reading = self._memory.told_apart(reading, asked.asking.connection)
-        standing = self._memory.standing(reading.thread)
-        items, again = self._judge.recut(reading, standing)
-        buffer = await asyncio.to_thread(buffer_of, reading, items if items is not None else own_items(reading))
+        call = self._memory.told_apart(call, pending.head.connection)
+        state = self._memory.state(call.thread)
+        items, again = self._judge.recut(call, state)
+        buffer = await asyncio.to_thread(buffer_of, call, items if items is not None else own_items(call))
         counted = await asyncio.to_thread(self._memory.counts, buffer)
-        known = self._board.same_turn(reading)
+        known = self._board.same_turn(call)
         if known is not None:
-            return await self._hold(self._taken_over(known, asked, reading), arrived, counted, again)
-        decided = self._retries.find(reading, time.monotonic())
+            return await self._hold(self._taken_over(known, pending, call), arrived, counted, again)
+        decided = self._retries.find(call, time.monotonic())
         if decided == "dropped":
-            return dropped(asked)
-        size = self._memory.predicted(reading, standing, counted)
-        why = self._judge.why(reading, standing, size, is_known=decided is not None)
+            return dropped(pending)
+        size = self._memory.predicted(call, state, counted)
+        why = self._judge.why(call, state, size, is_known=decided is not None)
         if why is None:
-            return self._forward(asked, reading, items, counted, "cut again" if again else "")
-        sizes = size, self._judge.window(reading, standing), len(buffer.messages)
-        when = self._memory.times.get(asked.exchange, "")
-        before = standing.usage if standing.learned.goes_on_in(counted) else None
-        shown = new_hold(asked, reading, why, when, sizes, before, items is not None)
+            return self._forward(pending, call, items, counted, "cut again" if again else "")
+        sizes = size, self._judge.window(call, state), len(buffer.messages)
+        when = self._memory.times.get(pending.exchange, "")
+        before = state.usage if state.learned.goes_on_in(counted) else None
+        shown = new_hold(pending, call, why, when, sizes, before, items is not None)
         decision = asyncio.get_running_loop().create_future()
-        held = Held(shown, reading, items, buffer, asked, standing, decision)
+        held = HeldRequest(shown, call, items, buffer, pending, state, decision)
         return await self._hold(held, arrived, counted, again)
 
-    def _taken_over(self, held: Held, asked: Asked, reading: Reading) -> Held:
+    def _taken_over(self, held: HeldRequest, pending: PendingRequest, call: ModelCall) -> HeldRequest:
         """The client asks again: its new connection waits instead of the old one, what was done is kept."""
         held.left.set()
-        held.left, held.asked, held.reading = asyncio.Event(), asked, reading
+        held.left, held.pending, held.call = asyncio.Event(), pending, call
         bears = held.shown.patience
         self._board.show(
-            held, exchange=asked.exchange, time=self._memory.times.get(asked.exchange, ""), is_gone=False,
+            held, exchange=pending.exchange, time=self._memory.times.get(pending.exchange, ""), is_gone=False,
             is_begun=False, retries=held.shown.retries + 1, until=time.time() + bears.limit_s,
         )  # fmt: skip
         return held
 
-    async def _hold(self, held: Held, arrived: float, counted: Counted, again: bool) -> Decision:
-        asked, left = held.asked, held.left
-        if again and (body := body_with(held.reading, held.items)) is not None:
-            asked.sends(body)
-        asked.held(held.shown.why, held.shown.tokens)
+    async def _hold(self, held: HeldRequest, arrived: float, counted: TokenCount, again: bool) -> Decision:
+        pending, left = held.pending, held.left
+        if again and (body := body_with(held.call, held.items)) is not None:
+            pending.sends(body)
+        pending.held(held.shown.why, held.shown.tokens)
         self._board.put(held)
         try:
-            choice = await self._choice(held, asked, left, arrived)
+            choice = await self._choice(held, pending, left, arrived)
         except asyncio.CancelledError:
             if held.left is left:
                 self._gone(held)
             raise
         if choice is None:
-            return dropped(asked)
+            return dropped(pending)
         self._board.take(held)
-        return await self._done(held, asked, choice, counted, again)
+        return await self._done(held, pending, choice, counted, again)
 
-    async def _choice(self, held: Held, asked: Asked, left: asyncio.Event, arrived: float) -> Choice | None:
+    async def _choice(
+        self, held: HeldRequest, pending: PendingRequest, left: asyncio.Event, arrived: float
+    ) -> HoldDecision | None:
         """What was decided; as it stands where the client's patience ends. None: another connection has taken over."""
         over = asyncio.ensure_future(left.wait())
-        waiting = asyncio.ensure_future(wait_for(held.decided, asked, held.shown.patience, arrived))
+        waiting = asyncio.ensure_future(wait_for(held.decided, pending, held.shown.patience, arrived))
         try:
             await asyncio.wait({over, waiting}, return_when=asyncio.FIRST_COMPLETED)
             if over.done():
@@ -213,10 +334,10 @@ class Holds:
             over.cancel()
             waiting.cancel()
         if choice is None:
-            self.note(f"Exchange {asked.exchange} was let go as it stood: its client would have given up.")
-        return choice or Go()
+            self.note(f"Exchange {pending.exchange} was let go as it stood: its client would have given up.")
+        return choice or Release()
 
-    def _gone(self, held: Held) -> None:
+    def _gone(self, held: HeldRequest) -> None:
         """The client has closed. Kept for a while: it may ask again."""
         self._board.show(held, is_gone=True)
 
@@ -226,34 +347,36 @@ class Holds:
 
         asyncio.get_running_loop().call_later(GRACE_S, forget)
 
-    async def _done(self, held: Held, asked: Asked, choice: Choice, counted: Counted, again: bool) -> Decision:
-        reading, now = held.reading, time.monotonic()
-        if isinstance(choice, Out):
-            self._retries.remember(reading, "dropped", now)
-            asked.released("dropped")
-            return dropped(asked)
+    async def _done(
+        self, held: HeldRequest, pending: PendingRequest, choice: HoldDecision, counted: TokenCount, again: bool
+    ) -> Decision:
+        call, now = held.call, time.monotonic()
+        if isinstance(choice, Refusal):
+            self._retries.remember(call, "dropped", now)
+            pending.released("dropped")
+            return dropped(pending)
         if choice.items is None:
-            self._retries.remember(reading, "as it was", now)
-            return self._forward(asked, reading, held.items, counted, "cut again" if again else "as it was")
-        self._retries.remember(reading, "changed", now)
-        standing = held.standing
+            self._retries.remember(call, "as it was", now)
+            return self._forward(pending, call, held.items, counted, "cut again" if again else "as it was")
+        self._retries.remember(call, "changed", now)
+        state = held.state
         if choice.cut is not None:
-            del standing.cuts[len(standing.cuts) - standing.lost :]  # what did not fit any more is behind us
-            standing.cuts.append(choice.cut)
-            standing.lost = 0
-        counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(reading, choice.items or ())))
-        self._judge.at_mark(reading, standing, self._memory.predicted(reading, standing, counted))
-        return self._forward(asked, reading, choice.items, counted, "changed")
+            del state.cuts[len(state.cuts) - state.lost :]  # what did not fit any more is behind us
+            state.cuts.append(choice.cut)
+            state.lost = 0
+        counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(call, choice.items or ())))
+        self._judge.at_mark(call, state, self._memory.predicted(call, state, counted))
+        return self._forward(pending, call, choice.items, counted, "changed")
 
     def _forward(
-        self, asked: Asked, reading: Reading, items: Sequence[Any] | None, counted: Counted, how: Any
+        self, pending: PendingRequest, call: ModelCall, items: Sequence[Any] | None, counted: TokenCount, how: Any
     ) -> Decision:
-        self._memory.forwarded(asked.exchange, reading, items, counted)
+        self._memory.forwarded(pending.exchange, call, items, counted)
         try:
-            body = body_with(reading, items)
+            body = body_with(call, items)
         except CannotRewrite as why:
-            self.note(f"Exchange {asked.exchange}: {why}")
+            self.note(f"Exchange {pending.exchange}: {why}")
             body, how = None, how and "as it was"
         if how:
-            asked.released(how)
+            pending.released(how)
         return Forward(body)

@@ -6,10 +6,10 @@ from typing import Any
 
 from inspector.core.cuts import recut
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.gate import Why
+from inspector.proxy.gate import HoldReason
+from inspector.proxy.holds.call import ModelCall
 from inspector.proxy.holds.hold import Rule
-from inspector.proxy.holds.reading import Reading
-from inspector.proxy.holds.threads import Standing
+from inspector.proxy.holds.memory import ConversationState
 
 
 @dataclass(slots=True)
@@ -22,11 +22,13 @@ class Judge:
     is_next: bool = False
     _unknown: set[str] = field(default_factory=set)
 
-    def why(self, reading: Reading, standing: Standing, size: Prediction | None, *, is_known: bool) -> Why | None:
+    def why(
+        self, call: ModelCall, state: ConversationState, size: Prediction | None, *, is_known: bool
+    ) -> HoldReason | None:
         """Is it to be held, and why? `is_known`: the same words were let go before, so this is a retry."""
-        if reading.side:
+        if call.side:
             return None
-        at_mark = self.at_mark(reading, standing, size)
+        at_mark = self.at_mark(call, state, size)
         if self.is_next:
             self.is_next = False
             return "by hand"
@@ -36,37 +38,37 @@ class Judge:
             return "each"
         return "watermark" if self.rule.kind == "watermark" and at_mark else None
 
-    def at_mark(self, reading: Reading, standing: Standing, size: Prediction | None) -> bool:
+    def at_mark(self, call: ModelCall, state: ConversationState, size: Prediction | None) -> bool:
         """Is a request of that size to be held for it? Takes down how far the conversation got.
 
         Where the window cannot be known that is told, once a model.
         """
-        rule, window = self.rule, self.window(reading, standing)
+        rule, window = self.rule, self.window(call, state)
         if window is None:
-            if rule.kind == "watermark" and reading.model not in self._unknown:
-                self._unknown.add(reading.model)
-                self.note(f"Nobody knows the window of {reading.model}: at a watermark it is not held. Say the window.")
+            if rule.kind == "watermark" and call.model not in self._unknown:
+                self._unknown.add(call.model)
+                self.note(f"Nobody knows the window of {call.model}: at a watermark it is not held. Say the window.")
             return False
         if size is None:
             return False
-        reached = standing.reached(size.tokens, [mark * window for mark in rule.marks])
+        reached = state.reached(size.tokens, [mark * window for mark in rule.marks])
         return reached or size.tokens >= (rule.ratio if rule.always else rule.full) * window
 
-    def window(self, reading: Reading, standing: Standing) -> int | None:
+    def window(self, call: ModelCall, state: ConversationState) -> int | None:
         """Tokens of the model's window."""
-        return standing.window(reading.model, reading.headers, self.rule.window, self.models).tokens
+        return state.window(call.model, call.headers, self.rule.window, self.models).tokens
 
-    def recut(self, reading: Reading, standing: Standing) -> tuple[Sequence[Any] | None, bool]:
+    def recut(self, call: ModelCall, state: ConversationState) -> tuple[Sequence[Any] | None, bool]:
         """What would be forwarded as it stands, and whether a cut was made for it."""
-        if reading.items is None or not standing.cuts:
-            return reading.items, False
-        done = recut(standing.cuts, reading.items)
-        if done.left > standing.lost and not reading.side:
-            which = "the cut" if len(standing.cuts) == 1 else f"{done.left} of {len(standing.cuts)} cuts"
+        if call.items is None or not state.cuts:
+            return call.items, False
+        done = recut(state.cuts, call.items)
+        if done.left > state.lost and not call.side:
+            which = "the cut" if len(state.cuts) == 1 else f"{done.left} of {len(state.cuts)} cuts"
             self.note(
-                f"{reading.key.client or 'The client'} sends another conversation than the one that was cut (it "
+                f"{call.key.client or 'The client'} sends another conversation than the one that was cut (it "
                 f"compacted by itself, or went back): {which} cannot be made again."
             )
-        if not reading.side:
-            standing.lost = done.left
-        return (done.items, True) if done.made else (reading.items, False)
+        if not call.side:
+            state.lost = done.left
+        return (done.items, True) if done.made else (call.items, False)

@@ -1,4 +1,4 @@
-"""What the gate remembers: every conversation's standing, what is under way, where responses lead to.
+"""What the gate remembers: every conversation's state, what is under way, where responses lead to.
 
 Answers are known from the recording, which is written a little later than they pass: a request waits until the answers
 before it were heard of.
@@ -7,18 +7,56 @@ before it were heard of.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.core.buffer import Buffer
+from inspector.core.buffer import EMPTY_VIEW, Buffer
+from inspector.core.cuts import Cut
 from inspector.core.dialects.rewrite import read_items
 from inspector.core.formats.proxy.endpoints import DIALECTS
+from inspector.core.formats.proxy.keys import client_of
 from inspector.core.formats.proxy.replies import Reply, read_reply
+from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.prediction import Prediction
+from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
-from inspector.proxy.holds.predicting import Counted, Counts
-from inspector.proxy.holds.reading import Chain, Reading, ThreadKey
-from inspector.proxy.holds.threads import Standing
+from inspector.proxy.holds.call import ModelCall, ResponseChain, ThreadKey
+from inspector.proxy.holds.predicting import SizeLearner, TokenCount, TokenCounter
+
+REARMED = 0.95
+"""A mark is told of again once the conversation was below this share of it: not for wavering about it."""
+
+
+@dataclass(slots=True)
+class ConversationState:
+    """One conversation. Changed on the proxy's loop only."""
+
+    cuts: list[Cut] = field(default_factory=list)
+    lost: int = 0
+    """Cuts that do not fit any more, as was told."""
+    learned: SizeLearner = field(default_factory=SizeLearner)
+    usage: Usage | None = None
+    """What the last answer cost."""
+    largest: int = 0
+    told: float = 0
+    """The highest mark, in tokens, that was told of and still stands."""
+
+    def reached(self, tokens: int, marks: Sequence[float]) -> bool:
+        """Has the conversation got to a mark that it was not told of? Each is told once, until it was well below."""
+        highest = max((mark for mark in marks if tokens >= mark), default=0.0)
+        is_new = highest > self.told
+        still = max((mark for mark in marks if tokens >= REARMED * mark), default=0.0)
+        self.told = max(highest, min(self.told, still))
+        return is_new
+
+    def window(self, model: str, headers: Mapping[str, str], user: int | None, models: Mapping[str, int]) -> Window:
+        """The model's window: the user's word, the client's, what the conversation gives away, the tables'."""
+        if user is None and "context-1m" in headers.get("anthropic-beta", ""):
+            return Window(1_000_000, "inferred")
+        request = Request(0, EMPTY_VIEW, usage=Usage(input=self.largest), model=model)
+        thread = Thread("main", model=model, requests=(request,), client=client_of(headers))
+        return find_window(Session("proxy", (thread,)), thread, user=user, models=models)
+
 
 _THREADS, _CHAINS = 500, 64
 _HEARD_S = 1.0
@@ -26,24 +64,24 @@ _HEARD_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Under:
+class _Forwarded:
     """A request under way to the provider."""
 
-    reading: Reading
+    call: ModelCall
     items: Sequence[Any] | None
-    counted: Counted
+    counted: TokenCount
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AnswerReport:
     """An answer, and its size."""
 
     reply: Reply
-    answer: Counted
+    answer: TokenCount
 
 
 @dataclass(frozen=True, slots=True)
-class _Agent:
+class _UnnamedAgent:
     """What came with its last request."""
 
     system: str
@@ -54,60 +92,60 @@ class Memory:
     """Used on the proxy's loop, but for `read`."""
 
     def __init__(self) -> None:
-        self.counts = Counts()
-        self.chains: OrderedDict[str, Chain] = OrderedDict()
+        self.counts = TokenCounter()
+        self.chains: OrderedDict[str, ResponseChain] = OrderedDict()
         self.times: OrderedDict[int, str] = OrderedDict()
         """When requests came, as the recording has it, by exchange."""
-        self._standings: OrderedDict[ThreadKey, Standing] = OrderedDict()
+        self._states: OrderedDict[ThreadKey, ConversationState] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
         """Tokens of a model's provider for one of ours, as its last answer had it."""
-        self._agents: OrderedDict[ThreadKey, list[_Agent]] = OrderedDict()
+        self._agents: OrderedDict[ThreadKey, list[_UnnamedAgent]] = OrderedDict()
         """Those that share a weak key."""
-        self._under_way: dict[int, _Under] = {}
+        self._under_way: dict[int, _Forwarded] = {}
         self._expected: set[int] = set()
 
-    def told_apart(self, reading: Reading, connection: int) -> Reading:
+    def told_apart(self, call: ModelCall, connection: int) -> ModelCall:
         """Where the client names no session, agents that begin with the same words are told apart by what goes with
         them: another system prompt on another connection is another agent's.
         """
-        if reading.key.strong:
-            return reading
-        agents = self._agents.pop(reading.thread, None) or []
-        self._agents[reading.thread] = agents
+        if call.key.strong:
+            return call
+        agents = self._agents.pop(call.thread, None) or []
+        self._agents[call.thread] = agents
         while len(self._agents) > _THREADS:
             self._agents.popitem(last=False)
-        system = reading.prompt.system or ""
+        system = call.prompt.system or ""
         number = next((n for n, one in enumerate(agents) if one.system == system), None)
         if number is None:
             number = next((n for n, one in enumerate(agents) if one.connection == connection), None)
         if number is None:
-            number = 0 if reading.side else len(agents)
-        if not reading.side:  # a title has a prompt of its own
-            agents[number : number + 1] = [_Agent(system, connection)]
-        return replace(reading, thread=(*reading.thread, str(number))) if number else reading
+            number = 0 if call.side else len(agents)
+        if not call.side:  # a title has a prompt of its own
+            agents[number : number + 1] = [_UnnamedAgent(system, connection)]
+        return replace(call, thread=(*call.thread, str(number))) if number else call
 
-    def standing(self, thread: ThreadKey) -> Standing:
+    def state(self, thread: ThreadKey) -> ConversationState:
         """The conversation's. The oldest of very many is forgotten."""
-        found = self._standings.pop(thread, None) or Standing()
-        self._standings[thread] = found
-        while len(self._standings) > _THREADS:
-            self._standings.popitem(last=False)
+        found = self._states.pop(thread, None) or ConversationState()
+        self._states[thread] = found
+        while len(self._states) > _THREADS:
+            self._states.popitem(last=False)
         return found
 
-    def predicted(self, reading: Reading, standing: Standing, counted: Counted) -> Prediction | None:
+    def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
         """What its provider will report for a buffer of that conversation. Where it goes on from what nobody saw, what
         was counted comes on top of what was reported last; None where nothing was.
         """
-        if reading.items is None:
-            if (last := standing.usage) is None:
+        if call.items is None:
+            if (last := state.usage) is None:
                 return None
             tokens = last.prompt + last.output + counted.tokens
             return Prediction(tokens, last.prompt, tokens)
-        return standing.learned.predict(counted, reading.model, self._slopes.get(reading.model))
+        return state.learned.predict(counted, call.model, self._slopes.get(call.model))
 
-    def forwarded(self, exchange: int, reading: Reading, items: Sequence[Any] | None, counted: Counted) -> None:
+    def forwarded(self, exchange: int, call: ModelCall, items: Sequence[Any] | None, counted: TokenCount) -> None:
         """That one goes to the provider, who will read `items`."""
-        self._under_way[exchange] = _Under(reading, items, counted)
+        self._under_way[exchange] = _Forwarded(call, items, counted)
 
     def came(self, exchange: int, time: str) -> None:
         """A request is written down."""
@@ -128,44 +166,42 @@ class Memory:
             await asyncio.sleep(0.002)
         self._expected.clear()
 
-    def read(self, line: Mapping[str, Any]) -> Heard | None:
+    def read(self, line: Mapping[str, Any]) -> AnswerReport | None:
         """The answer in a line of the recording. In any thread."""
         number = line.get("exchange")
         under = self._under_way.get(number) if isinstance(number, int) else None
         if under is None:
             return None
-        reply = read_reply(DIALECTS[under.reading.dialect], line)
-        return Heard(reply, self.counts(Buffer(read_items(under.reading.dialect, reply.wire))))
+        reply = read_reply(DIALECTS[under.call.dialect], line)
+        return AnswerReport(reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire))))
 
-    def settle(self, exchange: Any, heard: Heard | None) -> None:
+    def settle(self, exchange: Any, heard: AnswerReport | None) -> None:
         """An answer was heard of."""
         self._expected.discard(exchange)
         under = self._under_way.pop(exchange, None)
         if under is None or heard is None or heard.reply.failure:
             return
-        reading, reply = under.reading, heard.reply
-        if reply.usage is not None and reply.usage.prompt and under.counted.tokens and reading.items is not None:
+        call, reply = under.call, heard.reply
+        if reply.usage is not None and reply.usage.prompt and under.counted.tokens and call.items is not None:
             self._learn(under, reply.usage, heard.answer)
-        elif reply.usage is not None and not reading.side:
-            self.standing(reading.thread).usage = reply.usage
-        is_stored = (
-            reading.goes_on or reading.body.get("type") == "response.create" or reading.body.get("store") is not False
-        )
-        if reply.id and reading.dialect == "openai-responses" and is_stored and reading.items is not None:
-            wanted = under.items if under.items is not None else reading.items
-            self.chains[reply.id] = Chain([*reading.items, *reply.wire], [*wanted, *reply.wire])
+        elif reply.usage is not None and not call.side:
+            self.state(call.thread).usage = reply.usage
+        is_stored = call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False
+        if reply.id and call.dialect == "openai-responses" and is_stored and call.items is not None:
+            wanted = under.items if under.items is not None else call.items
+            self.chains[reply.id] = ResponseChain([*call.items, *reply.wire], [*wanted, *reply.wire])
             while len(self.chains) > _CHAINS:
                 self.chains.popitem(last=False)
 
-    def _learn(self, under: _Under, usage: Usage, answer: Counted) -> None:
+    def _learn(self, under: _Forwarded, usage: Usage, answer: TokenCount) -> None:
         """Also a side call tells how its model's provider counts."""
-        reading = under.reading
-        if reading.side:
-            self._slopes.setdefault(reading.model, usage.prompt / under.counted.tokens)
+        call = under.call
+        if call.side:
+            self._slopes.setdefault(call.model, usage.prompt / under.counted.tokens)
             return
-        standing = self.standing(reading.thread)
-        standing.usage, standing.largest = usage, max(standing.largest, usage.prompt)
-        standing.learned.take(under.counted, usage, reading.model, answer)
-        self._slopes[reading.model] = standing.learned.slope()
+        state = self.state(call.thread)
+        state.usage, state.largest = usage, max(state.largest, usage.prompt)
+        state.learned.take(under.counted, usage, call.model, answer)
+        self._slopes[call.model] = state.learned.slope()
         while len(self._slopes) > _THREADS:
             self._slopes.popitem(last=False)

@@ -29,34 +29,34 @@ _LEAST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TokenCount:
     """A buffer by the tokenizer; `marks` stand for the prompt and each message, by what they say."""
 
     tokens: int
     marks: tuple[bytes, ...]
     sizes: tuple[int, ...]
 
-    def extends(self, other: "Counted") -> bool:
+    def extends(self, other: "TokenCount") -> bool:
         """Does it begin with all of the other?"""
         return self.marks[: len(other.marks)] == other.marks
 
-    def goes_on_with(self, other: "Counted", answer: "Counted") -> bool:
+    def goes_on_with(self, other: "TokenCount", answer: "TokenCount") -> bool:
         """Does the answer follow where the other ends, which it extends?"""
         said, at = answer.marks[1:], len(other.marks)
         return bool(said) and self.marks[at : at + len(said)] == said
 
 
-NOTHING = Counted(0, (), ())
+NOTHING = TokenCount(0, (), ())
 
 
-class Counts:
+class TokenCounter:
     """Counts buffers, from any thread. What was counted once is known by what it says."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, int] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, buffer: Buffer) -> Counted:
+    def __call__(self, buffer: Buffer) -> TokenCount:
         """System prompt, tools and messages."""
         prompt = buffer.prompt
         marks = [_mark((prompt.system, prompt.tools)), *(_mark((one.role, one.parts)) for one in buffer.messages)]
@@ -72,7 +72,7 @@ class Counts:
                 self._known.popitem(last=False)
         known |= new
         sizes = tuple(_COUNTER.tokens(known[mark]) for mark in marks)
-        return Counted(sum(sizes), tuple(marks), sizes)
+        return TokenCount(sum(sizes), tuple(marks), sizes)
 
 
 def _prompt(prompt: Prompt) -> int:
@@ -86,11 +86,11 @@ def _mark(said: Any) -> bytes:
     return blake2b(repr(said).encode("utf-8", "replace"), digest_size=16).digest()
 
 
-class Learned:
+class SizeLearner:
     """What one conversation's provider has said so far. Changed on the proxy's loop only."""
 
     def __init__(self) -> None:
-        self._last: Counted | None = None
+        self._last: TokenCount | None = None
         """The last request that was answered ..."""
         self._answer = NOTHING
         """... and what was said to it."""
@@ -102,7 +102,7 @@ class Learned:
         self._factors: dict[bytes, float] = {}
         """Of rows of the last request, by the report that each came with."""
 
-    def take(self, counted: Counted, usage: Usage, model: str, answer: Counted) -> None:
+    def take(self, counted: TokenCount, usage: Usage, model: str, answer: TokenCount) -> None:
         """A request was answered, and its size told."""
         if model != self._model:  # another tokenizer
             self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
@@ -116,7 +116,7 @@ class Learned:
             self._learner.expect(usage.prompt / counted.tokens)
         self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
 
-    def _weigh(self, counted: Counted, reported: int) -> None:
+    def _weigh(self, counted: TokenCount, reported: int) -> None:
         """What has come since the last report weighs what that has grown by. The first report says nothing of single
         rows: what no body holds (a provider's own words around tools) is in it.
         """
@@ -127,12 +127,12 @@ class Learned:
             self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
         self._factors = {mark: self._factors[mark] for mark in counted.marks if mark in self._factors}
 
-    def _weighed(self, counted: Counted) -> float:
+    def _weighed(self, counted: TokenCount) -> float:
         """Tokens of the provider, as the rows that are known have weighed."""
         slope, known = self.slope(), self._factors
         return sum(size * known.get(mark, slope) for mark, size in zip(counted.marks, counted.sizes, strict=True))
 
-    def goes_on_in(self, counted: Counted) -> bool:
+    def goes_on_in(self, counted: TokenCount) -> bool:
         """Does that one begin with the last one that was answered?"""
         return self._last is not None and counted.extends(self._last)
 
@@ -142,7 +142,7 @@ class Learned:
             return self._learner.slope()
         return self._reported / self._last.tokens
 
-    def predict(self, counted: Counted, model: str, known: float | None = None) -> Prediction:
+    def predict(self, counted: TokenCount, model: str, known: float | None = None) -> Prediction:
         """What the provider will report. `known`: its factor, as other conversations with the model have it.
 
         Before it has said anything what is counted is all there is; how far it may be from that, the family tells.
@@ -160,7 +160,7 @@ class Learned:
         tokens, room = max(0, round(self._reported + change)), round(abs(change) * self._learner.spread())
         return Prediction(tokens, max(0, tokens - room), tokens + room)
 
-    def _added(self, counted: Counted) -> Addition:
+    def _added(self, counted: TokenCount) -> Addition:
         if self._last is None or not counted.extends(self._last):
             return Addition(counted.tokens, False)
         is_told = counted.goes_on_with(self._last, self._answer)

@@ -18,7 +18,7 @@ _WORTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class BodyShape:
     """Digests of a body: of each top-level value, and of each element of those that are lists; with their sizes."""
 
     values: Mapping[str, tuple[bytes, int]]
@@ -26,7 +26,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Like:
+class BodyDelta:
     """What of a body is as in the body of request `exchange`."""
 
     exchange: int
@@ -47,26 +47,26 @@ class Like:
         }
 
 
-class Likeness:
+class BodyDeltas:
     """Remembers the bodies that were written down."""
 
     def __init__(self) -> None:
-        self._shapes: OrderedDict[int, Shape] = OrderedDict()
+        self._shapes: OrderedDict[int, BodyShape] = OrderedDict()
 
     def forget(self) -> None:
         """Nothing that was written down can be pointed at any more."""
         self._shapes.clear()
 
-    def find(self, shape: Shape) -> Like | None:
+    def find(self, shape: BodyShape) -> BodyDelta | None:
         """The earlier body that saves most; the latest of those that save alike. None where none is worth it."""
-        best: Like | None = None
+        best: BodyDelta | None = None
         for exchange in reversed(self._shapes):
             like = _like(exchange, self._shapes[exchange], shape)
             if like.saved > (best.saved if best else _WORTH):
                 best = like
         return best
 
-    def remember(self, exchange: int, shape: Shape, like: Like | None) -> None:
+    def remember(self, exchange: int, shape: BodyShape, like: BodyDelta | None) -> None:
         """It is written down. What it grew out of need not be remembered any longer."""
         if like is not None and like.exchange in self._shapes and _grew(self._shapes[like.exchange], like):
             del self._shapes[like.exchange]
@@ -75,7 +75,7 @@ class Likeness:
             self._shapes.popitem(last=False)
 
 
-def shape_of(body: Mapping[str, Any]) -> Shape:
+def shape_of(body: Mapping[str, Any]) -> BodyShape:
     """O(its size)."""
     values, lists = {}, {}
     for key, value in body.items():
@@ -85,7 +85,7 @@ def shape_of(body: Mapping[str, Any]) -> Shape:
             values[key] = joined, sum(size for _, size in lists[key])
         else:
             values[key] = _digest(value)
-    return Shape(values, lists)
+    return BodyShape(values, lists)
 
 
 def _digest(value: Any) -> tuple[bytes, int]:
@@ -93,7 +93,7 @@ def _digest(value: Any) -> tuple[bytes, int]:
     return blake2b(data, digest_size=16).digest(), len(data)
 
 
-def _like(exchange: int, earlier: Shape, shape: Shape) -> Like:
+def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
     same: list[str] = []
     first: dict[str, int] = {}
     saved = 0
@@ -109,7 +109,7 @@ def _like(exchange: int, earlier: Shape, shape: Shape) -> Like:
             if count:
                 first[key] = count
                 saved += size
-    return Like(exchange, tuple(same), first, saved)
+    return BodyDelta(exchange, tuple(same), first, saved)
 
 
 def _common(earlier: tuple[tuple[bytes, int], ...], now: tuple[tuple[bytes, int], ...]) -> tuple[int, int]:
@@ -122,7 +122,7 @@ def _common(earlier: tuple[tuple[bytes, int], ...], now: tuple[tuple[bytes, int]
     return count, saved
 
 
-def _grew(earlier: Shape, like: Like) -> bool:
+def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
     """Is the later body the earlier one with more behind it (or all but the last few elements of it)?"""
     return all(
         key in like.all or len(elements) - like.first.get(key, 0) <= 4 for key, elements in earlier.lists.items()

@@ -33,7 +33,7 @@ class Budget:
             self._left += count
 
 
-class Tape:
+class CapturedBody:
     """The pieces of one body, as they passed."""
 
     __slots__ = ("_budget", "_kept", "_pieces", "left_out", "size")
@@ -48,7 +48,7 @@ class Tape:
         """Why nothing is kept; empty where all is."""
 
     @classmethod
-    def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "Tape":
+    def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "CapturedBody":
         """One that passed elsewhere."""
         made = cls(Budget())
         made._pieces, made.size, made.left_out = list(pieces), size, left_out

@@ -4,7 +4,7 @@ Runs in the recorder's thread, so it may take its time.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -12,30 +12,86 @@ from typing import Any
 from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.decoding import decoded
 from inspector.proxy.gate import Pairs
-from inspector.proxy.record.body_delta import Like, Likeness, Shape, shape_of
-from inspector.proxy.record.captured_body import Tape
+from inspector.proxy.record.body_delta import BodyDelta, BodyDeltas, BodyShape, shape_of
+from inspector.proxy.record.captured_body import CapturedBody
 from inspector.proxy.record.records import (
-    FrameSeen,
-    FramesSeen,
-    HeldSeen,
-    NoteSeen,
+    FrameRecord,
+    FramesRecord,
+    HeldRecord,
+    NoteRecord,
     Record,
-    ReleasedSeen,
-    RequestSeen,
-    ResponseSeen,
-    RuleSeen,
-    SentSeen,
+    ReleasedRecord,
+    RequestRecord,
+    ResponseRecord,
+    RuleRecord,
+    SentRecord,
 )
 from inspector.proxy.record.redact import redacted_headers, redacted_path
-from inspector.proxy.record.streams import is_over, is_stream
+
+_TERMINAL = frozenset(
+    ("message_stop", "response.completed", "response.failed", "response.incomplete", "response.done", "error")
+)
+_LOOKED_AT = 4
+"""Events from the end: usage, a ping and `[DONE]` may follow the one that tells the end."""
 
 
-class Lines:
+def is_stream(content_type: str, data: bytes) -> bool:
+    """Are these server-sent events? By their type; by their look where no type was given."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "text/event-stream" or (not kind and data.startswith((b"event:", b"data:", b": ")))
+
+
+def is_over(text: str) -> bool:
+    """Does the event stream hold its terminal event, whole?"""
+    return any(map(_is_terminal, _last_events(text)))
+
+
+def is_terminal(message: Any) -> bool:
+    """Is this (parsed) event the last of an answer, in any of the dialects?"""
+    if not isinstance(message, Mapping):
+        return False
+    if message.get("type") in _TERMINAL:
+        return True
+    return _has_finished(message, "choices", "finish_reason") or _has_finished(message, "candidates", "finishReason")
+
+
+def _has_finished(message: Mapping[str, Any], which: str, why: str) -> bool:
+    found = message.get(which)
+    return isinstance(found, list) and any(isinstance(one, Mapping) and one.get(why) for one in found)
+
+
+def _is_terminal(data: str) -> bool:
+    if data == "[DONE]":
+        return True
+    try:
+        return is_terminal(loads(data.encode()))
+    except NotJson:
+        return False
+
+
+def _last_events(text: str) -> Iterator[str]:
+    """The data of the last whole events, the last one first. A stream may end without the empty line behind it."""
+    text = text.replace("\r\n", "\n") if "\r" in text[-400:] else text
+    end = len(text)
+    for _ in range(_LOOKED_AT):
+        while end and text[end - 1] == "\n":
+            end -= 1
+        if not end:
+            return
+        start = text.rfind("\n\n", 0, end) + 2 if "\n\n" in text[:end] else 0
+        lines = text[start:end].split("\n")
+        data = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
+        if data:
+            yield "\n".join(data)
+        end = start
+
+
+class LineEncoder:
     """Knows what was written down, so that it need not be said twice."""
 
     def __init__(self) -> None:
-        self._likeness = Likeness()
-        self._pending: tuple[int, Shape, Like | None] | None = None
+        self._likeness = BodyDeltas()
+        self._pending: tuple[int, BodyShape, BodyDelta | None] | None = None
 
     def forget(self) -> None:
         """The recording begins anew: nothing stands in it."""
@@ -52,30 +108,30 @@ class Lines:
         """The record as JSON, for one line."""
         self._pending = None
         match record:
-            case RequestSeen():
+            case RequestRecord():
                 return self._request(record)
-            case SentSeen():
-                return _head("sent", record.time, record.exchange) | self._body(_taped(record.body, ()), None)
-            case ResponseSeen():
+            case SentRecord():
+                return _head("sent", record.time, record.exchange) | self._body(_body_fields(record.body, ()), None)
+            case ResponseRecord():
                 return _response(record)
-            case FramesSeen():
+            case FramesRecord():
                 return _frames(record)
-            case FrameSeen():
+            case FrameRecord():
                 told = {} if record.exchange is None else {"exchange": record.exchange}
                 head = {"type": "frame", "time": _iso(record.time), "connection": record.connection, **told}
                 left_out = {"left_out": record.body.left_out} if record.body.left_out else {}
                 return head | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
-            case HeldSeen():
+            case HeldRecord():
                 tokens = {} if record.tokens is None else {"tokens": record.tokens}
                 return _head("held", record.time, record.exchange) | {"why": record.why} | tokens
-            case ReleasedSeen():
+            case ReleasedRecord():
                 return _head("released", record.time, record.exchange) | {"how": record.how}
-            case NoteSeen():
+            case NoteRecord():
                 return {"type": "note", "time": _iso(record.time), "what": record.what}
-            case RuleSeen():
-                return {"type": "rule", "time": _iso(record.time)} | dict(record.standing)
+            case RuleRecord():
+                return {"type": "rule", "time": _iso(record.time)} | dict(record.rule)
 
-    def _request(self, record: RequestSeen) -> dict[str, Any]:
+    def _request(self, record: RequestRecord) -> dict[str, Any]:
         said = _head("request", record.time, record.exchange) | {
             "transport": record.transport,
             "connection": record.connection,
@@ -85,7 +141,7 @@ class Lines:
         if record.tag:
             said["tag"] = record.tag
         said["headers"] = redacted_headers(record.headers)
-        return said | self._body(_taped(record.body, record.headers), record.exchange)
+        return said | self._body(_body_fields(record.body, record.headers), record.exchange)
 
     def _body(self, told: dict[str, Any], exchange: int | None) -> dict[str, Any]:
         """The body's fields, what an earlier one holds taken out. `exchange`: later ones may point at it."""
@@ -107,8 +163,8 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _response(record: ResponseSeen) -> dict[str, Any]:
-    told = _taped(record.body, record.headers)
+def _response(record: ResponseRecord) -> dict[str, Any]:
+    told = _body_fields(record.body, record.headers)
     ended, error = record.ended, record.error
     if ended in ("client closed", "upstream closed") and is_over(told.get("stream", "")):
         ended, error = "complete", ""
@@ -121,7 +177,7 @@ def _response(record: ResponseSeen) -> dict[str, Any]:
     )
 
 
-def _answered(record: ResponseSeen | FramesSeen) -> dict[str, Any]:
+def _answered(record: ResponseRecord | FramesRecord) -> dict[str, Any]:
     return _head("response", record.time, record.exchange) | {
         "status": record.status,
         "headers": redacted_headers(record.headers),
@@ -130,11 +186,12 @@ def _answered(record: ResponseSeen | FramesSeen) -> dict[str, Any]:
     }
 
 
-def _frames(record: FramesSeen) -> dict[str, Any]:
-    tape = record.body
-    told = {"left_out": tape.left_out} if tape.left_out else {"frames": [_frame(one) for one in tape.pieces()]}
+def _frames(record: FramesRecord) -> dict[str, Any]:
+    captured = record.body
+    frames: dict[str, Any] = {"frames": [_frame(one) for one in captured.pieces()]}
+    told = {"left_out": captured.left_out} if captured.left_out else frames
     error = {"error": record.error} if record.error else {}
-    return _answered(record) | {"size": tape.size} | told | {"ended": record.ended} | error
+    return _answered(record) | {"size": captured.size} | told | {"ended": record.ended} | error
 
 
 def _frame(data: bytes) -> Any:
@@ -142,14 +199,14 @@ def _frame(data: bytes) -> Any:
     return told["body"] if "body" in told else told.get("text", told)
 
 
-def _taped(tape: Tape, headers: Pairs) -> dict[str, Any]:
+def _body_fields(captured: CapturedBody, headers: Pairs) -> dict[str, Any]:
     """Size, digest and content of a body."""
     found = {name.lower(): value for name, value in reversed(headers)}
     encoding = found.get("content-encoding", "")
-    told: dict[str, Any] = {"size": tape.size}
-    if tape.left_out:
-        return told | {"left_out": tape.left_out}
-    data = tape.join()
+    told: dict[str, Any] = {"size": captured.size}
+    if captured.left_out:
+        return told | {"left_out": captured.left_out}
+    data = captured.join()
     told["sha256"] = sha256(data).hexdigest()
     if encoding and encoding.lower() != "identity":
         told["encoding"] = encoding

@@ -19,18 +19,28 @@ from typing import IO, Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.captured_body import Budget, Tape
-from inspector.proxy.record.record_codec import HEARD, SETTLED, TOLD, UPSTREAM, freed, packed, settling
-from inspector.proxy.record.record_file import RecordFile
-from inspector.proxy.record.records import NoteSeen, Record, RuleSeen
+from inspector.proxy.record.captured_body import Budget, CapturedBody
+from inspector.proxy.record.records import (
+    HEARD,
+    SETTLED,
+    TOLD,
+    UPSTREAM,
+    NoteRecord,
+    Record,
+    RuleRecord,
+    freed,
+    packed,
+    settling,
+)
 from inspector.proxy.record.redact import redacted_url
+from inspector.proxy.record.writer import RecordFile
 from inspector.safety.sealing import open_environment
 
 LONGEST_QUEUE = 100_000
 """Records that may wait to be handed on; bodies are bounded by their bytes."""
 CLOSE_S = 30.0
 _PIPE = 1 << 20
-Heard = Callable[[Mapping[str, Any]], None]
+AnswerReport = Callable[[Mapping[str, Any]], None]
 
 
 def to_stderr(sentence: str) -> None:
@@ -42,8 +52,8 @@ def to_stderr(sentence: str) -> None:
 class Recorder:
     """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used.
 
-    `heard` is told each line, in a thread of the recorder's, whether or not it could be written. `standing`: what its
-    first line says of the window and of holding (`Rule.standing`).
+    `heard` is told each line, in a thread of the recorder's, whether or not it could be written. `rule`: what its
+    first line says of the window and of holding (`Rule.document`).
     """
 
     def __init__(
@@ -51,8 +61,8 @@ class Recorder:
         path: Path,
         upstream: str,
         tell: Callable[[str], None] = to_stderr,
-        heard: Heard | None = None,
-        standing: Mapping[str, Any] = MappingProxyType({}),
+        heard: AnswerReport | None = None,
+        rule: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.path = path
         self.budget = Budget()
@@ -65,7 +75,7 @@ class Recorder:
         self.first_exchange = file.next_exchange
         """Exchanges are numbered from here: a recording that is there already is continued."""
         try:
-            self._writer = _start(file, upstream, standing, hears=heard is not None)
+            self._writer = _start(file, upstream, rule, hears=heard is not None)
         finally:
             file.close()
         self._threads = [
@@ -74,12 +84,12 @@ class Recorder:
         for thread in self._threads:
             thread.start()
 
-    def tape(self, data: bytes = b"") -> Tape:
+    def capture(self, data: bytes = b"") -> CapturedBody:
         """For one body."""
-        tape = Tape(self.budget)
+        captured = CapturedBody(self.budget)
         if data:
-            tape.add(data)
-        return tape
+            captured.add(data)
+        return captured
 
     def put(self, record: Record) -> None:
         """Have it written down. Never waits, never fails."""
@@ -91,11 +101,11 @@ class Recorder:
 
     def note(self, what: str) -> None:
         """A sentence for whoever reads the recording."""
-        self.put(NoteSeen(time.time(), what))
+        self.put(NoteRecord(time.time(), what))
 
-    def stands(self, standing: Mapping[str, Any]) -> None:
+    def set_rule(self, rule: Mapping[str, Any]) -> None:
         """The window, or the rule of holding, is another one from here on."""
-        self.put(RuleSeen(time.time(), standing))
+        self.put(RuleRecord(time.time(), rule))
 
     def settle(self, seconds: float = CLOSE_S) -> bool:
         """Wait until all that was put so far is written; False where that takes longer. For tests and endings."""
@@ -129,7 +139,7 @@ class Recorder:
                     continue
                 if lost := self._lost:
                     self._lost -= lost
-                    _write(pipe, packed(NoteSeen(time.time(), f"{lost} records were lost: too many waited.")))
+                    _write(pipe, packed(NoteRecord(time.time(), f"{lost} records were lost: too many waited.")))
                 try:
                     _write(pipe, packed(record))
                 finally:
@@ -170,11 +180,11 @@ class Recorder:
                 freed(record)
 
 
-def _start(file: RecordFile, upstream: str, standing: Mapping[str, Any], *, hears: bool) -> "subprocess.Popen[bytes]":
+def _start(file: RecordFile, upstream: str, rule: Mapping[str, Any], *, hears: bool) -> "subprocess.Popen[bytes]":
     """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.proxy.record.writer import main; main(sys.argv[1:])"
     words = [str(file.handle), str(file.path), redacted_url(upstream), str(int(file.is_torn)), str(int(hears))]
-    words.append(dumps(dict(standing)))
+    words.append(dumps(dict(rule)))
     command = [sys.executable, "-I", "-c", code, *words]
     pipe = subprocess.PIPE
     try:

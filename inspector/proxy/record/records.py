@@ -1,18 +1,21 @@
-"""What the proxy tells its recorder: plain values, quickly made. The recorder's thread makes lines of JSON of them."""
+"""What the proxy tells its recorder: plain values, quickly made; and how they reach the writer's process."""
 
+import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, BinaryIO, Literal, TypeAlias
 
-from inspector.proxy.gate import How, Pairs, Transport, Why
-from inspector.proxy.record.captured_body import Tape
+import orjson
+
+from inspector.proxy.gate import HoldReason, Pairs, ReleaseKind, Transport
+from inspector.proxy.record.captured_body import CapturedBody
 
 Side: TypeAlias = Literal["client", "upstream"]
 Ended: TypeAlias = Literal["complete", "client closed", "upstream closed", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestSeen:
+class RequestRecord:
     """A request as the client sent it. `time` in seconds since 1970."""
 
     time: float
@@ -23,39 +26,39 @@ class RequestSeen:
     path: str
     tag: str
     headers: Pairs
-    body: Tape
+    body: CapturedBody
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSeen:
+class HeldRecord:
     """A request waits at the gate."""
 
     time: float
     exchange: int
-    why: Why
+    why: HoldReason
     tokens: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedSeen:
+class ReleasedRecord:
     """It waits no longer."""
 
     time: float
     exchange: int
-    how: How
+    how: ReleaseKind
 
 
 @dataclass(frozen=True, slots=True)
-class SentSeen:
+class SentRecord:
     """What was forwarded, where it was not what the client sent. Plain, not compressed."""
 
     time: float
     exchange: int
-    body: Tape
+    body: CapturedBody
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseSeen:
+class ResponseRecord:
     """What came back. Milliseconds since the request was handed on; status 0 where nothing came."""
 
     time: float
@@ -64,7 +67,7 @@ class ResponseSeen:
     headers: Pairs
     first_byte_ms: float
     elapsed_ms: float
-    body: Tape
+    body: CapturedBody
     ended: Ended
     error: str = ""
     own: bool = False
@@ -72,8 +75,8 @@ class ResponseSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class FramesSeen:
-    """What came back on a WebSocket: a piece of the tape is a message."""
+class FramesRecord:
+    """What came back on a WebSocket: a piece of the body is a message."""
 
     time: float
     exchange: int
@@ -81,24 +84,24 @@ class FramesSeen:
     headers: Pairs
     first_byte_ms: float
     elapsed_ms: float
-    body: Tape
+    body: CapturedBody
     ended: Ended
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FrameSeen:
+class FrameRecord:
     """A message of a WebSocket that begins no exchange and answers none. `exchange`: the one under way then."""
 
     time: float
     connection: int
     exchange: int | None
     side: Side
-    body: Tape
+    body: CapturedBody
 
 
 @dataclass(frozen=True, slots=True)
-class NoteSeen:
+class NoteRecord:
     """Anything that should be known to who reads the recording."""
 
     time: float
@@ -106,13 +109,99 @@ class NoteSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleSeen:
+class RuleRecord:
     """From here on requests are held by another rule, or the window is another one: as in the recording's head."""
 
     time: float
-    standing: Mapping[str, Any]
+    rule: Mapping[str, Any]
 
 
 Record: TypeAlias = (
-    RequestSeen | HeldSeen | ReleasedSeen | SentSeen | ResponseSeen | FramesSeen | FrameSeen | NoteSeen | RuleSeen
+    RequestRecord
+    | HeldRecord
+    | ReleasedRecord
+    | SentRecord
+    | ResponseRecord
+    | FramesRecord
+    | FrameRecord
+    | NoteRecord
+    | RuleRecord
 )
+
+
+HEARD, TOLD, SETTLED = b"H", b"T", b"S"
+"""What the writer answers, a line each: a line of the recording, a sentence for people, the number of a `settling`."""
+UPSTREAM = "CONTEXT_INSPECTOR_UPSTREAM"
+"""The variable in which the writer is told the provider's address: what a process is called with is seen by all."""
+_SIZES = struct.Struct(">IQ")
+_KINDS: dict[str, type[Record]] = {
+    kind.__name__: kind
+    for kind in (
+        RequestRecord, HeldRecord, ReleasedRecord, SentRecord, ResponseRecord, FramesRecord, FrameRecord, NoteRecord,
+        RuleRecord,
+    )
+}  # fmt: skip
+_SETTLING = "settling"
+
+
+def packed(record: Record) -> list[bytes]:
+    """The pieces to be sent, one behind the other."""
+    head: dict[str, Any] = {"record": type(record).__name__}
+    pieces: list[bytes] = []
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, CapturedBody):
+            pieces = list(value.pieces())
+            if isinstance(record, FramesRecord):
+                head["pieces"] = [len(piece) for piece in pieces]
+            head["size"], head["left_out"] = value.size, value.left_out
+        else:
+            head[field.name] = value
+    data = orjson.dumps(head)
+    return [_SIZES.pack(len(data), sum(map(len, pieces))) + data, *pieces]
+
+
+def settling(number: int) -> list[bytes]:
+    """A question that is answered when all that was sent before is written."""
+    data = orjson.dumps({_SETTLING: number})
+    return [_SIZES.pack(len(data), 0) + data]
+
+
+def received(file: BinaryIO) -> Record | int | None:
+    """The next record, or the number of a `settling`; None at the end (also in the middle of one)."""
+    start = file.read(_SIZES.size)
+    if len(start) < _SIZES.size:
+        return None
+    head_size, body_size = _SIZES.unpack(start)
+    data, body = file.read(head_size), file.read(body_size)
+    if len(data) < head_size or len(body) < body_size:
+        return None
+    head = orjson.loads(data)
+    if _SETTLING in head:
+        return int(head[_SETTLING])
+    kind = _KINDS[head.pop("record")]
+    if "size" in head:
+        lengths = head.pop("pieces", None)
+        pieces = [body] if lengths is None else _cut(body, lengths)
+        head["body"] = CapturedBody.of(pieces, head.pop("size"), head.pop("left_out"))
+    for name in ("headers",):
+        if name in head:
+            head[name] = tuple((key, value) for key, value in head[name])
+    return kind(**head)
+
+
+def _cut(data: bytes, lengths: list[int]) -> list[bytes]:
+    pieces, at = [], 0
+    for length in lengths:
+        pieces.append(data[at : at + length])
+        at += length
+    return pieces
+
+
+def freed(record: Record) -> None:
+    """Its body is needed no longer."""
+    match record:
+        case RequestRecord() | ResponseRecord() | FramesRecord() | FrameRecord() | SentRecord():
+            record.body.free()
+        case _:
+            pass

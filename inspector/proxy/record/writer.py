@@ -5,7 +5,9 @@ passed. It answers on its other pipe (see `parcels`), as long as somebody reads 
 """
 
 import os
+import re
 import signal
+import stat
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,33 +18,150 @@ from uuid import uuid4
 
 from inspector import __version__
 from inspector.core.errors import InspectorError
-from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.lines import Lines
-from inspector.proxy.record.record_codec import HEARD, SETTLED, TOLD, UPSTREAM, received
-from inspector.proxy.record.record_file import RecordFile
-from inspector.proxy.record.records import FramesSeen, Record, RequestSeen, ResponseSeen, RuleSeen
-from inspector.proxy.record.secrets import Secrets
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.proxy.record.lines import LineEncoder
+from inspector.proxy.record.records import (
+    HEARD,
+    SETTLED,
+    TOLD,
+    UPSTREAM,
+    FramesRecord,
+    Record,
+    RequestRecord,
+    ResponseRecord,
+    RuleRecord,
+    received,
+)
+from inspector.proxy.record.redact import Secrets
 from inspector.safety.sealing import seal
+
+_EXCHANGE = re.compile(rb'"exchange":(\d{1,15})')
+_FIRST_LINE = 1 << 16
+
+
+class RecordFile:
+    """`next_exchange`: the first number that is free. Raises InspectorError where nothing may be written there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.next_exchange = 0
+        self.is_torn = False
+        """Does it end in the middle of a line?"""
+        try:
+            self.handle = self._open()
+        except OSError as error:
+            raise InspectorError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+    @classmethod
+    def handed(cls, path: Path, handle: int, *, is_torn: bool) -> "RecordFile":
+        """One that another process has opened."""
+        made = cls.__new__(cls)
+        made.path, made.handle, made.is_torn, made.next_exchange = path, handle, is_torn, 0
+        return made
+
+    def _open(self) -> int:
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
+        except FileExistsError:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | _CLOEXEC)
+        try:
+            self._claim(handle)
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def _claim(self, handle: int) -> None:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise InspectorError(f"{self.path} is not a file; name another one to record into.")
+        if found.st_size:
+            self._continue(handle)
+        if not _lock(handle):
+            raise InspectorError(f"Another proxy records into {self.path}; name another file.")
+        os.fchmod(handle, 0o600)
+
+    def _continue(self, handle: int) -> None:
+        with os.fdopen(os.dup(handle), "rb") as file:
+            file.seek(0)
+            if not _is_ours(file.readline(_FIRST_LINE)):
+                raise InspectorError(f"{self.path} exists and is not a recording of the proxy; name another file.")
+            last = b"\n"
+            for line in file:
+                last = line
+                if found := _EXCHANGE.search(line, 0, 200):
+                    self.next_exchange = max(self.next_exchange, int(found[1]) + 1)
+        self.is_torn = not last.endswith(b"\n")
+
+    def is_there(self) -> bool:
+        """Is it still under its name?"""
+        try:
+            now, ours = self.path.stat(), os.fstat(self.handle)
+        except FileNotFoundError:
+            return False
+        return (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def begin_again(self) -> None:
+        """Make it anew under the same name, after it was removed. Raises OSError, InspectorError."""
+        handle = self._open()
+        os.close(self.handle)
+        self.handle, self.is_torn = handle, False
+
+    def append(self, line: bytes) -> None:
+        """One record, at once. Raises OSError; what was written of it then is closed off before the next."""
+        data = memoryview(b"\n" + line + b"\n" if self.is_torn else line + b"\n")
+        while data:
+            self.is_torn = True
+            data = data[os.write(self.handle, data) :]
+        self.is_torn = False
+
+    def close(self) -> None:
+        """Done."""
+        os.close(self.handle)
+
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def _lock(handle: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_ours(line: bytes) -> bool:
+    try:
+        first = loads(line)
+    except NotJson:
+        return False
+    return isinstance(first, dict) and first.get("type") == "proxy"
+
 
 _BUFFER = 1 << 18
 
 
 def main(words: list[str]) -> None:
-    """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the standing."""
+    """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the rule."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asked = os.environ.pop(UPSTREAM, "")
+    pending = os.environ.pop(UPSTREAM, "")
     seal()
-    handle, path, upstream, is_torn, hears, standing = words
+    handle, path, upstream, is_torn, hears, rule = words
     file = RecordFile.handed(Path(path), int(handle), is_torn=is_torn == "1")
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
-    writer = Writer(file, upstream, loads(standing.encode()), Answers(sys.stdout.buffer, hears=hears == "1"))
-    writer.begin(asked)
+    writer = Writer(file, upstream, loads(rule.encode()), WriterReplies(sys.stdout.buffer, hears=hears == "1"))
+    writer.begin(pending)
     while (record := received(source)) is not None:
         writer.take(record)
     file.close()
 
 
-class Answers:
+class WriterReplies:
     """To the proxy; to nobody, once it has gone."""
 
     def __init__(self, out: BinaryIO, *, hears: bool) -> None:
@@ -73,19 +192,19 @@ class Answers:
 class Writer:
     """Writes each record at once. What fails is told once, and noted as soon as that can be written.
 
-    `standing`: the window and the rule of holding, as its first line tells them.
+    `rule`: the window and the rule of holding, as its first line tells them.
     """
 
-    def __init__(self, file: RecordFile, upstream: str, standing: Mapping[str, Any], answers: Answers) -> None:
-        self._file, self._upstream, self._standing, self._answers = file, upstream, standing, answers
-        self._lines = Lines()
+    def __init__(self, file: RecordFile, upstream: str, rule: Mapping[str, Any], answers: WriterReplies) -> None:
+        self._file, self._upstream, self._rule, self._answers = file, upstream, rule, answers
+        self._lines = LineEncoder()
         self._secrets = Secrets()
         self._trouble = ""
         self._is_lost = False
 
-    def begin(self, asked: str = "") -> None:
+    def begin(self, pending: str = "") -> None:
         """The first line of a run of the proxy. `asked`: the upstream with what may be secret of it."""
-        self._secrets.learn((), urlsplit(asked).path)
+        self._secrets.learn((), urlsplit(pending).path)
         try:
             self._begin()
         except OSError as error:
@@ -107,12 +226,12 @@ class Writer:
             self._fail(error)
         except InspectorError as error:
             self._lose(error)
-        if isinstance(record, RequestSeen):
+        if isinstance(record, RequestRecord):
             self._secrets.learn(record.headers, record.path)
-        elif isinstance(record, ResponseSeen | FramesSeen):
+        elif isinstance(record, ResponseRecord | FramesRecord):
             self._secrets.learn(record.headers, is_answer=True)
-        elif isinstance(record, RuleSeen):
-            self._standing = record.standing
+        elif isinstance(record, RuleRecord):
+            self._rule = record.rule
         line = self._secrets.line(self._lines.line(record))
         if self._is_lost:
             return line
@@ -138,7 +257,7 @@ class Writer:
     def _begin(self) -> None:
         self._lines.forget()
         first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": _now(), "upstream": self._upstream}
-        self._append(first | {"program": f"context-inspector {__version__}"} | dict(self._standing))
+        self._append(first | {"program": f"context-inspector {__version__}"} | dict(self._rule))
 
     def _append_note(self, what: str) -> None:
         self._append({"type": "note", "time": _now(), "what": what})

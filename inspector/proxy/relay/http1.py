@@ -8,12 +8,19 @@ would without the proxy. Changed are the Host line, and the path where it holds 
 import asyncio
 
 from inspector.proxy.decoding import decoded
-from inspector.proxy.relay.admitting import Talk
-from inspector.proxy.relay.exchange_log import Passage
-from inspector.proxy.relay.framing import BadFraming, Framing
-from inspector.proxy.relay.heads import BadMessage, RequestHead, StatusHead, read_head, status_framing, status_head
-from inspector.proxy.relay.link import Link
-from inspector.proxy.relay.upload import Upload
+from inspector.proxy.relay.early_answer import EarlyAnswer
+from inspector.proxy.relay.exchange_log import ExchangeLog, Upload
+from inspector.proxy.relay.http_syntax import (
+    BadFraming,
+    BadMessage,
+    Framing,
+    Http1Request,
+    Http1Response,
+    read_head,
+    status_framing,
+    status_head,
+)
+from inspector.proxy.relay.link import TcpLink
 
 LINGER_S = 2.0
 """Seconds for a client that still sends its body after it was answered, so that it comes to read the answer."""
@@ -23,11 +30,11 @@ class NoAnswer(Exception):
     """The provider closed, or spoke no HTTP, before it answered. `str(error)` is a sentence."""
 
 
-class Trip:
+class Http1Exchange:
     """`up` is the connection to the provider, `down` the client's."""
 
-    def __init__(self, request: RequestHead, passage: Passage, upload: Upload, down: Link, up: Link) -> None:
-        self._request, self._passage, self._upload = request, passage, upload
+    def __init__(self, request: Http1Request, log: ExchangeLog, upload: Upload, down: TcpLink, up: TcpLink) -> None:
+        self._request, self._log, self._upload = request, log, upload
         self._down, self._up = down, up
         self._pump: asyncio.Task[None] | None = None
         self._bad: BadMessage | None = None
@@ -38,14 +45,14 @@ class Trip:
             head += await self._upload.read()
             self._upload.forget()
         self._up.write(head)
-        self._passage.handed_on()
+        self._log.handed_on()
         if not self._upload.is_done:
             self._pump = asyncio.create_task(self._pump_body())
 
     def send_whole(self, data: bytes) -> None:
         """A request that waited at the gate: all of it is here."""
         self._up.write(data)
-        self._passage.handed_on()
+        self._log.handed_on()
 
     async def _pump_body(self) -> None:
         try:
@@ -58,7 +65,7 @@ class Trip:
         if not self._upload.is_done:
             self._up.abort()
 
-    async def answer(self) -> StatusHead:
+    async def answer(self) -> Http1Response:
         """The head of the answer; what comes before it (100, 103) is passed on. Raises NoAnswer, BadMessage."""
         while True:
             try:
@@ -73,17 +80,17 @@ class Trip:
                     raise
                 raise NoAnswer(str(bad)) from None
             if answer.status >= 200 or answer.status == 101:
-                self._passage.answered(answer.status, answer.head.pairs)
+                self._log.answered(answer.status, answer.head.pairs)
                 return answer
             self._down.write(raw)
 
-    async def relay(self, answer: StatusHead) -> bool:
+    async def relay(self, answer: Http1Response) -> bool:
         """The answer, byte for byte as it comes. True where both connections can be used again."""
         framing = self._framing(answer)
         clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
         return await self._end(answer, clean, clean and framing.done)
 
-    async def splice(self, answer: StatusHead, talk: Talk) -> bool:
+    async def splice(self, answer: Http1Response, talk: EarlyAnswer) -> bool:
         """The answer behind one that was begun early: unpacked, in chunks of our own. True as for `relay`."""
         framing = self._framing(answer)
         encoding = answer.head.first("content-encoding")
@@ -95,41 +102,41 @@ class Trip:
                 self._up.unread(data[framing.feed(data, pieces.append) :])
             except BadFraming:
                 clean = False
-            self._passage.down.add_all(pieces if not waits else ())
+            self._log.down.add_all(pieces if not waits else ())
             if not waits:
                 await talk.send(b"".join(pieces))
                 pieces.clear()
         clean = clean and framing.ends_well() and not self._up.failed
-        self._passage.down.add_all(pieces)
+        self._log.down.add_all(pieces)
         body = decoded(b"".join(pieces), encoding).data
         if answer.status >= 400:
-            await talk.fail(self._passage.asking.path, answer.status, body)
+            await talk.fail(self._log.head.path, answer.status, body)
         else:
             await talk.send(body)
             if clean:
                 talk.end()
         return await self._end(answer, clean, clean and framing.done and talk.persists)
 
-    def _framing(self, answer: StatusHead) -> Framing:
+    def _framing(self, answer: Http1Response) -> Framing:
         try:
             return status_framing(answer, self._request.method)
         except BadMessage as bad:
             raise NoAnswer(str(bad)) from None
 
-    async def _end(self, answer: StatusHead, clean: bool, persists: bool) -> bool:
-        if clean and not self._passage.client_gone:
-            self._passage.finish("complete")
+    async def _end(self, answer: Http1Response, clean: bool, persists: bool) -> bool:
+        if clean and not self._log.client_gone:
+            self._log.finish("complete")
         elif self._down.gone:
-            self._passage.finish("client closed")
+            self._log.finish("client closed")
         else:
-            self._passage.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
+            self._log.finish("upstream closed", f"The provider closed in the middle{_because(self._up)}.")
         persists = persists and answer.head.persists and self._request.head.persists
         await self._end_upload(persists)
         return persists and self._upload.is_done and self._up.is_usable() and not self._up.has_unread()
 
     async def _relay_body(self, framing: Framing, waiting: bytes) -> bool:
         """False where what comes is not what was announced: passed on all the same, and then it ends."""
-        up, down, take = self._up, self._down, self._passage.down.add
+        up, down, take = self._up, self._down, self._log.down.add
         while not framing.done:
             if waiting and not up.has_unread():
                 down.write(waiting)
@@ -162,5 +169,5 @@ class Trip:
             self._pump.cancel()
 
 
-def _because(link: Link) -> str:
+def _because(link: TcpLink) -> str:
     return f" ({link.failed})" if link.failed else ""

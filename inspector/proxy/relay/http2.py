@@ -15,13 +15,12 @@ import httpx2
 from inspector.proxy.decoding import decoded
 from inspector.proxy.gate import Pairs
 from inspector.proxy.record.records import Ended
-from inspector.proxy.relay.admitting import Admitted
-from inspector.proxy.relay.exchange_log import Passage
-from inspector.proxy.relay.heads import Head, RequestHead
+from inspector.proxy.relay.early_answer import Admission
+from inspector.proxy.relay.exchange_log import ExchangeLog, Upload
 from inspector.proxy.relay.http1 import NoAnswer
-from inspector.proxy.relay.link import Link
+from inspector.proxy.relay.http_syntax import HeaderBlock, Http1Request
+from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import start
-from inspector.proxy.relay.upload import Upload
 
 _STOP_HERE = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "trailer", "expect")
@@ -44,7 +43,7 @@ class Http2:
         """End the connection, and what is under way on it."""
         await self._transport.aclose()
 
-    def request(self, request: RequestHead, target: str, upload: Upload, admitted: Admitted | None) -> httpx2.Request:
+    def request(self, request: Http1Request, target: str, upload: Upload, admitted: Admission | None) -> httpx2.Request:
         """What is sent."""
         dropped = set(admitted.without()) if admitted is not None else set()
         stop = _STOP_HERE | {"host"} | set(request.head.tokens("connection")) | dropped
@@ -75,23 +74,25 @@ async def _pieces(upload: Upload) -> AsyncIterator[bytes]:
         yield upload.carried()
 
 
-class Http2Trip:
+class Http2Exchange:
     """One request and its answer, over HTTP/2. Must run in a task of its own: it is cancelled when the client goes."""
 
-    def __init__(self, house: Http2, request: RequestHead, passage: Passage, upload: Upload, down: Link) -> None:
-        self._house, self._request, self._passage = house, request, passage
+    def __init__(
+        self, connection: Http2, request: Http1Request, log: ExchangeLog, upload: Upload, down: TcpLink
+    ) -> None:
+        self._connection, self._request, self._log = connection, request, log
         self._upload, self._down = upload, down
 
-    async def go(self, target: str, admitted: Admitted | None) -> bool:
+    async def go(self, target: str, admitted: Admission | None) -> bool:
         """True where another request may follow. Raises NoAnswer."""
         if admitted is None and "100-continue" in self._request.head.tokens("expect") and not self._upload.has_unread():
             self._down.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request = self._house.request(self._request, target, self._upload, admitted)
-        self._passage.handed_on()
-        response = await self._house.send(request)
+        request = self._connection.request(self._request, target, self._upload, admitted)
+        self._log.handed_on()
+        response = await self._connection.send(request)
         try:
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)
-            self._passage.answered(response.status_code, headers)
+            self._log.answered(response.status_code, headers)
             if admitted is not None and admitted.talk.begun:
                 return await self._splice(response, headers, admitted)
             return await self._relay(response, headers)
@@ -99,23 +100,23 @@ class Http2Trip:
             await response.aclose()
 
     async def _relay(self, response: httpx2.Response, headers: Pairs) -> bool:
-        down, passage = self._down, self._passage
+        down, log = self._down, self._log
         kept, has_chunks, persists = self._head(response.status_code, headers)
-        length = Head(b"", (), headers, "1.1").first("content-length")
+        length = HeaderBlock(b"", (), headers, "1.1").first("content-length")
         down.write(start(response.status_code, kept))
         try:
             async for data in response.aiter_raw():
                 if not data:
                     continue
-                passage.down.add(data)
+                log.down.add(data)
                 down.write(b"%x\r\n%b\r\n" % (len(data), data) if has_chunks else data)
-                if str(passage.down.size) == length:  # the client may go now, before the provider says that it is done
-                    passage.finish("complete")
+                if str(log.down.size) == length:  # the client may go now, before the provider says that it is done
+                    log.finish("complete")
                 await down.drain()
         except (httpx2.HTTPError, OSError) as error:
             return self._cut(error)
         down.write(b"0\r\n\r\n" if has_chunks else b"")
-        passage.finish("complete")
+        log.finish("complete")
         return persists
 
     def _head(self, status: int, headers: Pairs) -> tuple[list[tuple[str, str]], bool, bool]:
@@ -129,10 +130,10 @@ class Http2Trip:
         kept += [] if persists else [("connection", "close")]
         return kept, has_chunks, persists
 
-    async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admitted) -> bool:
+    async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admission) -> bool:
         """Behind an answer that was begun early."""
-        talk, take = admitted.talk, self._passage.down.add
-        encoding = Head(b"", (), headers, "1.1").first("content-encoding")
+        talk, take = admitted.talk, self._log.down.add
+        encoding = HeaderBlock(b"", (), headers, "1.1").first("content-encoding")
         waits = response.status_code >= 400 or encoding.lower() not in ("", "identity")
         pieces: list[bytes] = []
         try:
@@ -146,21 +147,21 @@ class Http2Trip:
             return self._cut(error)
         body = decoded(b"".join(pieces), encoding).data
         if response.status_code >= 400:
-            await talk.fail(self._passage.asking.path, response.status_code, body)
+            await talk.fail(self._log.head.path, response.status_code, body)
         else:
             await talk.send(body)
             talk.end()
-        self._passage.finish("complete")
+        self._log.finish("complete")
         return talk.persists
 
     def _cut(self, error: Exception) -> bool:
         """As a cut: no good end where there was none."""
         ended: Ended = "client closed" if self._down.gone else "upstream closed"
-        self._passage.finish(ended, f"The provider closed in the middle ({_reason(error)}).")
+        self._log.finish(ended, f"The provider closed in the middle ({_reason(error)}).")
         return False
 
 
-async def cancelled_with(link: Link, work: "asyncio.Task[bool]") -> bool | None:
+async def cancelled_with(link: TcpLink, work: "asyncio.Task[bool]") -> bool | None:
     """Wait for `work`, and end it when the client closes: None then."""
 
     def leave() -> None:

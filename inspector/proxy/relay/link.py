@@ -12,10 +12,10 @@ HIGH = 1 << 20
 """Bytes that may lie here unread before the other end is made to wait."""
 
 
-class Link(asyncio.Protocol):
+class TcpLink(asyncio.Protocol):
     """Read, write, and be told at once when the other end closes, also while nothing is read."""
 
-    def __init__(self, opened: "Callable[[Link], None] | None" = None) -> None:
+    def __init__(self, opened: "Callable[[TcpLink], None] | None" = None) -> None:
         self.gone = False
         """The other end has closed, or broke."""
         self.failed = ""

@@ -10,13 +10,12 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.proxy.gate import Gate, Observe
+from inspector.proxy.gate import Gate, OpenGate
 from inspector.proxy.record.recorder import Recorder, to_stderr
-from inspector.proxy.relay.client import Client
-from inspector.proxy.relay.connection_context import House
-from inspector.proxy.relay.hosts import loopback_address
-from inspector.proxy.relay.link import Link
-from inspector.proxy.relay.upstream import Upstream
+from inspector.proxy.relay.addresses import Upstream, loopback_address
+from inspector.proxy.relay.connection import ClientConnection
+from inspector.proxy.relay.exchange_log import ConnectionContext
+from inspector.proxy.relay.link import TcpLink
 
 BACKLOG = 1024
 START_S, STOP_S = 10.0, 5.0
@@ -28,7 +27,7 @@ class ProxyServer:
     """`port = server.start()`, later `server.close()`; or `with ProxyServer(...) as server`.
 
     `record` is a new file, or a recording that is continued. Raises InspectorError for an address, a port or a file
-    that cannot be used; nothing is sent anywhere before a client asks. `standing`: see `Recorder`.
+    that cannot be used; nothing is sent anywhere before a client asks. `rule`: see `Recorder`.
     """
 
     def __init__(
@@ -40,24 +39,24 @@ class ProxyServer:
         port: int = 0,
         gate: Gate | None = None,
         tell: Callable[[str], None] = to_stderr,
-        standing: Mapping[str, Any] = MappingProxyType({}),
+        rule: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._upstream = Upstream(upstream)
         address = loopback_address(host)
         self._socket = _bound(address, port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
-        self.gate = gate or Observe()
+        self.gate = gate or OpenGate()
         try:
             heard = self.gate.heard if self.gate.hears else None
-            self.recorder = Recorder(record, self._upstream.url, tell, heard, standing)
+            self.recorder = Recorder(record, self._upstream.url, tell, heard, rule)
         except BaseException:
             self._socket.close()
             raise
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connections = count(1)
-        self._house = House(self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange))
-        self._clients: dict[asyncio.Task[None], Client] = {}
+        self._context = ConnectionContext(self._upstream, self.recorder, self.gate, count(self.recorder.first_exchange))
+        self._clients: dict[asyncio.Task[None], ClientConnection] = {}
         self._ready = threading.Event()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
@@ -89,7 +88,7 @@ class ProxyServer:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await self.loop.create_server(lambda: Link(self._welcome), sock=self._socket, backlog=BACKLOG)
+        server = await self.loop.create_server(lambda: TcpLink(self._welcome), sock=self._socket, backlog=BACKLOG)
         self._ready.set()
         await self._stop.wait()
         server.close()
@@ -101,8 +100,8 @@ class ProxyServer:
             await asyncio.wait(self._clients, timeout=STOP_S / 2)
         await asyncio.sleep(_LAST_S)
 
-    def _welcome(self, link: Link) -> None:
-        client = Client(self._house, link, next(self._connections))
+    def _welcome(self, link: TcpLink) -> None:
+        client = ClientConnection(self._context, link, next(self._connections))
         task = self.loop.create_task(client.serve())
         self._clients[task] = client
         task.add_done_callback(self._clients.pop)

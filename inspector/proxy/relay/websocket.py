@@ -1,12 +1,26 @@
-"""WebSocket frames (RFC 6455, with permessage-deflate of RFC 7692), read from a copy of the bytes that pass.
+"""WebSockets (RFC 6455, permessage-deflate of RFC 7692): frames read from a copy of the bytes that pass.
 
-What passes stays as it came; frames are made only where the gate changed a message, or has something to say.
+What passes stays as it came, pings and closes among it; frames are made only where the gate changed a message, or has
+something to say. Only where the gate wants to see them do messages of the client wait, each until it is whole and
+admitted; control frames go past those that wait.
 """
 
+import asyncio
 import os
+import time
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.proxy.gate import Forward, Gate, HoldReason, Pairs, PendingRequest, Refuse, ReleaseKind, RequestHead
+from inspector.proxy.record.captured_body import CapturedBody
+from inspector.proxy.record.lines import is_terminal
+from inspector.proxy.record.recorder import Recorder
+from inspector.proxy.record.records import Ended, FrameRecord, FramesRecord, Side
+from inspector.proxy.relay.exchange_log import ExchangeLog
+from inspector.proxy.relay.link import TcpLink
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 LARGEST = 64_000_000
@@ -19,7 +33,7 @@ class BadFrames(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class Compression:
     """What was agreed on compression: for each side, whether it goes on from message to message."""
 
     is_on: bool = False
@@ -27,19 +41,19 @@ class Packing:
     server_goes_on: bool = True
 
 
-def packing(extensions: str) -> Packing:
+def compression_of(extensions: str) -> Compression:
     """By the Sec-WebSocket-Extensions of the answer."""
     for one in extensions.split(","):
         name, *parameters = [word.strip().lower().partition("=")[0] for word in one.split(";")]
         if name == "permessage-deflate":
-            return Packing(
+            return Compression(
                 True, "client_no_context_takeover" not in parameters, "server_no_context_takeover" not in parameters
             )
-    return Packing()
+    return Compression()
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebSocketMessage:
     """A whole message, or a control frame. `raw` is how it came, all its frames."""
 
     kind: int
@@ -47,7 +61,7 @@ class Message:
     raw: bytes
 
 
-class Frames:
+class FrameReader:
     """One direction. `feed(bytes)` gives the messages that are whole with them. Raises BadFrames."""
 
     def __init__(self, is_packed: bool, goes_on: bool) -> None:
@@ -63,14 +77,14 @@ class Frames:
         """Does a frame begin with the next byte? Only there may another one be put in."""
         return not self._waiting
 
-    def feed(self, data: bytes) -> Iterator[Message]:
+    def feed(self, data: bytes) -> Iterator[WebSocketMessage]:
         """Messages in order; control frames may come between the frames of a message."""
         self._waiting += data
         while (found := self._frame()) is not None:
             first, payload, raw = found
             kind, is_last = first & 0x0F, bool(first & 0x80)
             if kind >= CLOSE:
-                yield Message(kind, payload, raw)
+                yield WebSocketMessage(kind, payload, raw)
                 continue
             if kind:
                 self._kind, self._is_compressed = kind, bool(first & 0x40)
@@ -80,7 +94,7 @@ class Frames:
             if sum(map(len, self._parts)) > LARGEST:
                 raise BadFrames(f"a message is larger than {LARGEST:,} bytes")
             if is_last:
-                yield Message(self._kind, self._whole(), b"".join(self._raws))
+                yield WebSocketMessage(self._kind, self._whole(), b"".join(self._raws))
 
     def _frame(self) -> tuple[int, bytes, bytes] | None:
         """(first byte, payload, the frame as it came); None until it is whole."""
@@ -140,3 +154,300 @@ def text_frame(data: bytes, *, is_client: bool) -> bytes:
         return head + data
     key = os.urandom(4)
     return head + key + masked(data, key)
+
+
+_ENDS = (b"response.completed", b"response.failed", b"response.incomplete", b"response.done", b'"error"')
+"""One of these stands in every message that ends an answer."""
+
+
+@dataclass(slots=True)
+class WebSocketExchange:
+    """One exchange that is under way."""
+
+    log: ExchangeLog
+    captured: CapturedBody
+    handed: float = field(default_factory=time.monotonic)
+    first: float = 0.0
+
+
+class WebSocketExchanges:
+    """`asking` is the handshake's; every exchange gets a number of its own."""
+
+    def __init__(self, head: RequestHead, headers: Pairs, recorder: Recorder, gate: Gate, number: Callable[[], int]):
+        self._head = replace(head, transport="websocket")
+        self._headers, self._recorder, self._gate, self._number = headers, recorder, gate, number
+        self._turns: deque[WebSocketExchange] = deque()
+
+    @property
+    def head(self) -> RequestHead:
+        """Of the next exchange, but for its number."""
+        return self._head
+
+    def begins(self, data: bytes) -> bool:
+        """Does this message of the client ask for an answer?"""
+        return b"response.create" in data[:4096] + data[-4096:] and _kind(data) == "response.create"
+
+    def asked(self, data: bytes) -> WebSocketExchange:
+        """The client asks: an exchange begins."""
+        head = replace(self._head, exchange=self._number())
+        log = ExchangeLog(head, self._recorder, self._gate)
+        log.up.add(data)
+        log.request_read()
+        turn = WebSocketExchange(log, self._recorder.capture())
+        self._turns.append(turn)
+        return turn
+
+    def said(self, data: bytes) -> None:
+        """The client says something else."""
+        self._put_frame("client", data)
+
+    def answered(self, data: bytes) -> None:
+        """The provider says something: to the exchange that waits longest."""
+        if not self._turns:
+            self._put_frame("upstream", data)
+            return
+        turn = self._turns[0]
+        turn.first = turn.first or time.monotonic()
+        turn.captured.add(data)
+        if any(word in data for word in _ENDS) and _ends(data):
+            self.end(turn, "complete")
+
+    def end(self, turn: WebSocketExchange, ended: Ended, error: str = "", status: int = 101) -> None:
+        """The exchange is over."""
+        if turn not in self._turns:
+            return
+        self._turns.remove(turn)
+        now = time.monotonic()
+        first = 1000 * (turn.first - turn.handed) if turn.first else 0.0
+        exchange = turn.log.head.exchange
+        elapsed = 1000 * (now - turn.handed)
+        self._recorder.put(
+            FramesRecord(time.time(), exchange, status, self._headers, first, elapsed, turn.captured, ended, error)
+        )
+        self._gate.answered(turn.log.head, status, ended)
+
+    def close(self, ended: Ended) -> None:
+        """The connection is over, and with it what was under way."""
+        for turn in tuple(self._turns):
+            self.end(turn, ended)
+
+    def _put_frame(self, side: Side, data: bytes) -> None:
+        captured = self._recorder.capture()
+        captured.add(data)
+        under_way = self._turns[0].log.head.exchange if self._turns else None
+        self._recorder.put(FrameRecord(time.time(), self._head.connection, under_way, side, captured))
+
+
+def _kind(data: bytes) -> str:
+    try:
+        message = loads(data)
+    except NotJson:
+        return ""
+    return str(message.get("type", "")) if isinstance(message, dict) else ""
+
+
+def _ends(data: bytes) -> bool:
+    try:
+        return is_terminal(loads(data))
+    except NotJson:
+        return False
+
+
+class Tunnel:
+    """`run()` until one side has closed. Without a `conversation` (no WebSocket) the bytes just pass."""
+
+    def __init__(
+        self, down: TcpLink, up: TcpLink, gate: Gate, conversation: WebSocketExchanges | None, packed: Compression
+    ) -> None:
+        self._down, self._up, self._gate, self._conversation = down, up, gate, conversation
+        self._from_client: FrameReader | None = None
+        self._from_server: FrameReader | None = None
+        if conversation is not None:
+            self._from_client = FrameReader(packed.is_on, packed.client_goes_on)
+            self._from_server = FrameReader(packed.is_on, packed.server_goes_on)
+        self._closed: Ended | None = None
+        """Who said first that it closes."""
+        self._must_rewrite = False
+        """Set once a compressed message was replaced: later ones may lean on what the provider never saw."""
+        self._is_packed = packed.is_on
+        self._injected: list[bytes] = []
+        self._waiting: deque[WebSocketMessage] = deque()
+        self._more = asyncio.Event()
+        self._held: asyncio.Task[Forward | Refuse] | None = None
+
+    async def run(self) -> None:
+        """Both ways, until one ends."""
+        conversation = self._conversation
+        admits = conversation is not None and self._gate.wants(conversation.head)
+        work = {
+            asyncio.create_task(self._upwards_admitted() if admits else self._upwards()),
+            asyncio.create_task(self._downwards()),
+        }
+        forwarder = asyncio.create_task(self._forward_waiting(conversation)) if admits and conversation else None
+        self._down.on_gone = self._client_gone
+        try:
+            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._down.on_gone = None
+            for task in (*work, forwarder, self._held):
+                if task is not None:
+                    task.cancel()
+            if conversation is not None:
+                conversation.close(self._closed or ("client closed" if self._down.gone else "upstream closed"))
+            self._up.close()
+            self._down.close()
+
+    def _client_gone(self) -> None:
+        if self._held is not None:
+            self._held.cancel()
+
+    async def _upwards(self) -> None:
+        while data := await self._down.read():
+            self._up.write(data)
+            for message in self._seen(self._from_client, data):
+                self._note(message)
+            await self._up.drain()
+
+    def _note(self, message: WebSocketMessage) -> None:
+        conversation = self._conversation
+        if message.kind == CLOSE:
+            self._closed = self._closed or "client closed"
+        if conversation is None or message.kind >= CLOSE:
+            return
+        if conversation.begins(message.data):
+            conversation.asked(message.data)
+        else:
+            conversation.said(message.data)
+
+    async def _downwards(self) -> None:
+        while data := await self._up.read():
+            self._down.write(data)
+            for message in self._seen(self._from_server, data):
+                if message.kind == CLOSE:
+                    self._closed = self._closed or "upstream closed"
+                elif message.kind < CLOSE and self._conversation is not None:
+                    self._conversation.answered(message.data)
+            self._flush()
+            await self._down.drain()
+
+    def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
+        """The messages that are whole with `data`. What is not understood passes all the same, unrecorded."""
+        if frames is None:
+            return []
+        try:
+            return list(frames.feed(data))
+        except BadFrames:
+            if frames is self._from_client:
+                self._from_client = None
+            else:
+                self._from_server = None
+            return []
+
+    def inject(self, data: bytes) -> None:
+        """A text message of ours for the client, as soon as no frame is under way."""
+        self._injected.append(text_frame(data, is_client=False))
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._injected and (self._from_server is None or self._from_server.at_boundary()):
+            self._down.write(b"".join(self._injected))
+            self._injected.clear()
+
+    async def _upwards_admitted(self) -> None:
+        while data := await self._down.read():
+            if self._from_client is None:
+                self._up.write(data)
+                continue
+            for message in self._seen(self._from_client, data):
+                if message.kind >= CLOSE:
+                    self._up.write(message.raw)
+                    if message.kind == CLOSE:
+                        self._closed = self._closed or "client closed"
+                        self._client_gone()
+                else:
+                    self._waiting.append(message)
+                    self._more.set()
+
+    async def _forward_waiting(self, conversation: WebSocketExchanges) -> None:
+        """Messages of the client, one after the other, each when it may go."""
+        while True:
+            while not self._waiting:
+                self._more.clear()
+                await self._more.wait()
+            message = self._waiting.popleft()
+            if conversation.begins(message.data):
+                await self._admit(conversation, message, conversation.asked(message.data))
+            else:
+                conversation.said(message.data)
+                self._send(message, None)
+            await self._up.drain()
+
+    async def _admit(
+        self, conversation: WebSocketExchanges, message: WebSocketMessage, turn: WebSocketExchange
+    ) -> None:
+        pending = PendingRequest(turn.log.head, message.data, _ExchangeChannel(self, turn))
+        self._held = asyncio.ensure_future(self._gate.admit(pending))
+        await asyncio.wait({self._held})
+        if self._held.cancelled() or self._down.gone:
+            pending.gone.set()
+            conversation.end(turn, "client closed")
+            return
+        if (broke := self._held.exception()) is not None:
+            told = {"message": "the gate of the proxy broke", "exception": broke, "task": self._held}
+            asyncio.get_running_loop().call_exception_handler(told)
+        match Forward() if broke is not None else self._held.result():
+            case Refuse() as refuse:
+                data = _refusal(refuse)
+                turn.captured.add(data)
+                self.inject(data)
+                conversation.end(turn, "complete", status=refuse.status)
+            case Forward() as forward:
+                if forward.body is not None:
+                    turn.log.sent(forward.body)
+                turn.log.handed_on()
+                self._send(message, forward.body)
+
+    def _send(self, message: WebSocketMessage, body: bytes | None) -> None:
+        self._must_rewrite = self._must_rewrite or (body is not None and self._is_packed)
+        if body is None and not self._must_rewrite:
+            self._up.write(message.raw)
+        else:
+            self._up.write(text_frame(message.data if body is None else body, is_client=True))
+
+
+class _ExchangeChannel:
+    """What the gate says to the client of a WebSocket: messages; the answer has no head to begin."""
+
+    def __init__(self, tunnel: Tunnel, turn: WebSocketExchange) -> None:
+        self._tunnel, self._turn = tunnel, turn
+
+    async def early(self, status: int, headers: Pairs) -> None:
+        """Nothing: the connection stands already."""
+
+    async def send(self, data: bytes) -> None:
+        """One text message."""
+        self._tunnel.inject(data)
+
+    def held(self, why: HoldReason, tokens: int | None) -> None:
+        """Record it."""
+        self._turn.log.held(why, tokens)
+
+    def released(self, how: ReleaseKind) -> None:
+        """Record it."""
+        self._turn.log.released(how)
+
+    def sends(self, body: bytes) -> None:
+        """Record it."""
+        self._turn.log.sent(body)
+
+
+def _refusal(refuse: Refuse) -> bytes:
+    """An error as a WebSocket of the Responses API tells one."""
+    try:
+        told = loads(refuse.body)
+    except NotJson:
+        told = {}
+    error = told.get("error") if isinstance(told, dict) else None
+    if not isinstance(error, dict):
+        error = {"message": refuse.body.decode(errors="replace"), "code": "proxy_refused"}
+    return dumps({"type": "error", "status": refuse.status, "error": error}).encode()

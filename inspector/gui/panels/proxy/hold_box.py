@@ -9,7 +9,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.proxy.words import countdown, headline, instead, left, patience, proposed, size
 from inspector.gui.proxies.hold_prospects import Prospect
 from inspector.gui.widgets.flow import Flow
-from inspector.proxy.holds.hold import Hold
+from inspector.proxy.holds.hold import HoldInfo
 
 LOOK, STEPPED, COMPACT = "Look", "Forward as stepped", "Compact and forward"
 AS_IT_WAS, DROP = "Forward as it was", "Drop"
@@ -20,11 +20,11 @@ class HoldBox(QFrame):
 
     def __init__(
         self,
-        hold: Hold,
-        look: Callable[[Hold], None],
-        forward: Callable[[Hold, bool], None],
-        compact: Callable[[Hold], None],
-        drop: Callable[[Hold], None],
+        hold: HoldInfo,
+        look: Callable[[HoldInfo], None],
+        forward: Callable[[HoldInfo, bool], None],
+        compact: Callable[[HoldInfo], None],
+        drop: Callable[[HoldInfo], None],
     ) -> None:
         super().__init__()
         self.setObjectName("HoldBox")
@@ -67,7 +67,7 @@ class HoldBox(QFrame):
             flow.add(button)
         column.addWidget(buttons)
 
-    def show_hold(self, hold: Hold, prospect: Prospect) -> None:
+    def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
         """It has changed, or what was made of it, or what is known of that."""
         steps, proposal = prospect.steps, prospect.proposal
         new = hold is not self.hold or prospect != self._prospect or not self.who.text()

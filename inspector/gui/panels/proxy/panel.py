@@ -20,11 +20,11 @@ from inspector.gui.panels.tiers.rule_row import RuleRow
 from inspector.gui.proxies.controller import Proxying
 from inspector.gui.widgets.empty_page import empty_page
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.proxy.holds.hold import Hold
-from inspector.proxy.holds.ledger import Passed
+from inspector.proxy.holds.hold import HoldInfo
+from inspector.proxy.live_proxy import ExchangeRow
 from inspector.workbench.state.state import State
 
-COLUMNS: Sequence[Column[Passed]] = (
+COLUMNS: Sequence[Column[ExchangeRow]] = (
     Column("#", lambda one: str(one.exchange), 3, figures=True),
     Column("client and call", what),
     Column("ms", lambda one: f"{one.first_byte_ms:,.0f}" if one.first_byte_ms else "", 4, figures=True),
@@ -54,8 +54,8 @@ class ProxyPanel(Panel):
         self.rule.next_one.connect(self._proxying.hold_next)
         self.boxes: dict[int, HoldBox] = {}
         self.nothing = label("Nothing is held.", role="quiet")
-        self.passed: Rows[Passed] = Rows("Exchanges", COLUMNS)
-        self._rows: Sequence[Passed] = ()
+        self.passed: Rows[ExchangeRow] = Rows("Exchanges", COLUMNS)
+        self._rows: Sequence[ExchangeRow] = ()
         self._lay_out()
         self._second = QTimer(self, interval=1000)
         self._second.timeout.connect(self._tick)
@@ -131,7 +131,7 @@ class ProxyPanel(Panel):
         if self.seen:
             self._show()
 
-    def _held(self, hold: Hold) -> None:
+    def _held(self, hold: HoldInfo) -> None:
         """Seen or not: it comes to the front."""
         del hold
         self.desk.show_panel(self.TITLE)
@@ -158,7 +158,7 @@ class ProxyPanel(Panel):
             self._rows = proxying.rows
             self.passed.show_rows(tuple(reversed(self._rows)))
 
-    def _show_holds(self, holds: Sequence[Hold]) -> None:
+    def _show_holds(self, holds: Sequence[HoldInfo]) -> None:
         for gone in self.boxes.keys() - {hold.id for hold in holds}:
             self.boxes.pop(gone).deleteLater()
         for n, hold in enumerate(holds):
@@ -171,7 +171,7 @@ class ProxyPanel(Panel):
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()
 
-    def _forward(self, hold: Hold, stepped: bool) -> None:
+    def _forward(self, hold: HoldInfo, stepped: bool) -> None:
         self._proxying.forward(hold, stepped=stepped)
 
     def _tick(self) -> None:

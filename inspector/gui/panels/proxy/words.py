@@ -5,8 +5,8 @@ from time import time
 from inspector.core.validity import check
 from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.proxy.holds.compacting import Proposal
-from inspector.proxy.holds.hold import Hold
-from inspector.proxy.holds.ledger import Passed
+from inspector.proxy.holds.hold import HoldInfo
+from inspector.proxy.live_proxy import ExchangeRow
 from inspector.workbench.state.steps import Steps
 
 _WHY = {"watermark": "at the watermark", "each": "each request is held", "by hand": "held by hand"}
@@ -28,13 +28,13 @@ def client_title(name: str) -> str:
     return _NAMES.get(name, name) or "A client"
 
 
-def headline(hold: Hold) -> str:
+def headline(hold: HoldInfo) -> str:
     """Who waits; its launch or its session, where several do."""
     launch = hold.tag or hold.session[:8]
     return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
 
 
-def size(hold: Hold) -> str:
+def size(hold: HoldInfo) -> str:
     """How large it is."""
     told = plural(hold.messages, "message")
     if hold.tokens is None:
@@ -45,7 +45,7 @@ def size(hold: Hold) -> str:
     return f"{told}, about {grouped(hold.tokens)} tokens{of}"
 
 
-def left(hold: Hold) -> float:
+def left(hold: HoldInfo) -> float:
     """Seconds until it goes by itself."""
     return max(0.0, hold.until - time())
 
@@ -56,7 +56,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-def countdown(hold: Hold) -> str:
+def countdown(hold: HoldInfo) -> str:
     """What happens when nobody decides."""
     if hold.is_gone:
         return "The client has closed. If it asks again, its new request takes this place; else this is forgotten."
@@ -68,7 +68,7 @@ def countdown(hold: Hold) -> str:
     return words
 
 
-def patience(hold: Hold) -> str:
+def patience(hold: HoldInfo) -> str:
     """Why so long, for a tooltip."""
     bears = hold.patience
     silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
@@ -81,7 +81,7 @@ def patience(hold: Hold) -> str:
     )
 
 
-def proposed(hold: Hold, proposal: Proposal | None, policy: str) -> str:
+def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
     """What the policy would make of it: what goes, and the sizes before and after."""
     if hold.cannot or proposal is None:
         return ""
@@ -92,13 +92,13 @@ def proposed(hold: Hold, proposal: Proposal | None, policy: str) -> str:
     return f"By {policy}: {count} instead of {len(proposal.before.messages):,}, {sizes}: {', '.join(proposal.gone)}."
 
 
-def tokens(count: int, hold: Hold) -> str:
+def tokens(count: int, hold: HoldInfo) -> str:
     """`5,410 tokens (18 %)`."""
     share = f" ({percent(count / hold.window)})" if hold.window else ""
     return f"{grouped(count)} tokens{share}"
 
 
-def instead(hold: Hold, steps: Steps | None, left: int | None = None) -> str:
+def instead(hold: HoldInfo, steps: Steps | None, left: int | None = None) -> str:
     """What the steps make of it, and the tokens before and after; empty where there are none."""
     if steps is None:
         return ""
@@ -113,14 +113,14 @@ def instead(hold: Hold, steps: Steps | None, left: int | None = None) -> str:
     return f"{words} A provider would refuse this: {worse[0].why}" if worse else words
 
 
-def what(one: Passed) -> str:
+def what(one: ExchangeRow) -> str:
     """Who called what: `Claude Code 3f21… messages`."""
     call = one.path.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2]
     session = one.session.removeprefix("tag ")[:8]
     return " ".join(word for word in (client_title(one.client), session, one.thread[:8], "·", call or one.path) if word)
 
 
-def outcome(one: Passed) -> str:
+def outcome(one: ExchangeRow) -> str:
     """How it went."""
     status = str(one.status) if one.status else ""
     if not one.ended:

@@ -3,21 +3,20 @@
 import asyncio
 from dataclasses import dataclass
 
-from inspector.proxy.gate import Asked, Forward, Gate, How, Pairs, Refuse, Why
-from inspector.proxy.relay.exchange_log import Passage
-from inspector.proxy.relay.heads import RequestHead, forwarded_head
-from inspector.proxy.relay.link import Link
+from inspector.proxy.gate import Forward, Gate, HoldReason, Pairs, PendingRequest, Refuse, ReleaseKind
+from inspector.proxy.relay.exchange_log import ExchangeLog, Upload
+from inspector.proxy.relay.http_syntax import Http1Request, forwarded_head
+from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import late_error, start, whole
-from inspector.proxy.relay.upload import Upload
 
 _OURS = ("content-length", "transfer-encoding", "connection", "keep-alive", "content-encoding")
 
 
-class Talk:
+class EarlyAnswer:
     """What the gate says to the client before the provider answers: a stream in chunks, begun early."""
 
-    def __init__(self, link: Link, passage: Passage, request: RequestHead) -> None:
-        self._link, self._passage = link, passage
+    def __init__(self, link: TcpLink, log: ExchangeLog, request: Http1Request) -> None:
+        self._link, self._log = link, log
         self._has_chunks = request.head.version == "1.1"
         self.begun = False
         self.persists = self._has_chunks and request.head.persists
@@ -49,28 +48,28 @@ class Talk:
         self.end()
         return self.persists
 
-    def held(self, why: Why, tokens: int | None) -> None:
+    def held(self, why: HoldReason, tokens: int | None) -> None:
         """Record it."""
-        self._passage.held(why, tokens)
+        self._log.held(why, tokens)
 
-    def released(self, how: How) -> None:
+    def released(self, how: ReleaseKind) -> None:
         """Record it."""
-        self._passage.released(how)
+        self._log.released(how)
 
     def sends(self, body: bytes) -> None:
         """Record it."""
-        self._passage.sent(body)
+        self._log.sent(body)
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class Admission:
     """What the gate decided. `raw` is the body as it was sent, `carried` the same without chunk marks.
 
     `body` goes in its place, unless it is None.
     """
 
-    request: RequestHead
-    talk: Talk
+    request: Http1Request
+    talk: EarlyAnswer
     raw: bytes
     carried: bytes = b""
     body: bytes | None = None
@@ -98,7 +97,7 @@ class Admitted:
         return head + (self.raw if self.body is None else self.body)
 
 
-async def admit(gate: Gate, request: RequestHead, passage: Passage, upload: Upload, link: Link) -> Admitted | None:
+async def admit(gate: Gate, request: Http1Request, log: ExchangeLog, upload: Upload, link: TcpLink) -> Admission | None:
     """Read the request whole and ask the gate. None: the client has gone. Raises BadMessage."""
     if "100-continue" in request.head.tokens("expect") and not upload.is_done and not link.has_unread():
         link.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -107,27 +106,27 @@ async def admit(gate: Gate, request: RequestHead, passage: Passage, upload: Uplo
         if not (data := await upload.read()):
             return None
         raw.append(data)
-    talk = Talk(link, passage, request)
-    asked = Asked(passage.asking, upload.carried(), talk)
-    decision = await _decide(gate, asked, link)
+    talk = EarlyAnswer(link, log, request)
+    pending = PendingRequest(log.head, upload.carried(), talk)
+    decision = await _decide(gate, pending, link)
     match decision:
         case None:
             return None
         case Refuse():
-            persists = await _refuse(decision, talk, passage, request, link)
-            return Admitted(request, talk, b"", is_refused=True, persists=persists)
+            persists = await _refuse(decision, talk, log, request, link)
+            return Admission(request, talk, b"", is_refused=True, persists=persists)
         case Forward():
             if decision.body is not None:
-                passage.sent(decision.body)
-            return Admitted(request, talk, b"".join(raw), asked.raw, decision.body)
+                log.sent(decision.body)
+            return Admission(request, talk, b"".join(raw), pending.raw, decision.body)
 
 
-async def _decide(gate: Gate, asked: Asked, link: Link) -> Forward | Refuse | None:
+async def _decide(gate: Gate, pending: PendingRequest, link: TcpLink) -> Forward | Refuse | None:
     """What the gate says; None where the client goes meanwhile. A gate that breaks lets everything pass."""
-    task = asyncio.ensure_future(gate.admit(asked))
+    task = asyncio.ensure_future(gate.admit(pending))
 
     def leave() -> None:
-        asked.gone.set()
+        pending.gone.set()
         task.cancel()
 
     link.on_gone = leave
@@ -144,12 +143,12 @@ async def _decide(gate: Gate, asked: Asked, link: Link) -> Forward | Refuse | No
         told = {"message": "the gate of the proxy broke", "exception": broke, "task": task}
         asyncio.get_running_loop().call_exception_handler(told)
         return Forward()
-    return None if asked.gone.is_set() else task.result()
+    return None if pending.gone.is_set() else task.result()
 
 
-async def _refuse(refuse: Refuse, talk: Talk, passage: Passage, request: RequestHead, link: Link) -> bool:
-    passage.answered(refuse.status, refuse.headers)
-    passage.down.add(refuse.body)
+async def _refuse(refuse: Refuse, talk: EarlyAnswer, log: ExchangeLog, request: Http1Request, link: TcpLink) -> bool:
+    log.answered(refuse.status, refuse.headers)
+    log.down.add(refuse.body)
     if talk.begun:
         await talk.send(refuse.body)
         talk.end()
@@ -158,5 +157,5 @@ async def _refuse(refuse: Refuse, talk: Talk, passage: Passage, request: Request
         persists = request.head.persists
         has_body = request.method != "HEAD"
         link.write(whole(refuse.status, refuse.body, refuse.headers, persists=persists, has_body=has_body))
-    passage.finish("complete", own=True)
+    log.finish("complete", own=True)
     return persists

@@ -30,7 +30,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ClientSetup:
     """One client."""
 
     name: str
@@ -57,7 +57,7 @@ def address(url: str, tag: str = "") -> str:
     return f"{url}/s/{tag}" if tag else url
 
 
-def connections(url: str, tag: str = "") -> tuple[Connection, ...]:
+def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
     """Every client that we know how to point here. Raises InspectorError for a bad tag."""
     base = address(url, tag)
     return tuple(make(base) for make in _CLIENTS)
@@ -69,8 +69,8 @@ _TITLES_FAIL = Effect(
 )
 
 
-def _claude_code(base: str) -> Connection:
-    return Connection(
+def _claude_code(base: str) -> ClientSetup:
+    return ClientSetup(
         "claude-code",
         "Claude Code",
         "Anthropic",
@@ -98,9 +98,9 @@ _QUIET = (
 )
 
 
-def _codex(base: str) -> Connection:
+def _codex(base: str) -> ClientSetup:
     own = f'{{name="Context Inspector", base_url="{base}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
-    return Connection(
+    return ClientSetup(
         "codex",
         "Codex",
         "OpenAI",
@@ -129,8 +129,8 @@ def _codex(base: str) -> Connection:
     )
 
 
-def _pi(base: str) -> Connection:
-    return Connection(
+def _pi(base: str) -> ClientSetup:
+    return ClientSetup(
         "pi",
         "pi",
         "Anthropic or OpenAI",
@@ -162,8 +162,8 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _opencode(base: str) -> Connection:
-    return Connection(
+def _opencode(base: str) -> ClientSetup:
+    return ClientSetup(
         "opencode",
         "opencode",
         "Anthropic or OpenAI",
@@ -184,8 +184,8 @@ def _opencode(base: str) -> Connection:
     )
 
 
-def _gemini(base: str) -> Connection:
-    return Connection(
+def _gemini(base: str) -> ClientSetup:
+    return ClientSetup(
         "gemini-cli",
         "Gemini CLI",
         "Gemini",
@@ -202,8 +202,8 @@ def _gemini(base: str) -> Connection:
     )
 
 
-def _mini(base: str) -> Connection:
-    return Connection(
+def _mini(base: str) -> ClientSetup:
+    return ClientSetup(
         "mini-swe-agent",
         "mini-swe-agent",
         "OpenAI or Anthropic",
@@ -216,8 +216,8 @@ def _mini(base: str) -> Connection:
     )
 
 
-def _llm(base: str) -> Connection:
-    return Connection(
+def _llm(base: str) -> ClientSetup:
+    return ClientSetup(
         "llm",
         "llm",
         "OpenAI",
@@ -232,8 +232,8 @@ def _llm(base: str) -> Connection:
     )
 
 
-def _aider(base: str) -> Connection:
-    return Connection(
+def _aider(base: str) -> ClientSetup:
+    return ClientSetup(
         "aider",
         "aider",
         "OpenAI",
@@ -243,8 +243,8 @@ def _aider(base: str) -> Connection:
     )
 
 
-def _anthropic_sdk(base: str) -> Connection:
-    return Connection(
+def _anthropic_sdk(base: str) -> ClientSetup:
+    return ClientSetup(
         "anthropic-sdk",
         "Anthropic SDK",
         "Anthropic",
@@ -256,8 +256,8 @@ def _anthropic_sdk(base: str) -> Connection:
     )
 
 
-def _openai_sdk(base: str) -> Connection:
-    return Connection(
+def _openai_sdk(base: str) -> ClientSetup:
+    return ClientSetup(
         "openai-sdk",
         "OpenAI SDK",
         "OpenAI, or any server that speaks its dialects",
@@ -269,7 +269,7 @@ def _openai_sdk(base: str) -> Connection:
     )
 
 
-_CLIENTS: tuple[Callable[[str], Connection], ...] = (
+_CLIENTS: tuple[Callable[[str], ClientSetup], ...] = (
     _claude_code,
     _codex,
     _pi,

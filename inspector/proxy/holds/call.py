@@ -16,14 +16,14 @@ from inspector.core.formats.proxy.side import Asked as Side
 from inspector.core.formats.proxy.side import side_kind
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque
-from inspector.proxy.gate import Asked
+from inspector.proxy.gate import PendingRequest
 
 ThreadKey = tuple[str, ...]
 _HEAD = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ModelCall:
     """A call of a model."""
 
     where: Endpoint
@@ -58,7 +58,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ResponseChain:
     """What a response leads to: as the client has it, and as the provider has it (a cut stands between them)."""
 
     client: Sequence[Any]
@@ -70,23 +70,23 @@ def is_call(method: str, path: str) -> bool:
     return method.upper() in ("POST", "GET") and endpoint(method, path).purpose in ("call", "compact")
 
 
-def read(asked: Asked, chains: Mapping[str, Chain]) -> Reading | None:
+def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelCall | None:
     """The request; None for what is no call of a model. `chains` by the response's id."""
-    where = endpoint("POST", asked.path)
-    body = asked.body
+    where = endpoint("POST", pending.path)
+    body = pending.body
     if where.dialect is None or where.dialect.name not in WIRES or not isinstance(body, Mapping):
         return None
     dialect = where.dialect.name
     own = items_of(dialect, body)
-    chain = chains.get(str(body.get(PREVIOUS))) if body.get(PREVIOUS) else Chain((), ())
+    chain = chains.get(str(body.get(PREVIOUS))) if body.get(PREVIOUS) else ResponseChain((), ())
     items = None if chain is None else [*chain.client, *own]
-    headers = {name.lower(): value for name, value in reversed(asked.headers)}
-    if asked.asking.transport == "websocket":  # of the handshake, so of the first turn only
+    headers = {name.lower(): value for name, value in reversed(pending.headers)}
+    if pending.head.transport == "websocket":  # of the handshake, so of the first turn only
         headers.pop("x-codex-turn-metadata", None)
     prompt = where.dialect.prompt(body)
-    key = key_of(headers, body, asked.tag, (prompt.system or "")[:4000])
+    key = key_of(headers, body, pending.tag, (prompt.system or "")[:4000])
     said = read_items(dialect, own)
-    return Reading(
+    return ModelCall(
         where,
         dialect,
         body,
@@ -98,7 +98,7 @@ def read(asked: Asked, chains: Mapping[str, Chain]) -> Reading | None:
         prompt,
         "compaction" if where.purpose == "compact" else _side(body, headers, prompt, said),
         blake2b(dumps([body.get("model"), body.get(PREVIOUS), own]).encode("utf-8", "replace")).hexdigest(),
-        body.get("stream") is True or ":streamGenerateContent" in asked.path,
+        body.get("stream") is True or ":streamGenerateContent" in pending.path,
     )
 
 
@@ -129,6 +129,6 @@ def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, s
     )
 
 
-def buffer_of(reading: Reading, items: Sequence[Any]) -> Buffer:
+def buffer_of(call: ModelCall, items: Sequence[Any]) -> Buffer:
     """What the model would read."""
-    return Buffer(read_items(reading.dialect, items), reading.prompt)
+    return Buffer(read_items(call.dialect, items), call.prompt)

@@ -1,14 +1,143 @@
-"""The head of an HTTP/1.1 message: what it says, and its lines as they came, to be passed on as they are.
+"""HTTP/1.1 as it stands in the bytes: heads, and where bodies end (RFC 9112). What passes is read, never changed.
 
-Strict where two readers could take a message's end for another byte (RFC 9112, section 6.3), lenient elsewhere.
+Strict where two readers could take a message's end for another byte (section 6.3), lenient elsewhere.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from inspector.proxy.gate import Pairs
-from inspector.proxy.relay.framing import Chunked, Framing, Length, Nothing, UntilClosed
-from inspector.proxy.relay.link import Link
+from inspector.proxy.relay.link import TcpLink
+
+Take: TypeAlias = Callable[[bytes], None]
+_LONGEST_LINE = 1 << 16
+_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}(?:[ \t]*;[^\r\0]*)?")
+"""A chunk's line, to the letter."""
+
+
+class BadFraming(ValueError):
+    """The chunks are not chunks."""
+
+
+class NoBody:
+    """No body."""
+
+    done = True
+
+    def feed(self, data: bytes, take: Take) -> int:
+        """Nothing belongs to it."""
+        return 0
+
+    def ends_well(self) -> bool:
+        """Always."""
+        return True
+
+
+class Length:
+    """As many bytes as Content-Length says."""
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+        self.done = length == 0
+
+    def feed(self, data: bytes, take: Take) -> int:
+        """As many as are still to come."""
+        part = data if len(data) <= self._left else data[: self._left]
+        if part:
+            take(part)
+        self._left -= len(part)
+        self.done = self._left == 0
+        return len(part)
+
+    def ends_well(self) -> bool:
+        """Is it a good end, if nothing more comes?"""
+        return self.done
+
+
+class UntilClosed:
+    """All that comes until the other end closes."""
+
+    done = False
+
+    def feed(self, data: bytes, take: Take) -> int:
+        """All of it."""
+        if data:
+            take(data)
+        return len(data)
+
+    def ends_well(self) -> bool:
+        """Closing is the end."""
+        return True
+
+
+class Chunked:
+    """Chunks, each behind a line with its size; after the last of size 0 perhaps trailers, and an empty line.
+
+    `strict`: lines end in CR LF and hold nothing else, so that no other reader finds another end. A provider's answer
+    is read as clients read it, who take more.
+    """
+
+    def __init__(self, *, strict: bool) -> None:
+        self.done = False
+        self._is_strict = strict
+        self._line = b""
+        self._left = 0
+        self._state = "size"
+
+    def ends_well(self) -> bool:
+        """Is it a good end, if nothing more comes?"""
+        return self.done
+
+    def feed(self, data: bytes, take: Take) -> int:
+        """Raises BadFraming."""
+        at, end = 0, len(data)
+        while at < end and not self.done:
+            if self._state == "data":
+                part = data[at : at + self._left] if at or end > self._left else data
+                take(part)
+                at += len(part)
+                self._left -= len(part)
+                if not self._left:
+                    self._state = "behind"
+                continue
+            stop = data.find(b"\n", at)
+            self._line += data[at:] if stop < 0 else data[at : stop + 1]
+            if len(self._line) > _LONGEST_LINE:
+                raise BadFraming("a chunk's line is too long")
+            if stop < 0:
+                return end
+            at = stop + 1
+            line, self._line = self._line, b""
+            if self._is_strict and (not line.endswith(b"\r\n") or b"\r" in line[:-2]):
+                raise BadFraming("a chunk's line does not end in CR LF")
+            self._take_line(line[:-1].removesuffix(b"\r"))
+        return at
+
+    def _take_line(self, line: bytes) -> None:
+        if self._state == "behind":
+            if line:
+                raise BadFraming("a chunk is longer than it says")
+            self._state = "size"
+        elif self._state == "trailers":
+            self.done = not line
+        else:
+            if self._is_strict and not _SIZE.fullmatch(line):
+                raise BadFraming("a chunk does not say its size")
+            self._left = _size(line)
+            self._state = "data" if self._left else "trailers"
+
+
+def _size(line: bytes) -> int:
+    digits = line.partition(b";")[0].strip(b" \t")
+    if not 0 < len(digits) <= 15 or digits.strip(b"0123456789abcdefABCDEF"):
+        raise BadFraming("a chunk does not say its size")
+    return int(digits, 16)
+
+
+Framing: TypeAlias = NoBody | Length | UntilClosed | Chunked
+
 
 LARGEST = 1 << 20
 """Bytes of a head."""
@@ -29,7 +158,7 @@ class BadMessage(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HeaderBlock:
     """`lines` are the header lines as they came, without their ends; `pairs` what they say."""
 
     start: bytes
@@ -58,25 +187,25 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestHead:
+class Http1Request:
     """A request line, with its head."""
 
     method: str
     target: str
-    head: Head
+    head: HeaderBlock
 
 
 @dataclass(frozen=True, slots=True)
-class StatusHead:
+class Http1Response:
     """A status line, with its head. `raw` is all of it, as it came."""
 
     status: int
     reason: str
-    head: Head
+    head: HeaderBlock
     raw: bytes
 
 
-async def read_head(link: Link) -> bytes | None:
+async def read_head(link: TcpLink) -> bytes | None:
     """The bytes up to and with the empty line; None where the other end closed before the first.
 
     Raises BadMessage where it is too large, or ends in the middle.
@@ -100,24 +229,24 @@ async def read_head(link: Link) -> bytes | None:
             return data[: end + 4]
 
 
-def request_head(raw: bytes) -> RequestHead:
+def request_head(raw: bytes) -> Http1Request:
     """Raises BadMessage."""
     start, lines = _split(raw)
     found = _REQUEST.fullmatch(start)
     if found is None:
         raise BadMessage(400, "the request line is not HTTP/1.1")
-    head = Head(start, lines, _pairs(lines), found[3].decode())
-    return RequestHead(found[1].decode(), found[2].decode("latin-1"), head)
+    head = HeaderBlock(start, lines, _pairs(lines), found[3].decode())
+    return Http1Request(found[1].decode(), found[2].decode("latin-1"), head)
 
 
-def status_head(raw: bytes) -> StatusHead:
+def status_head(raw: bytes) -> Http1Response:
     """Raises BadMessage."""
     start, lines = _split(raw)
     found = _STATUS.fullmatch(start)
     if found is None:
         raise BadMessage(502, "the provider's answer is not HTTP/1.1")
-    head = Head(start, lines, _pairs(lines), found[1].decode())
-    return StatusHead(int(found[2]), (found[3] or b"").decode("latin-1"), head, raw)
+    head = HeaderBlock(start, lines, _pairs(lines), found[1].decode())
+    return Http1Response(int(found[2]), (found[3] or b"").decode("latin-1"), head, raw)
 
 
 def _split(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:
@@ -136,7 +265,7 @@ def _pair(line: bytes) -> tuple[str, str]:
     return name.decode("latin-1"), value.strip(b" \t").decode("latin-1")
 
 
-def request_framing(head: Head) -> Framing:
+def request_framing(head: HeaderBlock) -> Framing:
     """Where the body of a request ends: said once, in one way, or it is not passed on. Raises BadMessage."""
     coded, lengths = head.all("transfer-encoding"), head.all("content-length")
     if coded:
@@ -146,13 +275,13 @@ def request_framing(head: Head) -> Framing:
     length = _number(lengths[0]) if len(lengths) == 1 else None
     if lengths and length is None:
         raise BadMessage(400, "Content-Length is not one number")
-    return Length(length) if length else Nothing()
+    return Length(length) if length else NoBody()
 
 
-def status_framing(answer: StatusHead, method: str) -> Framing:
+def status_framing(answer: Http1Response, method: str) -> Framing:
     """Where the body of a response ends. Raises BadMessage."""
     if method == "HEAD" or answer.status < 200 or answer.status in (204, 304):
-        return Nothing()
+        return NoBody()
     coded = answer.head.tokens("transfer-encoding")
     if coded:
         return Chunked(strict=False) if coded[-1] == "chunked" else UntilClosed()
@@ -162,7 +291,7 @@ def status_framing(answer: StatusHead, method: str) -> Framing:
     length = _number(told.pop())
     if told or length is None:
         raise BadMessage(502, "Content-Length is not one number")
-    return Length(length) if length else Nothing()
+    return Length(length) if length else NoBody()
 
 
 def _number(text: str) -> int | None:
@@ -170,7 +299,7 @@ def _number(text: str) -> int | None:
 
 
 def forwarded_head(
-    request: RequestHead, target: str, authority: str, without: tuple[str, ...] = (), more: Pairs = ()
+    request: Http1Request, target: str, authority: str, without: tuple[str, ...] = (), more: Pairs = ()
 ) -> bytes:
     """The head as it came, for another host: the same lines, but for those in `without` (lower case), then `more`."""
     lines = [f"{request.method} {target} HTTP/{request.head.version}".encode("latin-1")]

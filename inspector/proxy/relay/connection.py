@@ -5,32 +5,28 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.proxy.gate import Asking
-from inspector.proxy.relay.admitting import Admitted, admit
-from inspector.proxy.relay.connection_context import House
-from inspector.proxy.relay.conversation import Conversation
-from inspector.proxy.relay.exchange_log import Passage
-from inspector.proxy.relay.heads import (
+from inspector.proxy.gate import RequestHead
+from inspector.proxy.relay.addresses import Unreachable, is_cross_site, is_foreign, is_here
+from inspector.proxy.relay.early_answer import Admission, admit
+from inspector.proxy.relay.exchange_log import ConnectionContext, ExchangeLog, Upload
+from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
+from inspector.proxy.relay.http_syntax import (
     BadMessage,
-    Head,
-    RequestHead,
-    StatusHead,
+    HeaderBlock,
+    Http1Request,
+    Http1Response,
     forwarded_head,
     read_head,
     request_framing,
     request_head,
 )
-from inspector.proxy.relay.hosts import is_cross_site, is_foreign, is_here
-from inspector.proxy.relay.http1 import LINGER_S, NoAnswer, Trip
-from inspector.proxy.relay.link import Link
+from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import error_body, whole
-from inspector.proxy.relay.tunnel import Tunnel
-from inspector.proxy.relay.upload import Upload
-from inspector.proxy.relay.upstream import Unreachable
-from inspector.proxy.relay.websocket import packing
+from inspector.proxy.relay.websocket import Tunnel, WebSocketExchanges, compression_of
 
 if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
     from inspector.proxy.relay.http2 import Http2
+
 
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
@@ -45,12 +41,12 @@ def split_tag(target: str) -> tuple[str, str]:
     return found[1], rest if rest.startswith("/") else "/" + rest
 
 
-class Client:
+class ClientConnection:
     """`serve()` until one of the two ends."""
 
-    def __init__(self, house: House, link: Link, number: int) -> None:
-        self._house, self._link, self._number = house, link, number
-        self._up: Link | None = None
+    def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
+        self._context, self._link, self._number = context, link, number
+        self._up: TcpLink | None = None
         self._h2: Http2 | None = None
         self._is_idle = True
 
@@ -85,93 +81,95 @@ class Client:
             await self._answer_and_close(request.target, 403, why)
             return False
         tag, path = split_tag(request.target)
-        house = self._house
-        asking = Asking(next(house.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
-        passage = Passage(asking, house.recorder, house.gate)
+        context = self._context
+        head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
+        log = ExchangeLog(head, context.recorder, context.gate)
         try:
-            return await self._pass(request, passage, Upload(self._link, framing, passage))
+            return await self._pass(request, log, Upload(self._link, framing, log))
         finally:
             self._link.on_gone = None
-            passage.finish("client closed" if self._link.gone else "failed")
+            log.finish("client closed" if self._link.gone else "failed")
 
-    async def _pass(self, request: RequestHead, passage: Passage, upload: Upload) -> bool:
-        house, path = self._house, passage.asking.path
-        admitted: Admitted | None = None
-        if house.gate.wants(passage.asking):
-            admitted = await admit(house.gate, request, passage, upload, self._link)
+    async def _pass(self, request: Http1Request, log: ExchangeLog, upload: Upload) -> bool:
+        context, path = self._context, log.head.path
+        admitted: Admission | None = None
+        if context.gate.wants(log.head):
+            admitted = await admit(context.gate, request, log, upload, self._link)
             if admitted is None or admitted.is_refused:
                 return admitted is not None and admitted.persists
         try:
             reached = await self._reach(may_be_h2=not request.head.tokens("upgrade"))
         except Unreachable as why:
-            return await self._refuse(passage, upload, str(why), admitted)
+            return await self._refuse(log, upload, str(why), admitted)
         if self._link.gone:
             return False
         if reached is None:
-            return await self._pass_h2(request, passage, upload, admitted)
+            return await self._pass_h2(request, log, upload, admitted)
         up, is_new = reached
-        trip = Trip(request, passage, upload, self._link, up)
+        exchange = Http1Exchange(request, log, upload, self._link, up)
         self._link.on_gone = up.abort
         try:
-            target = house.upstream.target(path)
+            target = context.upstream.target(path)
             if admitted is not None:
-                trip.send_whole(admitted.message(target, house.upstream.authority))
+                exchange.send_whole(admitted.message(target, context.upstream.authority))
             else:
-                await trip.send(forwarded_head(request, target, house.upstream.authority))
-            answer = await trip.answer()
+                await exchange.send(forwarded_head(request, target, context.upstream.authority))
+            answer = await exchange.answer()
             if answer.status == 101:
-                return await self._upgraded(answer, passage, up)
+                return await self._upgraded(answer, log, up)
             if admitted is not None and admitted.talk.begun:
-                return await trip.splice(answer, admitted.talk)
-            return await trip.relay(answer)
+                return await exchange.splice(answer, admitted.talk)
+            return await exchange.relay(answer)
         except NoAnswer as why:
-            return await self._no_answer(passage, upload, str(why), admitted, is_new=is_new)
+            return await self._no_answer(log, upload, str(why), admitted, is_new=is_new)
         finally:
-            trip.stop()
+            exchange.stop()
 
-    async def _upgraded(self, answer: StatusHead, passage: Passage, up: Link) -> bool:
+    async def _upgraded(self, answer: Http1Response, log: ExchangeLog, up: TcpLink) -> bool:
         """From here on the connection is not HTTP; it ends with it."""
-        house, head = self._house, answer.head
+        context, head = self._context, answer.head
         self._link.write(answer.raw)
-        passage.finish("complete")
+        log.finish("complete")
         conversation = None
         if head.first("upgrade").lower() == "websocket":
-            number = partial(next, house.numbers)
-            conversation = Conversation(passage.asking, head.pairs, house.recorder, house.gate, number)
-        packed = packing(",".join(head.all("sec-websocket-extensions")))
-        await Tunnel(self._link, up, house.gate, conversation, packed).run()
+            number = partial(next, context.numbers)
+            conversation = WebSocketExchanges(log.head, head.pairs, context.recorder, context.gate, number)
+        packed = compression_of(",".join(head.all("sec-websocket-extensions")))
+        await Tunnel(self._link, up, context.gate, conversation, packed).run()
         return False
 
-    async def _pass_h2(self, request: RequestHead, passage: Passage, upload: Upload, admitted: Admitted | None) -> bool:
-        from inspector.proxy.relay.http2 import Http2, Http2Trip, cancelled_with  # httpx2 is heavy
+    async def _pass_h2(
+        self, request: Http1Request, log: ExchangeLog, upload: Upload, admitted: Admission | None
+    ) -> bool:
+        from inspector.proxy.relay.http2 import Http2, Http2Exchange, cancelled_with  # httpx2 is heavy
 
-        house = self._house
+        context = self._context
         if self._h2 is None:
-            self._h2 = Http2(house.upstream.origin, house.upstream.context())
-        trip = Http2Trip(self._h2, request, passage, upload, self._link)
-        work = asyncio.create_task(trip.go(house.upstream.target(passage.asking.path), admitted))
+            self._h2 = Http2(context.upstream.origin, context.upstream.context())
+        exchange = Http2Exchange(self._h2, request, log, upload, self._link)
+        work = asyncio.create_task(exchange.go(context.upstream.target(log.head.path), admitted))
         try:
             return await cancelled_with(self._link, work) or False
         except NoAnswer as why:
-            return await self._no_answer(passage, upload, str(why), admitted, is_new=self._h2.is_new)
+            return await self._no_answer(log, upload, str(why), admitted, is_new=self._h2.is_new)
 
     async def _no_answer(
-        self, passage: Passage, upload: Upload, why: str, admitted: Admitted | None, *, is_new: bool
+        self, log: ExchangeLog, upload: Upload, why: str, admitted: Admission | None, *, is_new: bool
     ) -> bool:
-        if passage.client_gone or self._link.gone:
+        if log.client_gone or self._link.gone:
             return False
         if not is_new:  # as without the proxy: a kept connection may end under a request, and clients know that
-            passage.finish("upstream closed", f"The provider gave no answer: {why}.")
+            log.finish("upstream closed", f"The provider gave no answer: {why}.")
             return False
-        return await self._refuse(passage, upload, f"{self._house.upstream.url} gave no answer: {why}.", admitted)
+        return await self._refuse(log, upload, f"{self._context.upstream.url} gave no answer: {why}.", admitted)
 
-    async def _reach(self, *, may_be_h2: bool) -> tuple[Link, bool] | None:
+    async def _reach(self, *, may_be_h2: bool) -> tuple[TcpLink, bool] | None:
         """This client's connection to the provider, and whether it was just made; None: HTTP/2. Raises Unreachable."""
         if self._up is not None and self._up.is_usable():
             return self._up, False
         if self._up is not None:
             self._up.abort()
-        up = await self._house.upstream.connect(may_be_h2=may_be_h2)
+        up = await self._context.upstream.connect(may_be_h2=may_be_h2)
         if up is None:
             return None
         up.on_gone = self._upstream_gone
@@ -182,21 +180,21 @@ class Client:
         if self._is_idle and not self._link.has_unread():
             self._link.close()
 
-    async def _refuse(self, passage: Passage, upload: Upload, sentence: str, admitted: Admitted | None) -> bool:
+    async def _refuse(self, log: ExchangeLog, upload: Upload, sentence: str, admitted: Admission | None) -> bool:
         """The provider cannot be asked: the client is told so, behind its whole body."""
-        request = passage.asking
+        request = log.head
         waits = "100-continue" in request.header("expect").lower()
         while not upload.is_done and not waits and await upload.read():
             upload.forget()
         body = error_body(request.path, 502, sentence)
-        passage.answered(502, _JSON)
-        passage.down.add(body)
+        log.answered(502, _JSON)
+        log.down.add(body)
         persists = upload.is_done and not self._link.gone
         if admitted is not None and admitted.talk.begun:
             persists = persists and await admitted.talk.fail(request.path, 502, body)
         else:
             self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
-        passage.finish("client closed" if self._link.gone else "failed", sentence, own=True)
+        log.finish("client closed" if self._link.gone else "failed", sentence, own=True)
         return persists
 
     async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
@@ -211,7 +209,7 @@ class Client:
             pass
 
 
-def _origin_form(request: RequestHead) -> RequestHead:
+def _origin_form(request: Http1Request) -> Http1Request:
     """A target with scheme and host (as for a forward proxy) is taken as its path. Raises BadMessage."""
     target = request.target
     if request.method == "CONNECT":
@@ -222,10 +220,10 @@ def _origin_form(request: RequestHead) -> RequestHead:
     host, slash, path = rest.partition("/")
     if scheme.lower() != "http" or not mark or not is_here(host):
         raise BadMessage(400, "this is a reverse proxy; set the client's base URL, not its HTTP proxy")
-    return RequestHead(request.method, slash + path or "/", request.head)
+    return Http1Request(request.method, slash + path or "/", request.head)
 
 
-def _refusal(head: Head) -> str:
+def _refusal(head: HeaderBlock) -> str:
     """Why this request is not for us; empty where it is."""
     hosts = head.all("host")
     if len(hosts) != 1 or not is_here(hosts[0]):

@@ -15,7 +15,7 @@ from inspector.core.formats.proxy.reader import ProxyReader
 from inspector.core.jsontext import loads
 from inspector.core.tokens.windows import find_window
 from inspector.proxy.holds.hold import Rule
-from inspector.proxy.watching import SIMULATED, Watching
+from inspector.proxy.live_proxy import SIMULATED, LiveProxy
 from inspector.simulated.server import SimulatedServer
 
 BODY = {"model": "claude-fake", "max_tokens": 50, "messages": [{"role": "user", "content": "Say something."}]}
@@ -70,7 +70,7 @@ def test_the_command_writes_them_into_the_head(
 
 def test_another_rule_while_it_runs_is_known_from_there_on(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    watching = Watching(SIMULATED, path, 0, Rule("watermark", 0.9, 50_000), lambda: None)
+    watching = LiveProxy(SIMULATED, path, 0, Rule("watermark", 0.9, 50_000), lambda: None)
     try:
         _ask(watching.url)
         watching.set_rule(Rule("off", window=20_000))
@@ -94,7 +94,7 @@ def test_another_rule_while_it_runs_is_known_from_there_on(tmp_path: Path) -> No
 
 def test_a_recording_that_begins_anew_knows_the_latest_rule(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    watching = Watching(SIMULATED, path, 0, Rule("watermark", 0.9, 50_000), lambda: None)
+    watching = LiveProxy(SIMULATED, path, 0, Rule("watermark", 0.9, 50_000), lambda: None)
     try:
         watching.set_rule(Rule("off", window=20_000))
         assert watching._server.recorder.settle()
