@@ -11,7 +11,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.link_button import Link
+from inspector.gui.widgets.small import LinkButton
 from inspector.resources import resource
 
 SHOWN = 8
@@ -106,7 +106,7 @@ class _Links(QWidget):
     def __init__(self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]) -> None:
         super().__init__()
         self._theme, self._open_path = theme, open_path
-        self.rows: list[Link] = []
+        self.rows: list[LinkButton] = []
         self._empty = label(empty, role="quiet", wrap=True)
         self._column = column(label(caption, role="caption"), 4, self._empty, ..., of=self, gap=1)
 
@@ -120,7 +120,7 @@ class _Links(QWidget):
             link.deleteLater()
         self.rows = []
         for name, about, path in links[:SHOWN]:
-            link = Link(self._theme, name, about, path)
+            link = LinkButton(self._theme, name, about, path)
             link.clicked.connect(lambda _=False, path=path: self._open_path(path))
             self._column.insertWidget(self._column.count() - 1, link)
             self.rows.append(link)

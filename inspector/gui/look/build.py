@@ -1,21 +1,23 @@
-"""Widgets built in a line: rows and columns of widgets, buttons; and properties that the style sheet goes by."""
+"""Widgets built in a line: rows, columns, buttons, fields; and properties that the style sheet goes by."""
 
 from collections.abc import Callable
 from types import EllipsisType
 from typing import TypeAlias, TypeVar
 
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
     QHBoxLayout,
     QLayout,
+    QLineEdit,
     QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from inspector.gui.look.labels import tip
+from inspector.gui.look.labels import label, tip
 
 Item: TypeAlias = "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
 """What a row or column holds: a widget, a layout, so many pixels of nothing, `...` for all the room that is left; the
@@ -60,11 +62,44 @@ def button(text: str, clicked: Callable[..., object] | None = None, *, about: st
     return _dressed(QPushButton(text), clicked, about, role)
 
 
-def small_button(text: str, clicked: Callable[..., object] | None = None, *, about: str = "") -> QToolButton:
-    """A flat one, as in the heads and feet of panels."""
+def small_button(
+    text: str,
+    clicked: Callable[..., object] | None = None,
+    *,
+    about: str = "",
+    name: str = "",
+    role: str = "flat",
+    checkable: bool = False,
+) -> QToolButton:
+    """A flat one, as in the heads and feet of panels; `name` = what is read out instead of the text."""
     made = QToolButton()
     made.setText(text)
-    return _dressed(made, clicked, about, "flat")
+    made.setAccessibleName(name)
+    made.setCheckable(checkable)
+    return _dressed(made, clicked, about, role)
+
+
+def field(hint: str, name: str = "") -> QLineEdit:
+    """A line to type in, with a button that clears it; `name` = what is read out instead of the hint."""
+    made = QLineEdit()
+    made.setPlaceholderText(hint)
+    made.setAccessibleName(name or hint)
+    made.setClearButtonEnabled(True)
+    return made
+
+
+def empty_page(what: str, *begin: QPushButton) -> QWidget:
+    """The page of a panel that has nothing to show yet: what it is for, and the buttons with which it begins."""
+    made = QWidget()
+    column(label(what, role="quiet", wrap=True), row(*begin, ...), ..., of=made, margins=(13, 12, 12, 12), gap=None)
+    return made
+
+
+def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QTimer:
+    """A timer that calls once, so long after it was last started."""
+    timer = QTimer(owner, singleShot=True, interval=milliseconds)
+    timer.timeout.connect(call)
+    return timer
 
 
 def _dressed(made: _Button, clicked: Callable[..., object] | None, about: str, role: str) -> _Button:

@@ -1,10 +1,15 @@
-"""The colours of the window, light and dark. Categories follow Okabe and Ito: told apart by colour-blind people too."""
+"""The colours of the window, light and dark. Categories follow Okabe and Ito: told apart by colour-blind people too.
 
+A fate has a letter besides its colour, for the same reason.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from PySide6.QtGui import QColor, QGradient
 
+from inspector.core.outcome import FateName
 from inspector.workbench.composition import Category
 
 _ = QGradient.Preset
@@ -102,3 +107,38 @@ LIGHT = Colours(
     playhead="#1b2027",
     on_tool="#9a6700",
 )
+
+
+_DARK_FATES: Mapping[FateName, str] = {"cut": "#d48fc0", "summarised": "#a99bf0"}
+_LIGHT_FATES: Mapping[FateName, str] = {"cut": "#a5407c", "summarised": "#5f4bc4"}
+_GROUND = 0.16
+"""Share of the colour in the ground of a changed row."""
+
+
+def fate_colour(colours: Colours, fate: FateName) -> str:
+    """The letter's colour: at least 4.5:1 on the window."""
+    match fate:
+        case "kept":
+            return colours.quiet
+        case "cleared":
+            return colours.low
+        case "replaced":
+            return colours.accent
+        case "dropped":
+            return colours.high
+        case "inserted":
+            return colours.good
+        case "cut" | "summarised":
+            return (_DARK_FATES if colours.dark else _LIGHT_FATES)[fate]
+
+
+@lru_cache(maxsize=8)
+def grounds(window: str, out: str, into: str) -> tuple[QColor, QColor]:
+    """(ground of what was, ground of what is): the window with a breath of colour. Not to be changed."""
+    return _mixed(window, out), _mixed(window, into)
+
+
+def _mixed(ground: str, colour: str) -> QColor:
+    one, other = QColor(ground), QColor(colour)
+    pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
+    return QColor(*(round(a + (b - a) * _GROUND) for a, b in pairs))

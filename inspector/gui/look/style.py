@@ -1,16 +1,17 @@
 """The one style sheet, made from the colours. Letters scale with the system's font."""
 
 from inspector.gui.look.colours import Colours
-from inspector.gui.look.style_run import run_sheet
-from inspector.gui.look.style_tiers import tiers_sheet
+from inspector.resources import resource
 
 SMALL, LARGE = 0.88, 1.9
-"""Captions and titles, against the system's font."""
+"""Captions and titles, as shares of the system's font."""
 
 
 def style_sheet(c: Colours, points: float) -> str:
     """The whole sheet for one palette and the size of the system's font."""
     small, large = points * SMALL, points * LARGE
+    mode = "dark" if c.dark else "light"
+    check, down = (resource(f"icons/{name}-{mode}.svg").as_posix() for name in ("check", "down"))
     return f"""
 * {{ outline: 0; }}
 QMainWindow, QDialog, QWidget {{ background: {c.window}; color: {c.text}; }}
@@ -117,4 +118,64 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #PaletteBox QListView {{ background: transparent; }}
 #DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
 #DropArea[over="true"] {{ border-color: {c.accent}; background: {c.selected}; }}
-{tiers_sheet(c, small)}{run_sheet(c)}"""
+
+#TierRow {{ border-bottom: 1px solid {c.line}; background: {c.window}; }}
+#TierRow:hover {{ background: {c.faint}; }}
+#TierRow[picked="true"] {{ background: {c.selected}; }}
+#TierRow[stale="true"] QLabel {{ color: {c.missing}; }}
+#TierRow QPushButton {{ padding: 3px 10px; }}
+#TierRow:hover QPushButton, #TierRow[picked="true"] QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
+#TierRow QPushButton:focus {{ border-color: {c.accent}; }}
+QLabel[role="tier"] {{ font-weight: 600; color: {c.quiet}; }}
+QLabel[role="tier"][due="true"] {{ color: {c.good}; }}
+QLabel[role="small"] {{ color: {c.quiet}; font-size: {small:.1f}pt; }}
+QLabel[role="next"] {{
+  color: {c.on_accent}; background: {c.accent}; border-radius: 7px; padding: 0 7px; font-size: {small:.1f}pt;
+}}
+QLabel[role="dot"] {{ color: {c.good}; }}
+QLabel[role="dot"][open="true"] {{ color: {c.high}; }}
+QPushButton[role="primary"]:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
+QPushButton[role="chip"] {{ padding: 3px 10px; background: {c.raised}; border: 1px solid {c.raised}; }}
+QPushButton[role="chip"]:hover {{ background: {c.hover}; }}
+QPushButton[role="chip"]:checked {{ border-color: {c.accent}; color: {c.text}; background: {c.selected}; }}
+QPushButton[role="chip"]:focus {{ border-color: {c.text}; }}
+QCheckBox {{ spacing: 7px; }}
+QCheckBox::indicator {{
+  width: 13px; height: 13px; border: 1px solid {c.missing}; border-radius: 4px; background: {c.raised};
+}}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
+QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{check}"); }}
+QComboBox::down-arrow {{ image: url("{down}"); width: 12px; height: 12px; }}
+QLineEdit[bad="true"] {{ border-color: {c.high}; }}
+QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
+#TierPanel QScrollArea, #SettingsForm QScrollArea {{ border: 0; }}
+#NeedText, #NeedAnswer, #MemoryText {{
+  background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px;
+}}
+#NeedText:focus, #NeedAnswer:focus, #MemoryText:focus {{ border-color: {c.accent}; }}
+
+#RunBar {{ background: {c.raised}; border-bottom: 1px solid {c.line}; border-left: 3px solid {c.accent}; }}
+#RunBar[kind="waits"] {{ border-left-color: {c.low}; }}
+#RunBar[kind="good"] {{ border-left-color: {c.good}; }}
+#RunBar[kind="bad"] {{ border-left-color: {c.high}; }}
+#RunBar QLabel {{ background: transparent; }}
+#RunBar QPushButton {{ background: {c.hover}; border-color: {c.hover}; }}
+#RunBar QPushButton:hover {{ background: {c.line}; }}
+#RunBar QPushButton:focus {{ border-color: {c.accent}; }}
+#RunBar QPushButton:disabled {{ background: {c.raised}; border-color: {c.raised}; color: {c.missing}; }}
+#RunBar QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
+#RunBar QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
+#RunBar QPushButton[role="run"] {{
+  background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; border-radius: 9px; font-weight: 600;
+}}
+#RunBar QPushButton[role="run"][kind="waits"] {{ background: {c.low}; border-color: {c.low}; }}
+#RunBar QPushButton[role="run"][kind="good"] {{ background: {c.good}; border-color: {c.good}; }}
+#RunBar QPushButton[role="run"][kind="bad"] {{ background: {c.high}; border-color: {c.high}; }}
+#RunBar QPushButton[role="run"]:focus {{ border-color: {c.text}; }}
+#HoldBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
+#AskedBox {{ border: 1px solid {c.low}; border-radius: 8px; background: {c.window}; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+#RunTask, #RunText {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px; }}
+#RunTask:focus, #RunText:focus {{ border-color: {c.accent}; }}
+#PolicyForm QScrollArea {{ border: 1px solid {c.line}; border-radius: 6px; }}
+"""

@@ -1,12 +1,72 @@
-"""A few choices as chips, one of them taken."""
+"""A few choices as chips, one of them taken, in as many lines as they need."""
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
+from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QLayout, QLayoutItem, QPushButton, QWidget
 
-from inspector.gui.look.labels import tip
-from inspector.gui.widgets.flow import Flow
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button
+
+GAP = 6
+
+
+class Flow(Guarded, QLayout):
+    """From left to right, then down: it goes on in the next line where the room ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._items: list[QLayoutItem] = []
+        self.setContentsMargins(QMargins(0, 0, 0, 0))
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._place(QRect(0, 0, width, 0), only_measure=True)
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._place(rect, only_measure=False)
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSize()
+
+    def minimumSize(self) -> QSize:
+        """Room for the largest."""
+        size = QSize()
+        for item in self._items:
+            size = size.expandedTo(item.minimumSize())
+        return size
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def _place(self, rect: QRect, only_measure: bool) -> int:
+        """Put all in their places; returns the height."""
+        x, y, high = rect.left(), rect.top(), 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint()
+            if x > rect.left() and x + size.width() > rect.right() + 1:
+                x, y, high = rect.left(), y + high + GAP, 0
+            if not only_measure:
+                item.setGeometry(QRect(QPoint(x, y), size))
+            x, high = x + size.width() + GAP, max(high, size.height())
+        return y + high - rect.top()
 
 
 class Chips(QWidget):
@@ -23,19 +83,15 @@ class Chips(QWidget):
         flow = Flow()
         self.setLayout(flow)
         for word, what in choices:
-            button = QPushButton(word)
-            button.setProperty("role", "chip")
-            button.setCheckable(True)
-            button.setToolTip(tip(what))
-            button.setAccessibleName(f"{name}: {word}")
-            button.setAccessibleDescription(what)
-            self._group.addButton(button)
-            self.buttons[word] = button
-            flow.add(button)
-        self._group.buttonClicked.connect(lambda button: self.chosen.emit(button.text()))
+            chip = self.buttons[word] = button(word, about=what, role="chip")
+            chip.setCheckable(True)
+            chip.setAccessibleName(f"{name}: {word}")
+            chip.setAccessibleDescription(what)
+            self._group.addButton(chip)
+            flow.addWidget(chip)
+        self._group.buttonClicked.connect(lambda chip: self.chosen.emit(chip.text()))
 
     def take(self, word: str) -> None:
         """That one is taken, without telling anybody."""
-        button = self.buttons.get(word)
-        if button is not None:
-            button.setChecked(True)
+        if word in self.buttons:
+            self.buttons[word].setChecked(True)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.progress import Progress
+from inspector.gui.widgets.small import ProgressBar
 from inspector.workbench.state.state import Opening, State
 
 
@@ -21,7 +21,7 @@ class Notice(QFrame):
         self._said = ""
         self.words = label()
         self.words.setWordWrap(True)
-        self.bar = Progress(theme)
+        self.bar = ProgressBar(theme)
         self.button = QPushButton("Cancel")
         self.more = QPushButton()
         self._more: Callable[[], None] = dismiss

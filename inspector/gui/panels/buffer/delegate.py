@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inspector.core.message import Message
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import Colours, ink
-from inspector.gui.look.fate_colours import fate_colour
+from inspector.gui.look.colours import Colours, fate_colour, ink
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible

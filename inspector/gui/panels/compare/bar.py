@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.look import SAMPLE, look, sample_icon
-from inspector.gui.widgets.flow import Flow
+from inspector.gui.widgets.chips import Flow
 from inspector.workbench.compare.runs import BASE, DEFAULT, NAMES
 
 
@@ -24,7 +24,7 @@ class CompareBar(QWidget):
         self.chips: dict[str, QPushButton] = {}
         flow = Flow()
         for name, title in NAMES.items():
-            flow.add(self._chip(name, title))
+            flow.addWidget(self._chip(name, title))
         chips = QWidget()
         chips.setLayout(flow)
         self.button = QPushButton("Run")

@@ -21,8 +21,8 @@ from inspector.gui.panels.compare.bar import CompareBar
 from inspector.gui.panels.compare.rows import LOST, REGRETS, told
 from inspector.gui.panels.compare.table import CompareTable
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.progress import Progress
 from inspector.gui.widgets.rows import Rows
+from inspector.gui.widgets.small import ProgressBar
 from inspector.workbench.compare.runs import BASE, NAMES, Comparison, Result, Run, Underway, compare, comparison, runs
 from inspector.workbench.state.state import State
 
@@ -54,7 +54,7 @@ class ComparePanel(Panel):
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = label(role="quiet")
-        self.progress = Progress(desk.theme)
+        self.progress = ProgressBar(desk.theme)
         self.regretted, self.copy = _flat("regrets", "The regretted facts instead of the curves"), _flat("copy")
         self.regretted.setCheckable(True)
         self.copy.setToolTip("The table, for a spreadsheet")

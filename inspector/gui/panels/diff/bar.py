@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, 
 
 from inspector.core.outcome import FateName
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import ink
-from inspector.gui.look.fate_colours import fate_colour
+from inspector.gui.look.colours import fate_colour, ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme

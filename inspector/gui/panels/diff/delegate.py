@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inspector.core.diff import DiffRow
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import Colours, ink
-from inspector.gui.look.fate_colours import fate_colour, grounds
+from inspector.gui.look.colours import Colours, fate_colour, grounds, ink
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible

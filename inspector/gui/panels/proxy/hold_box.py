@@ -8,7 +8,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.panels.proxy.words import countdown, headline, instead, left, patience, proposed, size
 from inspector.gui.proxies.hold_prospects import Prospect
-from inspector.gui.widgets.flow import Flow
+from inspector.gui.widgets.chips import Flow
 from inspector.proxy.holds.hold import HoldInfo
 
 LOOK, STEPPED, COMPACT = "Look", "Forward as stepped", "Compact and forward"
@@ -64,7 +64,7 @@ class HoldBox(QFrame):
         flow = Flow()
         buttons.setLayout(flow)
         for button in (self.look, self.stepped, self.compact, self.as_it_was, self.drop):
-            flow.add(button)
+            flow.addWidget(button)
         column.addWidget(buttons)
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:

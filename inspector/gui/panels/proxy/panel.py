@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from inspector.gui.desk import Desk
+from inspector.gui.look.build import empty_page
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
@@ -18,7 +19,6 @@ from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.words import outcome, what
 from inspector.gui.panels.tiers.rule_row import RuleRow
 from inspector.gui.proxies.controller import Proxying
-from inspector.gui.widgets.empty_page import empty_page
 from inspector.gui.widgets.rows import Column, Rows
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.live_proxy import ExchangeRow

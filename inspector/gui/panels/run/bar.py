@@ -10,7 +10,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.panels.run.words import chip, told
 from inspector.gui.runs.desk import RunDesk
-from inspector.gui.widgets.elided import Elided
+from inspector.gui.widgets.small import Elided
 from inspector.workbench.state.state import State
 from inspector.workbench.state.steps import Steps
 from inspector.workbench.workbench import Workbench

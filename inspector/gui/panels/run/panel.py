@@ -14,6 +14,7 @@ from inspector.agent.standing import Standing, TurnReport
 from inspector.agent.tools.schemas import TOOLS
 from inspector.core.policies.catalogue import policy
 from inspector.gui.desk import Desk
+from inspector.gui.look.build import empty_page
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
@@ -22,7 +23,6 @@ from inspector.gui.panels.run.breaks import BreakRows
 from inspector.gui.panels.run.text import RunText
 from inspector.gui.panels.run.words import belief, call_line, happened, size
 from inspector.gui.runs.controller import About, Running
-from inspector.gui.widgets.empty_page import empty_page
 from inspector.gui.widgets.rows import Column, Rows
 from inspector.workbench.state.state import State
 

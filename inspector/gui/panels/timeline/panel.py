@@ -15,8 +15,8 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.curve_key import CurveKey
-from inspector.gui.widgets.elided import Elided
 from inspector.gui.widgets.line_drag import LineDrag
+from inspector.gui.widgets.small import Elided
 from inspector.workbench.previews.watermark_hits import ghosts
 from inspector.workbench.previews.watermarks import firings, watermarks
 from inspector.workbench.series import series

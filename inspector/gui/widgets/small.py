@@ -1,0 +1,112 @@
+"""Small widgets that paint themselves: a line cut to its room, a row that can be clicked, a thin bar of progress."""
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import ink
+from inspector.gui.look.labels import tip
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import visible
+
+THICK = 6
+"""Pixels of a bar of progress."""
+
+
+class Elided(Guarded, QLabel):
+    """A label of one line that takes what room there is: cut with an ellipsis, the whole as its tooltip."""
+
+    def __init__(self, role: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        if role:
+            self.setProperty("role", role)
+        self.whole, self._short = "", ""
+
+    def show_text(self, text: str, short: str = "") -> None:
+        """Show this, or what is `short` where there is no room for it."""
+        if (text, short) != (self.whole, self._short):
+            self.whole, self._short = text, short
+            self.setToolTip(tip(text))
+            self.setAccessibleName(text)
+            self._cut()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        room, metrics = max(0, self.contentsRect().width() - 4), self.fontMetrics()
+        text = self._short if self._short and metrics.horizontalAdvance(self.whole) > room else self.whole
+        self.setText(metrics.elidedText(text, Qt.TextElideMode.ElideRight, room))
+
+
+class LinkButton(Guarded, QPushButton):
+    """A row that can be clicked: a name, and quietly what it is about, cut with ellipses where the room ends."""
+
+    def __init__(self, theme: Theme, name: str, about: str, whole: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name, self._about = visible(" ".join(name.split())).text, visible(about).text
+        self.setToolTip(tip(whole))
+        self.setAccessibleName(f"{name}, {about}")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, self.fontMetrics().height() + 9)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        c, metrics = self._theme.colours, self.fontMetrics()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(ink(c.raised))
+            painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
+        inner = self.rect().adjusted(7, 0, -7, 0)
+        middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        about = metrics.elidedText(self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10)
+        painter.setPen(ink(c.quiet))
+        painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
+        room = QRect(inner)
+        room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
+        painter.setPen(ink(c.text))
+        painter.drawText(room, middle, metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, room.width()))
+
+
+class ProgressBar(Guarded, QWidget):
+    """How far a job is: `share` from 0 to 1, None while nobody knows. Unlike Qt's own it never repaints on the spot."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.share: float | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMaximumWidth(320)
+        self.setAccessibleName("Progress")
+
+    def show_share(self, share: float | None) -> None:
+        """From now on."""
+        self.share = share
+        self.setAccessibleDescription("" if share is None else f"{share:.0%}")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, THICK)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The groove, and the part that is done."""
+        whole = QRectF(0, (self.height() - THICK) / 2, self.width(), THICK)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            for colour, share in ((self._theme.colours.line, 1), (self._theme.colours.accent, self.share or 0)):
+                painter.setBrush(ink(colour))
+                whole.setWidth(self.width() * share)
+                painter.drawRoundedRect(whole, THICK / 2, THICK / 2)
