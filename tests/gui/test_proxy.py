@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.panel import ProxyPanel
-from inspector.gui.panels.tiers.rule_row import EACH, OFF, WATERMARK
+from inspector.gui.panels.proxy.rule_row import EACH, OFF, WATERMARK
 from inspector.gui.proxies.connect_dialog import COPIED, ConnectDialog
 from inspector.gui.proxies.controller import Wanted
 from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog

@@ -11,9 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.policies.catalogue import POLICIES, policy
 from inspector.gui.panels.buffer.panel import BufferPanel
-from inspector.gui.panels.tiers.answers import BY_HAND, PROVIDER
-from inspector.gui.panels.tiers.memory import GENERATED, NONE, RECORDED, TYPED
-from inspector.gui.panels.tiers.need_failures import WAYS
+from inspector.gui.panels.tiers.blocks import BY_HAND, GENERATED, NONE, PROVIDER, RECORDED, TYPED
+from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
@@ -210,13 +209,13 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
     stepping = window.workbench.stepping
     assert stepper.breaker.words.text() == "closed · 0 of 3 failures"
     assert not stepper.breaker.button.isVisible()
-    failure = next(way for way in WAYS if way.words.startswith("500"))
+    fail = dict(FAILURES)["500 server error"]
     for n in (1, 2, 3):
         click(stepper.rows["L3b"].button)
         qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
         asking = window.workbench.state.asking
         assert asking is not None
-        stepping.answer(failure.reply(asking.need))
+        stepping.answer(fail(asking.need))
         qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
         foreseen(window, qtbot)
         assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from inspector.core.answering import Answerer, offline
 from inspector.core.needs import Answer, Failure, Need, Summarize
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.tiers.need_failures import WAYS
+from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.need_text import LARGEST, NeedText, editable
@@ -152,7 +152,7 @@ def test_what_was_not_edited_is_sent_to_the_letter(waiting: Window, qtbot: QtBot
     assert ended(waiting, qtbot).asked[0].need == need
 
 
-@pytest.mark.parametrize("words", [way.words for way in WAYS])
+@pytest.mark.parametrize("words", [words for words, _ in FAILURES])
 def test_each_failure(waiting: Window, qtbot: QtBot, words: str) -> None:
     panel = panel_of(waiting)
     while waiting.workbench.state.asking is not None:  # an overflow is tried again with less

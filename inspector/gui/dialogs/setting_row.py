@@ -1,13 +1,57 @@
-"""One setting of a policy: its name, a fit editor, what it means, and a way back to the policy's own value."""
+"""A policy's settings as a form, made from the fields of their dataclass: one row each, with its name, a fit editor,
+what it means, and a way back to the policy's own value. What cannot be is told beside it, and not taken."""
 
+from collections.abc import Callable, Collection
 from dataclasses import Field
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QToolButton, QWidget
 
-from inspector.core.policies.settings import WHOSE, WindowFrom
+from inspector.core.errors import InspectorError
+from inspector.core.policies.settings import WHOSE, WindowFrom, listed
+from inspector.gui.look.build import column, mark
 from inspector.gui.look.labels import label, tip
+
+
+class SettingRows(QScrollArea):
+    """`put(name, text)` as `--set` takes it, None for the policy's own value; it raises InspectorError for what cannot
+    be."""
+
+    def __init__(self, put: Callable[[str, str | None], None]) -> None:
+        super().__init__()
+        self._put = put
+        self._policy = ""
+        self.rows: dict[str, SettingRow] = {}
+        inside = QWidget()
+        self._list = column(..., of=inside, margins=(0, 0, 0, 8), gap=0)
+        self.setWidgetResizable(True)
+        self.setWidget(inside)
+
+    def show_values(self, policy: str, now: Any, own: Any, changed: Collection[str]) -> None:
+        """The values of that policy's settings; its own ones are what a row goes back to."""
+        if policy != self._policy:
+            self._policy = policy
+            self._fill(own)
+        for name, row in self.rows.items():
+            row.show_value(getattr(now, name), name in changed, getattr(now, "window_from", "set"))
+
+    def _fill(self, own: Any) -> None:
+        for row in self.rows.values():
+            row.hide()
+            row.deleteLater()
+        hints = get_type_hints(type(own))
+        self.rows = {one.name: SettingRow(one, hints[one.name], getattr(own, one.name)) for one in listed(own)}
+        for n, row in enumerate(self.rows.values()):
+            row.taken.connect(self._take)
+            row.reset.connect(lambda name: self._put(name, None))
+            self._list.insertWidget(n, row)
+
+    def _take(self, name: str, text: str) -> None:
+        try:
+            self._put(name, text)
+        except InspectorError as failure:
+            self.rows[name].show_trouble(str(failure))
 
 
 class SettingRow(QWidget):
@@ -19,13 +63,10 @@ class SettingRow(QWidget):
     def __init__(self, field: Field[Any], hint: Any, own: Any) -> None:
         super().__init__()
         self.field, self._own = field, own
-        self.name = label(field.name.replace("_", " "))
-        self.name.setWordWrap(True)
+        self.name = label(field.name.replace("_", " "), wrap=True)
         self.editor = self._editor(hint)
-        self.what = label(_meaning(field), role="small")
-        self.what.setWordWrap(True)
-        self.trouble = label(role="bad")
-        self.trouble.setWordWrap(True)
+        self.what = label(_meaning(field), role="small", wrap=True)
+        self.trouble = label(role="bad", wrap=True)
         self.trouble.hide()
         self.back = QToolButton()
         self.back.setText("↺")
@@ -97,7 +138,7 @@ class SettingRow(QWidget):
             self.word.setChecked(whose in ("model", "unknown"))
             self.what.setText(f"{_meaning(self.field)}; now {WHOSE[whose]}")
         self.trouble.hide()
-        _mark(self.editor, False)
+        mark(self.editor, "bad", False)
         with QSignalBlocker(self.editor):
             match self.editor:
                 case QCheckBox():
@@ -108,16 +149,13 @@ class SettingRow(QWidget):
                     if self.editor.text() != self._shown:
                         self.editor.setText(self._shown)
         self.back.setVisible(changed)
-        role = "changed" if changed else ""
-        if self.name.property("role") != role:
-            self.name.setProperty("role", role)
-            self.name.style().polish(self.name)
+        mark(self.name, "role", "changed" if changed else "")
 
     def show_trouble(self, sentence: str) -> None:
         """What was typed cannot be; it stays as it is typed, and is not taken."""
         self.trouble.setText(sentence)
         self.trouble.show()
-        _mark(self.editor, True)
+        mark(self.editor, "bad", True)
 
 
 def spelt(value: Any) -> str:
@@ -143,10 +181,3 @@ def _meaning(field: Field[Any]) -> str:
         return str(what or "")
     bounds = f"{low:,} to {high:,}" if high is not None and low is not None else ""
     return f"{what} ({bounds})" if bounds else str(what or "")
-
-
-def _mark(editor: QWidget, bad: bool) -> None:
-    if bool(editor.property("bad")) != bad:
-        editor.setProperty("bad", bad)
-        editor.style().unpolish(editor)
-        editor.style().polish(editor)

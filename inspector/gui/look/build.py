@@ -105,6 +105,7 @@ def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QT
 def _dressed(made: _Button, clicked: Callable[..., object] | None, about: str, role: str) -> _Button:
     if about:
         made.setToolTip(tip(about))
+        made.setAccessibleDescription(about)
     if role:
         made.setProperty("role", role)
     if clicked is not None:

@@ -16,8 +16,8 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.proxy.hold_box import HoldBox
+from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.panels.proxy.words import outcome, what
-from inspector.gui.panels.tiers.rule_row import RuleRow
 from inspector.gui.proxies.controller import Proxying
 from inspector.gui.widgets.rows import Column, Rows
 from inspector.proxy.holds.hold import HoldInfo

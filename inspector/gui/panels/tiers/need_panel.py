@@ -11,28 +11,34 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
     QProgressBar,
-    QPushButton,
     QSplitter,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
-from inspector.core.needs import Need
+from inspector.core.needs import Answer, Failure, Need
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import button, column, row
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.tiers.answers import PROVIDERS
-from inspector.gui.panels.tiers.need_failures import WAYS, Way
-from inspector.gui.panels.tiers.need_words import asked, by_hand, edited, instructions_of, messages_of, text_of, wanted
+from inspector.gui.panels.tiers.blocks import PROVIDERS
+from inspector.gui.panels.tiers.need import (
+    FAILURES,
+    asked,
+    by_hand,
+    edited,
+    instructions_of,
+    messages_of,
+    text_of,
+    wanted,
+)
 from inspector.gui.widgets.need_text import NeedText
 from inspector.gui.widgets.plain_text import PlainText
 from inspector.gui.widgets.sections import Section
@@ -71,8 +77,7 @@ class NeedPanel(Panel):
         self._need: Need | None = None
         self._brought = False
         self._stepping = desk.workbench.stepping
-        self.says = label(role="strong")
-        self.says.setWordWrap(True)
+        self.says = label(role="strong", wrap=True)
         self.note = label(role="small")
         self.text = NeedText(desk.theme, "Text of the call, to be edited")
         self.instructions = NeedText(desk.theme, "Instructions of the call, to be edited")
@@ -95,25 +100,17 @@ class NeedPanel(Panel):
         self.who.addItems(ANSWERERS)
         self.who.setAccessibleName("Who is asked")
         self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
-        self.send = QPushButton("Send")
-        self.send.setToolTip(tip("Have the chosen one answer the call, as it stands here"))
-        self.send.clicked.connect(self._send)
-        self.use = QPushButton("Use this answer")
-        self.use.setToolTip(tip("Ctrl+Enter"))
-        self.use.clicked.connect(self._use)
+        self.send = button("Send", self._send, about="Have the chosen one answer the call, as it stands here")
+        self.use = button("Use this answer", self._use, about="Ctrl+Enter")
         self.fail = QToolButton()
         self.fail.setText("Fail with… ▾")
         self.fail.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.fail)
-        for way in WAYS:
-            menu.addAction(way.words).triggered.connect(partial(self._fail, way))
+        for words, reply in FAILURES:
+            menu.addAction(words).triggered.connect(partial(self._fail, reply))
         self.fail.setMenu(menu)
-        self.stop = QPushButton("Stop")
-        self.stop.setToolTip(tip("End the call; the need waits for you again"))
-        self.stop.clicked.connect(self._stepping.stop)
-        self.give_up = QPushButton("Give up")
-        self.give_up.setToolTip(tip("Drop the tier: nothing happened"))
-        self.give_up.clicked.connect(self._stepping.give_up)
+        self.stop = button("Stop", self._stepping.stop, about="End the call; the need waits for you again")
+        self.give_up = button("Give up", self._stepping.give_up, about="Drop the tier: nothing happened")
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
@@ -122,41 +119,18 @@ class NeedPanel(Panel):
     def _lay_out(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        asks = QWidget()
-        left = QVBoxLayout(asks)
-        left.setContentsMargins(0, 0, 6, 0)
-        left.addWidget(self.tabs, 1)
-        answers = QWidget()
-        right = QVBoxLayout(answers)
-        right.setContentsMargins(6, 4, 0, 0)
-        right.addWidget(self.answer, 1)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
-        split.addWidget(asks)
-        split.addWidget(answers)
+        for part, margins in ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0))):
+            around = QWidget()
+            column((part, 1), of=around, margins=margins)
+            split.addWidget(around)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(7)
-        left_hand: tuple[QWidget, ...] = (self.who, self.send, self.bar, self.stop)
-        right_hand: tuple[QWidget, ...] = (self.fail, self.give_up, self.use)
-        for widget in left_hand:
-            buttons.addWidget(widget)
-        buttons.addStretch()
-        for widget in right_hand:
-            buttons.addWidget(widget)
+        buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
         self._body = QWidget()
-        body = QVBoxLayout(self._body)
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(4)
-        body.addWidget(self.note)
-        body.addWidget(split, 1)
-        body.addLayout(buttons)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(13, 6, 10, 8)
-        column.setSpacing(2)
-        column.addWidget(self.says)
-        column.addWidget(self._body, 1)
+        column(self.note, (split, 1), buttons, of=self._body, gap=4)
+        column(self.says, (self._body, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -255,9 +229,9 @@ class NeedPanel(Panel):
         if self._need is not None and self.use.isEnabled():
             self._stepping.answer(by_hand(self._need, self.answer.toPlainText()))
 
-    def _fail(self, way: Way, checked: bool = False) -> None:
+    def _fail(self, reply: Callable[[Need], Answer | Failure], checked: bool = False) -> None:
         if self._need is not None:
-            self._stepping.answer(way.reply(self._need))
+            self._stepping.answer(reply(self._need))
 
     def restyle(self) -> None:
         """Colours of text are in the text."""

@@ -8,19 +8,17 @@ from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QWidget
 
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
 from inspector.gui.desk import Desk
-from inspector.gui.dialogs.key_dialog import ask_key
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import button, column, row
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import error_words, grouped
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.tiers.answers import AnswerBlock
-from inspector.gui.panels.tiers.breaker import BreakerBlock
-from inspector.gui.panels.tiers.cost_block import CostBlock
-from inspector.gui.panels.tiers.memory import MemoryBlock
+from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
+from inspector.gui.panels.tiers.cost import CostBlock
 from inspector.gui.panels.tiers.row import TierRow
 from inspector.workbench.state.outlook import Outlook
 from inspector.workbench.state.preview import Preview
@@ -54,19 +52,13 @@ class TierPanel(Panel):
         for name, title in TITLES.items():
             menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
         self.caption.setMenu(menu)
-        self.here = label(role="small")
-        self.here.setWordWrap(True)
-        self.due = QPushButton("Step what is due")
-        self.due.setProperty("role", "primary")
-        self.due.setToolTip(tip("Every tier that is due, in the policy's own order (D)"))
-        self.due.clicked.connect(lambda: stepping.step())
-        self.turn = QPushButton("To the end of the turn")
-        self.turn.setToolTip(
-            tip("What is due before the call, the recorded answer and its tools, what is due after it (E)")
-        )
-        self.turn.clicked.connect(lambda: stepping.step_turn())
+        self.here = label(role="small", wrap=True)
+        order = "Every tier that is due, in the policy's own order (D)"
+        self.due = button("Step what is due", lambda: stepping.step(), about=order, role="primary")
+        turn = "What is due before the call, the recorded answer and its tools, what is due after it (E)"
+        self.turn = button("To the end of the turn", stepping.step_turn, about=turn)
         self.breaker = BreakerBlock(stepping.reset_breaker)
-        self.answers = AnswerBlock(desk, lambda who: ask_key(self, who))
+        self.answers = AnswerBlock(desk)
         self.memory = MemoryBlock(desk)
         self.cost = CostBlock()
         self._soon = QTimer(self, singleShot=True, interval=SOON)
@@ -76,47 +68,18 @@ class TierPanel(Panel):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(7, 8, 10, 4)
-        head.addWidget(self.caption)
-        head.addStretch()
-        head.addWidget(self.due)
-        below = QHBoxLayout()
-        below.setContentsMargins(13, 0, 10, 8)
-        below.setSpacing(8)
-        below.addWidget(self.here, 1)
-        below.addWidget(self.turn)
-        self._tiers = QVBoxLayout()
-        self._tiers.setSpacing(0)
-        blocks = QVBoxLayout()
-        blocks.setContentsMargins(13, 12, 12, 12)
-        blocks.setSpacing(6)
-        blocks.addWidget(self.cost)
+        self._tiers = column(gap=0)
         self._breaker_caption = label("BREAKER", role="caption")
-        for caption, block in (
-            (self._breaker_caption, self.breaker),
-            (label("ANSWER MODEL CALLS WITH", role="caption"), self.answers),
-            (label("SESSION MEMORY", role="caption"), self.memory),
-        ):
-            blocks.addSpacing(8)
-            blocks.addWidget(caption)
-            blocks.addWidget(block)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for layout in (self._tiers, blocks):
-            column.addLayout(layout)
-        column.addStretch()
-        scroll = QScrollArea()
+        answers, memory = (label(words, role="caption") for words in ("ANSWER MODEL CALLS WITH", "SESSION MEMORY"))
+        captioned = (8, self._breaker_caption, self.breaker, 8, answers, self.answers, 8, memory, self.memory)
+        blocks = column(self.cost, *captioned, margins=(13, 12, 12, 12), gap=6)
+        inside, scroll = QWidget(), QScrollArea()
+        column(self._tiers, blocks, ..., of=inside, gap=0)
         scroll.setWidgetResizable(True)
         scroll.setWidget(inside)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(head)
-        whole.addLayout(below)
-        whole.addWidget(scroll, 1)
+        head = row(self.caption, ..., self.due, margins=(7, 8, 10, 4))
+        below = row((self.here, 1), self.turn, margins=(13, 0, 10, 8), gap=8)
+        column(head, below, (scroll, 1), of=self, gap=0)
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -152,11 +115,11 @@ class TierPanel(Panel):
             old.hide()
             old.deleteLater()
         self.rows = {tier.name: TierRow(tier) for tier in by.tiers}
-        for row in self.rows.values():
-            row.run.connect(self._run)
-            row.pointed.connect(self._hover)
-            row.picked.connect(self._pick)
-            self._tiers.addWidget(row)
+        for one in self.rows.values():
+            one.run.connect(self._run)
+            one.pointed.connect(self._hover)
+            one.picked.connect(self._pick)
+            self._tiers.addWidget(one)
 
     def _show_here(self, state: State) -> None:
         outlook = state.outlook
@@ -174,8 +137,8 @@ class TierPanel(Panel):
         free = state.thread is not None and state.asking is None
         self.due.setEnabled(free)
         self.turn.setEnabled(free)
-        for row in self.rows.values():
-            row.button.setEnabled(free)
+        for one in self.rows.values():
+            one.button.setEnabled(free)
 
     # -- intents -------------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,22 @@
-"""One tier: its name and title, why it is due or not, what it would do, and the button that runs it."""
+"""One tier: its name and title, why it is due or not, what it would do, what it did, and the button that runs it."""
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel
 
+from inspector.core.needs import Failure
+from inspector.core.outcome import Outcome
 from inspector.core.policies.policy import TierName, Verdict
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.panels.tiers.words import last_outcome, preview_words
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.visible import line
+from inspector.gui.panels.tiers.cost import dollars
 from inspector.workbench.state.outlook import Outlook
+from inspector.workbench.state.preview import Preview
 from inspector.workbench.state.state import State
+from inspector.workbench.state.steps import Step
 
 
 class TierRow(Guarded, QFrame):
@@ -27,23 +34,14 @@ class TierRow(Guarded, QFrame):
         self.name = label(tier.name, role="tier")
         self.title = label(tier.title)
         self.badge = label("next", role="next")
-        self.why, self.preview, self.last = label(role="quiet"), label(role="small"), label(role="small")
-        self.button = QPushButton("Force")
-        self.button.clicked.connect(lambda: self.run.emit(tier.name))
+        self.why, self.preview, self.last = (label(role=one, wrap=True) for one in ("quiet", "small", "small"))
+        self.button = button("Force", lambda: self.run.emit(tier.name))
         self.button.installEventFilter(self)
         self.title.setToolTip(tip(tier.what))
         self.name.setToolTip(tip(tier.what))
         self.badge.hide()
-        for text in (self.why, self.preview, self.last):
-            text.setWordWrap(True)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(7)
-        head.addWidget(self.title)
-        head.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignVCenter)
-        head.addStretch()
+        head = row(self.title, self.badge, ..., gap=7)
+        head.setAlignment(self.badge, Qt.AlignmentFlag.AlignVCenter)
         grid = QGridLayout(self)
         grid.setContentsMargins(13, 7, 10, 7)
         grid.setHorizontalSpacing(6)
@@ -53,13 +51,13 @@ class TierRow(Guarded, QFrame):
         grid.addWidget(self.name, 0, 0)
         grid.addLayout(head, 0, 1)
         grid.addWidget(self.button, 0, 2)
-        for row, text in enumerate((self.why, self.preview, self.last), 1):
-            grid.addWidget(text, row, 1, 1, 2)
+        for at, text in enumerate((self.why, self.preview, self.last), 1):
+            grid.addWidget(text, at, 1, 1, 2)
 
     def show_outlook(self, outlook: Outlook | None, state: State) -> None:
         """The verdict and the preview; without an outlook what was shown stays, greyed."""
         self.setEnabled(state.thread is not None)
-        _mark(self, "stale", outlook is None)
+        self._mark("stale", outlook is None)
         if outlook is None:
             return
         verdict = next((one for one in outlook.verdicts if one.tier == self.tier.name), None)
@@ -78,11 +76,16 @@ class TierRow(Guarded, QFrame):
         self.button.setAccessibleName(said)
         self.button.setAccessibleDescription(f"{'due' if due else 'not due'}: {verdict.why if verdict else ''}")
         self.button.setToolTip(tip(self.tier.what if due else f"Not due. {self.tier.what}"))
-        _mark(self.name, "due", due)
+        mark(self.name, "due", due)
 
     def pick(self, on: bool) -> None:
         """Is its preview the one that is looked at?"""
-        _mark(self, "picked", on)
+        self._mark("picked", on)
+
+    def _mark(self, name: str, on: bool) -> None:
+        if self.property(name) != on:
+            for part in (self, *self.findChildren(QLabel)):  # the style sheet looks at the row for its labels, too
+                mark(part, name, on)
 
     def texts(self) -> tuple[QLabel, ...]:
         """What is written in the row, for those who copy or test it."""
@@ -112,12 +115,51 @@ class TierRow(Guarded, QFrame):
             self.picked.emit(self.tier.name)
 
 
-def _mark(widget: QWidget, name: str, on: bool) -> None:
-    """A property that the style sheet looks at."""
-    if widget.property(name) != on:
-        widget.setProperty(name, on)
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
-        for child in widget.findChildren(QLabel):
-            child.style().unpolish(child)
-            child.style().polish(child)
+def preview_words(preview: Preview | None, kind: str) -> str:
+    """One line a tier: what it would free and touch, what it would call, what it would do to the cache.
+
+    `kind` of the tokens: predicted, or counted or estimated as long as nothing was reported.
+    """
+    if preview is None:
+        return "…"
+    if preview.failure:
+        return f"cannot run here: {preview.failure}"
+    if preview.break_at is None:
+        return "would change nothing"
+    words = [
+        f"{'frees' if preview.freed >= 0 else 'adds'} {grouped(abs(preview.freed))} {kind}",
+        f"touches {grouped(preview.touched)}",
+        _call(preview) if preview.calls else "no call",
+        f"cache breaks at message {grouped(preview.break_at)}, {grouped(preview.rewritten)} rewritten",
+    ]
+    return " · ".join(words)
+
+
+def _call(preview: Preview) -> str:
+    price = f" {dollars(preview.call_cost)}" if preview.call_cost is not None else ""
+    return f"{plural(preview.calls, 'call')}{price}"
+
+
+def last_outcome(state: State, tier: str) -> str:
+    """What the newest run of this tier on the way to where we stand came to; empty where it was not run."""
+    steps = state.steps
+    if steps is None:
+        return ""
+    for n in reversed(steps.path()):
+        for outcome in reversed(steps.taken[n].outcomes):
+            if outcome.tier == tier:
+                return f"last: {_outcome_words(outcome)}{_cause(steps.taken[n])}"
+    return ""
+
+
+def _cause(step: Step) -> str:
+    """Why its last call failed, in the provider's words; empty where the step succeeded."""
+    failures = [asked.reply for asked in step.asked if isinstance(asked.reply, Failure)]
+    return f" · {line(str(failures[-1]), 90)}" if failures and not step.succeeded else ""
+
+
+def _outcome_words(outcome: Outcome[object]) -> str:
+    changed = f"{plural(len(outcome.changed), 'message')} changed" if outcome.changed else "nothing changed"
+    if outcome.error:
+        return f"{outcome.error.replace('_', ' ')} · {changed}"
+    return changed if outcome.succeeded else f"did not succeed · {changed}"

@@ -1,22 +1,29 @@
-"""What a need asks, in words, and what an answer by hand is made of."""
+"""What a need asks, in words; what an answer by hand is made of, and how the person can make it fail."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from inspector.core.answering import http_failure
 from inspector.core.message import Message, Text
 from inspector.core.needs import (
     Answer,
     AskModel,
+    ContextWindowExceeded,
+    Failure,
     Need,
+    ProviderFailure,
     ReadFile,
     RemoteCompact,
     RunTools,
     SaveText,
     SaveTranscript,
     Summarize,
+    Timeout,
 )
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.panels.tiers.need_failures import PERSON
 from inspector.workbench.state.state import Asking
+
+PERSON = "person"
 
 
 def asked(asking: Asking) -> str:
@@ -92,3 +99,25 @@ def wanted(need: Need) -> str:
             return "The content of the file"
         case _:
             return "Paste or write the answer"
+
+
+def _timed_out(need: Need) -> Failure:
+    limit = getattr(need, "timeout_s", None)
+    return Timeout(f"no answer within {limit:g} s" if limit else "no answer in time")
+
+
+def _status(status: int, message: str) -> Callable[[Need], Failure]:
+    return lambda need: http_failure(status, message)
+
+
+FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
+    ("Time out", _timed_out),
+    ("403 forbidden", _status(403, "403: this key may not do that")),
+    ("404 not found", _status(404, "404: there is no such model or endpoint")),
+    ("429 too many requests", _status(429, "429: too many requests")),
+    ("500 server error", _status(500, "500: the server failed")),
+    ("Context window exceeded", lambda need: ContextWindowExceeded("the prompt is too long for the model's window")),
+    ("Empty output", lambda need: Answer(by=PERSON)),
+    ("Broken stream", lambda need: ProviderFailure("the stream broke off before its end", kind="broken")),
+)
+"""The ways in which the person can make a call fail, as if the provider had: words of the menu, what the tier gets."""

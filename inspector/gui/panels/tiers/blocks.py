@@ -1,0 +1,225 @@
+"""What every step depends on besides the buffer: who answers the tiers' model calls, the session memory that a tier may
+find, the circuit breaker."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+
+from inspector.core.policies.policy import BreakerState
+from inspector.gui.calling import model_of
+from inspector.gui.desk import Desk
+from inspector.gui.dialogs.key_dialog import ask_key
+from inspector.gui.look.build import button, column, mark, row
+from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import plural
+from inspector.gui.widgets.chips import Chips
+from inspector.safety.addresses import address_trouble
+from inspector.safety.keys import key_place
+from inspector.workbench.policy_input import summary_of
+from inspector.workbench.state.outlook import Outlook
+from inspector.workbench.state.state import State
+from inspector.workbench.steps.stepping import HAND
+
+OFFLINE, SIMULATED, PROVIDER, BY_HAND = "offline", "simulated", "provider", "by hand"
+ANSWERERS = (
+    (OFFLINE, "A deterministic extractive summary, made here: no model, no key, no network."),
+    (SIMULATED, "A provider that runs on this machine and speaks the real protocols."),
+    (PROVIDER, "A real model: your key, your money."),
+    (BY_HAND, "Every call waits for you: edit, send, paste an answer, or make it fail."),
+)
+PROVIDERS = ("anthropic", "openai")
+"""Known by name; any other is an address."""
+
+
+class AnswerBlock(QWidget):
+    """Chips, and for a provider which one and whether its key is there."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._asked_for = self._key_words = ""
+        self.chips = Chips("Answer model calls with", ANSWERERS)
+        self.chips.chosen.connect(self._chosen)
+        self.provider = QComboBox()
+        self.provider.setEditable(True)
+        self.provider.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.provider.addItems(PROVIDERS)
+        self.provider.setAccessibleName("Provider, or the address of an OpenAI-compatible server")
+        self.provider.setToolTip(
+            tip(
+                "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
+                "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+            )
+        )
+        self.provider.activated.connect(lambda _: self._name_provider())
+        editor = self.provider.lineEdit()
+        assert editor is not None
+        editor.editingFinished.connect(self._name_provider)
+        self.key = button("Key…", self._ask)
+        self.model = QLineEdit()
+        self.model.setAccessibleName("Model that answers")
+        self.model.setToolTip(tip("The model that answers; empty: the session's own where you stand"))
+        self.model.editingFinished.connect(self._name_model)
+        self.remote = QCheckBox("this provider can compact remotely")
+        self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
+        self.note = label(role="small", wrap=True)
+        self._which = QWidget()
+        row((self.provider, 1), self.key, of=self._which)
+        column(self.chips, self._which, self.model, self.note, self.remote, of=self, gap=6)
+
+    def show_state(self, state: State) -> None:
+        """The choice."""
+        who = state.choices.answer_by
+        kind = {HAND: BY_HAND, OFFLINE: OFFLINE, SIMULATED: SIMULATED}.get(who, PROVIDER)
+        self.chips.take(kind)
+        self._which.setVisible(kind == PROVIDER)
+        if kind == PROVIDER and self.provider.currentText() != who:
+            with QSignalBlocker(self.provider):
+                self.provider.setCurrentText(who)
+        self.key.setEnabled(kind == PROVIDER and who in PROVIDERS)
+        self.model.setVisible(kind in (PROVIDER, SIMULATED))
+        if not self.model.hasFocus():
+            self.model.setText(state.choices.model)
+        self.model.setPlaceholderText(f"model: {model_of(state) or 'name one'}")
+        self._show_note(kind, who)
+        self.remote.setChecked(state.choices.remote)
+
+    def _show_note(self, kind: str, who: str) -> None:
+        self.note.setText(dict(ANSWERERS)[kind])
+        if kind != PROVIDER or who not in PROVIDERS:
+            self._asked_for = ""
+        elif who != self._asked_for:  # the keyring may take its time
+            self._asked_for = who
+            self._desk.bridge.run(lambda task: key_place(who), lambda place: self._show_key(who, place), waits=True)
+        else:
+            self.note.setText(self._key_words or dict(ANSWERERS)[kind])
+
+    def _show_key(self, who: str, place: str) -> None:
+        if who == self._asked_for:
+            found = {"environment": "key from the environment", "keyring": "key in this machine's keyring"}
+            self._key_words = f"A real model: your money. {found.get(place, 'No key yet: add one').capitalize()}."
+            self.note.setText(self._key_words)
+
+    def _ask(self) -> None:
+        who = self.provider.currentText().strip()
+        ask_key(self, who)
+        self._asked_for = ""
+        self._show_note(PROVIDER, who)
+
+    def _chosen(self, word: str) -> None:
+        named = self.provider.currentText().strip()
+        named = PROVIDERS[0] if not named or address_trouble(named) else named
+        self._desk.workbench.stepping.choose(answer_by={BY_HAND: HAND, PROVIDER: named}.get(word, word))
+
+    def _name_model(self) -> None:
+        model = self.model.text().strip()
+        if model != self._desk.workbench.state.choices.model:
+            self._desk.workbench.stepping.choose(model=model)
+
+    def _name_provider(self) -> None:
+        who = self.provider.currentText().strip()
+        if trouble := address_trouble(who):
+            self.note.setText(trouble)
+        elif who and who != self._desk.workbench.state.choices.answer_by:
+            self._desk.workbench.stepping.choose(answer_by=who)
+
+
+NONE, TYPED, RECORDED, GENERATED = "none", "typed", "recorded", "generated"
+MEMORIES = (
+    (NONE, "No summary is at hand, as upstream."),
+    (TYPED, "The summary that you write here."),
+    (RECORDED, "The newest summary that this session itself had recorded before the request we stand at."),
+    (GENERATED, "A model makes one when a tier needs it."),
+)
+GENERATE = ("session_memory", "generate")
+"""The setting, where a policy has it."""
+
+
+class MemoryBlock(QWidget):
+    """Chips, and an editor for what is typed."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._typing = False
+        self.chips = Chips("Session memory", MEMORIES)
+        self.chips.chosen.connect(self._chosen)
+        self.text = QPlainTextEdit()
+        self.text.setObjectName("MemoryText")
+        self.text.setAccessibleName("Session memory")
+        self.text.setPlaceholderText("What the session has been about so far")
+        self.text.setFixedHeight(4 * self.fontMetrics().height() + 14)
+        self.text.textChanged.connect(self._typed)
+        self.note = label(role="small", wrap=True)
+        column(self.chips, self.text, self.note, of=self, gap=6)
+
+    def show_state(self, state: State, outlook: Outlook | None) -> None:
+        """The choice, and what it comes to here."""
+        generated = GENERATE in state.choices.settings
+        if generated or state.choices.recorded or state.choices.summary:
+            self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
+        kind = GENERATED if generated else RECORDED if state.choices.recorded else TYPED if self._typing else NONE
+        self.chips.take(kind)
+        if outlook is not None:
+            self.chips.buttons[GENERATED].setVisible(_can_generate(outlook.settings))
+        self.text.setVisible(kind == TYPED)
+        if self.text.toPlainText() != state.choices.summary:
+            with QSignalBlocker(self.text):
+                self.text.setPlainText(state.choices.summary)
+        self.note.setText(_note(state) if kind == RECORDED else "")
+        self.note.setVisible(kind == RECORDED)
+
+    def _chosen(self, word: str) -> None:
+        stepping, state = self._desk.workbench.stepping, self._desk.workbench.state
+        self._typing = word == TYPED
+        settings = tuple(pair for pair in state.choices.settings if pair[0] != GENERATE[0])
+        if word == GENERATED:
+            settings = (*settings, GENERATE)
+        stepping.choose(
+            settings=settings, recorded=word == RECORDED, summary=self.text.toPlainText() if self._typing else ""
+        )
+        self.show_state(self._desk.workbench.state, None)
+        if self._typing:
+            self.text.setFocus()
+
+    def _typed(self) -> None:
+        self._typing = True
+        self._desk.workbench.stepping.choose(summary=self.text.toPlainText())
+
+
+def _can_generate(settings: Any) -> bool:
+    name, value = GENERATE
+    hints = get_type_hints(type(settings))
+    return any(one.name == name for one in fields(settings)) and value in get_args(hints[name])
+
+
+def _note(state: State) -> str:
+    text = summary_of(state)
+    return f"{plural(len(text), 'character')} recorded" if text else "this session recorded none before here"
+
+
+class BreakerBlock(QWidget):
+    """Hidden for a policy without one."""
+
+    def __init__(self, reset: Callable[[], None]) -> None:
+        super().__init__()
+        self.dot = label("●", role="dot")
+        self.words = label(wrap=True)
+        self.button = button("Reset (ours)", reset)
+        row(self.dot, (self.words, 1), self.button, of=self, gap=7)
+
+    def show_breaker(self, breaker: BreakerState | None, policy_title: str) -> None:
+        """`closed · 0 of 3 failures`."""
+        self.setVisible(breaker is not None)
+        if breaker is None:
+            return
+        word = "open: no more model calls" if breaker.open else "closed"
+        self.words.setText(f"{word} · {breaker.failures} of {breaker.limit} failures")
+        mark(self.dot, "open", breaker.open)
+        self.button.setVisible(breaker.open or breaker.failures > 0)
+        said = f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
+        self.button.setToolTip(tip(said))
+        self.button.setAccessibleDescription(said)
