@@ -14,18 +14,18 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.message import Message
-from inspector.transcripts.opening import Opening, Watch
+from inspector.transcripts.transcript_file import TranscriptFile
 
 UNDONE = "This call was not run: the user has gone on with something else."
 
 
 def read_journal(path: Path) -> JournalReader:
     """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
-    opening = Opening(path, Watch())
-    if detect(opening.head()).name != NAME:
+    journal = TranscriptFile(path)
+    if detect(journal.head()).name != NAME:
         raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not gone on with.")
     reader = JournalReader()
-    opening.feed(reader)
+    journal.feed(reader)
     if not reader.header or MAIN not in reader.threads:
         raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not gone on with.")
     return reader

@@ -5,7 +5,7 @@ from datetime import UTC
 from typing import Any
 
 from inspector.cli.output import note, number, plain, table, write_json, write_lines
-from inspector.transcripts.sessions import Found, found_sessions
+from inspector.transcripts.discover import FoundSession, found_sessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
         note("no transcripts were found under the agents' home folders.")
 
 
-def _document(found: Found) -> dict[str, Any]:
+def _document(found: FoundSession) -> dict[str, Any]:
     return {
         "path": str(found.path),
         "format": found.format,
@@ -42,6 +42,6 @@ def _document(found: Found) -> dict[str, Any]:
     }
 
 
-def _lines(found: list[Found]) -> list[str]:
+def _lines(found: list[FoundSession]) -> list[str]:
     rows = [(f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path))) for f in found]
     return table(("changed", ">bytes", "format", "first prompt", "file"), rows)

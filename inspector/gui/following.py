@@ -13,7 +13,7 @@ from inspector.workbench.state.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from inspector.transcripts.files import Opened
+    from inspector.transcripts.files import TranscriptReading
 
 
 class NoProject(InspectorError):
@@ -32,7 +32,10 @@ class Follow:
     """One worker at most. It ends when another transcript is opened, the session is closed, or nothing is followed."""
 
     def __init__(
-        self, workbench: Workbench, bridge: Bridge, hand_over: "Callable[[Path], Opened | None]" = lambda path: None
+        self,
+        workbench: Workbench,
+        bridge: Bridge,
+        hand_over: "Callable[[Path], TranscriptReading | None]" = lambda path: None,
     ) -> None:
         self._workbench, self._bridge, self._hand_over = workbench, bridge, hand_over
         self._task: Task | None = None
@@ -111,12 +114,12 @@ def follow(
     path: Path,
     tell: Callable[[Session], None],
     task: Task,
-    opened: "Opened | None",
+    opened: "TranscriptReading | None",
     lost: Callable[[str], None],
 ) -> None:
     """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
     from inspector.transcripts import follow as live
-    from inspector.transcripts.newest import project_folder
+    from inspector.transcripts.discover import project_folder
 
     if what == "file":
         live.follow(path, tell, task.rest, opened=opened, lost=lost)

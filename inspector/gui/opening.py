@@ -18,7 +18,7 @@ from inspector.workbench.state.state import State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from inspector.transcripts.files import Opened
+    from inspector.transcripts.files import TranscriptReading
 
 FIRST = 1.0
 """Seconds that the reading rests at most for the first picture."""
@@ -38,7 +38,7 @@ def open_transcript(
     progress: Callable[[int, int], None],
     first: Callable[[Session], None],
     cancelled: Callable[[], bool],
-    keep: "Callable[[Opened], None]",
+    keep: "Callable[[TranscriptReading], None]",
 ) -> Session:
     """As `live.files` has it. All formats hang on that, so it is loaded with the first transcript."""
     from inspector.transcripts import files
@@ -54,7 +54,7 @@ class Opener:
         self._task: Task | None = None
         self._painted = Event()
         self._shown: Session | None = None
-        self._opened: list[Opened] = []
+        self._opened: list[TranscriptReading] = []
         """What the last opening left for whoever follows it."""
         workbench.subscribe(self._seen)
 
@@ -89,7 +89,7 @@ class Opener:
             self._shown = state.session
             QTimer.singleShot(0, self._painted.set)
 
-    def hand_over(self, path: Path) -> "Opened | None":
+    def hand_over(self, path: Path) -> "TranscriptReading | None":
         """What was opened, for one who goes on reading it: once, as a reader reads for one only."""
         return self._opened.pop() if self._opened and self._opened[-1].path == path else None
 

@@ -78,7 +78,7 @@ def sample_path() -> Path:
 
 def _on_this_machine() -> list[tuple[str, str, str]]:
     """(name, what it is, path), newest first."""
-    from inspector.transcripts.sessions import found_sessions
+    from inspector.transcripts.discover import found_sessions
 
     return [(one.title or Path(one.path).name, f"{one.format} · {one.when}", str(one.path)) for one in found_sessions()]
 

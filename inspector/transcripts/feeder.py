@@ -18,6 +18,8 @@ Feed: TypeAlias = Callable[[int, Any, str], None]
 
 _KEPT = 1000
 _EXCERPT = 120
+_BLANK = b" \t\r\n\0"
+_TORN = "torn last line: its {:,} bytes are no complete JSON value; it was left out"
 
 
 class Feeder:
@@ -35,6 +37,8 @@ class Feeder:
         """The first line is the beginning of a JSON value that goes on: the file may be one document."""
         self._file = file
         self._rest = bytearray()
+        self._early = False
+        """A line was read before its end came (`read_early`)."""
         self._dropped = 0
         self._problems: list[Problem] = []
         self._more = 0
@@ -49,7 +53,12 @@ class Feeder:
         return [*self._problems, Problem(0, f"{self._more:,} more lines could not be read", "", self._file)]
 
     def feed_bytes(self, chunk: bytes) -> None:
-        """Take the next bytes; what stands behind the last newline waits for more."""
+        """Take the next bytes; what stands after the last newline waits for more."""
+        if self._early and chunk:  # the end of a line that was read early is no line
+            end = chunk.find(b"\n") + 1
+            ends = end > 0 and not chunk[:end].strip()
+            self._early = not ends and not chunk.strip()
+            chunk = chunk[end:] if ends else b"" if self._early else chunk
         view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
         if end >= 0 and (self._rest or self._dropped):
             self._wait(view[:end])
@@ -62,9 +71,28 @@ class Feeder:
             self._wait(view[start:])
 
     def finish(self) -> None:
-        """There is no more: read what stands behind the last newline, a whole value or a torn one."""
-        if self._rest.strip(b" \t\r\n\0") or self._dropped:
+        """There is no more: read what stands after the last newline, a whole value or a torn one."""
+        if self._rest.strip(_BLANK) or self._dropped:
             self._end_of_line(last=True)
+
+    def read_early(self) -> None:
+        """Nothing more for now: read the last line if it is one whole value, else let it wait for its rest."""
+        if not self._rest[-16:].rstrip().endswith((b"}", b"]")):
+            return
+        try:
+            value = loads(self._rest)
+        except NotJson:
+            return
+        self._rest, self._early = bytearray(), True
+        self.line += 1
+        self.values += 1
+        self.feed(self.line, value, self._file)
+
+    def torn(self) -> list[Problem]:
+        """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
+        if not self._rest.strip(_BLANK):
+            return []
+        return [Problem(self.line + 1, _TORN.format(len(self._rest)), excerpt(bytes(self._rest)), self._file)]
 
     def _wait(self, piece: memoryview) -> None:
         if self._dropped or len(self._rest) + len(piece) > self.longest:
@@ -92,11 +120,11 @@ class Feeder:
             self._mend(bytes(line), str(why), last)
             return
         if self._odd:
-            self._tell_odd(bytes(line))
+            self._report_odd(bytes(line))
         self.values += 1
         self.feed(self.line, value, self._file)
 
-    def _tell_odd(self, line: bytes) -> None:
+    def _report_odd(self, line: bytes) -> None:
         for what in self._odd:
             self._problem(what, line)
         self._odd.clear()
@@ -115,10 +143,10 @@ class Feeder:
                 self.feed(self.line, value, self._file)
             self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
         elif last and "nested" not in why:
-            self._problem(f"torn last line: its {len(line):,} bytes are no complete JSON value; it was left out", line)
+            self._problem(_TORN.format(len(line)), line)
         else:
             self.opens = self.opens or (not self.values and not self._problems and _goes_on(text, why))
-            self._problem(f"not JSON: {_told(why)}; the line was left out", line)
+            self._problem(f"not JSON: {_reason(why)}; the line was left out", line)
 
     def _without_nuls(self, line: bytes, nuls: int, last: bool) -> None:
         what = f"{nuls:,} NUL bytes stand in the line (a write that was cut short); they were skipped"
@@ -144,7 +172,7 @@ def excerpt(line: bytes) -> str:
 _PLACE = re.compile(r": line \d+ column (\d+) \(char (\d+)\)$")
 
 
-def _told(why: str) -> str:
+def _reason(why: str) -> str:
     """The parser's reason, without a line number that is not the file's."""
     return _PLACE.sub(r" at column \1", why)
 
@@ -155,7 +183,7 @@ def _goes_on(text: str, why: str) -> bool:
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON values that stand behind one another; none where there is anything else."""
+    """The JSON values that follow one another; none where there is anything else."""
     decoder = json.JSONDecoder()
     text = text.strip()
     found: list[Any] = []

@@ -5,29 +5,84 @@ one sentence (NothingToRead, UnknownFormat).
 """
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
-from inspector.core.formats.format import Format, Reader
 from inspector.core.session import Problem, Session
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.database.opening import Database, growing, opening
-from inspector.transcripts.growing import Growing
-from inspector.transcripts.opening import Opening, Watch
+from inspector.transcripts.opencode import DatabaseSession, source_of
+from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
+from inspector.transcripts.unpack import FileStat, file_stat
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What opening leaves for whoever goes on reading: the reader, and the files as far as they were read."""
+class TranscriptReading:
+    """A transcript with its companions, as far as it was read; one that is `growing` can be read on."""
 
-    path: Path
-    chosen: Format
-    reader: Reader
-    files: list[Opening | Database]
+    def __init__(self, path: Path, format: str | None, progress: ReadProgress, growing: bool) -> None:  # noqa: A002
+        """Raises NothingToRead, UnknownFormat, Cancelled."""
+        self.path, self.progress, self._growing = path, progress, growing
+        main = source_of(path, progress, growing)
+        self.format = detect(main.head(), format, all_formats()[0])
+        self.reader = self.format.start()
+        self.files: list[TranscriptFile | DatabaseSession] = [main]
+        self._passed: dict[Path, FileStat | None] = {}
+        """Files that are no companions (None), or held nothing when they were as the value says."""
+        self._session_id = ""
+
+    def read_main(self, first: Callable[[Session], None] | None = None) -> None:
+        """Feed the main file. Raises NothingToRead, Cancelled."""
+        self.files[0].feed(self.reader, first)
+
+    def read_more(self) -> bool:
+        """Feed what was appended to the files; was there anything? Raises Rewritten."""
+        fed = [one.read_more() for one in self.files]
+        return any(fed)
+
+    def new_companions(self) -> list[tuple[Path, str]]:
+        """Path and name of the files that may belong to the session and were not looked at yet."""
+        session_id = self.reader.session().id if self._growing else ""
+        if session_id != self._session_id:  # what was no companion may be one of this session
+            self._session_id, self._passed = session_id, {one.path: None for one in self.files}
+        patterns = self.format.companions(self.path)
+        new = [path for one in patterns for path in sorted(self.path.parent.glob(one)) if self._is_new(path)]
+        known = {one.path.resolve() for one in self.files} if new else set()
+        found: list[tuple[Path, str]] = []
+        for path in new:
+            if path.is_file() and (real := path.resolve()) not in known:
+                known.add(real)
+                found.append((path, path.relative_to(self.path.parent).as_posix()))
+        return found
+
+    def _is_new(self, path: Path) -> bool:
+        if path not in self._passed:
+            return True
+        then = self._passed[path]
+        return then is not None and then != file_stat(path)
+
+    def read_companion(self, path: Path, name: str, session: Session) -> bool:
+        """Feed that file, if it is a companion. Says whether it was. Raises NothingToRead, Cancelled."""
+        self._passed[path] = file_stat(path) if self._growing else None
+        one = TranscriptFile(path, self.progress, name, self._growing)
+        head = one.head()
+        if not head.values or not self.format.is_companion(head, session):
+            self._passed[path] = None if head.values else self._passed[path]
+            self.progress.done += one.size
+            return False
+        one.feed(self.reader)
+        self._passed[path] = None
+        self.files.append(one)
+        return True
+
+    def session(self, *more: Problem) -> Session:
+        """The session so far, with the problems of its files."""
+        session, notes = self.reader.session(), all_formats()[1]
+        problems = [*more, *(problem for one in self.files for problem in one.problems)]
+        merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
+        return replace(session, path=str(self.path), problems=tuple(merged), notes=(*session.notes, *notes))
 
 
 def open_transcript(
@@ -37,7 +92,7 @@ def open_transcript(
     progress: Callable[[int, int], None] | None = None,
     first: Callable[[Session], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
-    keep: Callable[[Opened], None] | None = None,
+    keep: Callable[[TranscriptReading], None] | None = None,
 ) -> Session:
     """The session that a transcript holds, with the threads of its companions.
 
@@ -45,57 +100,46 @@ def open_transcript(
     shown; `cancelled` is asked for every chunk; `keep` gets what a follower goes on with (`follow.Follower`). Raises
     NothingToRead, UnknownFormat, Cancelled, each with a sentence.
     """
-    watch = Watch(progress, first, cancelled)
-    path = Path(path)
+    path, about = Path(path), ReadProgress(progress, cancelled)
     with no_collection():
-        formats, notes = all_formats()
-        main = opening(path, watch) if keep is None else growing(path, watch)
         try:
-            chosen = detect(main.head(), format, formats)
+            transcript = TranscriptReading(path, format, about, growing=keep is not None)
         except UnknownFormat as error:
             raise UnknownFormat(f"{path}: {error}") from None
-        opened = Opened(path, chosen, chosen.start(), [main])
-        session, problems = _read(opened, watch)
+        companions = transcript.new_companions()
+        about.total = transcript.files[0].size + sum(companion.stat().st_size for companion, _ in companions)
+        transcript.read_main(first)
+        lost = _read_companions(transcript, companions)
         if format is not None:
-            refuse_nothing(path, chosen, session, formats)
+            refuse_nothing(transcript)
         if keep is not None:
-            keep(opened)
-    merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
-    return replace(session, path=str(path), problems=tuple(merged), notes=(*session.notes, *notes))
+            keep(transcript)
+    return transcript.session(*lost, *(problem for one in transcript.files for problem in one.torn()))
 
 
-def refuse_nothing(path: Path, chosen: Format, session: Session, formats: Sequence[Format]) -> None:
+def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path, str]]) -> list[Problem]:
+    """Feed those that are some. The problems are those of companions that cannot be read."""
+    lost, session = list[Problem](), transcript.reader.session()
+    for path, name in companions:
+        try:
+            transcript.read_companion(path, name, session)
+        except NothingToRead as error:
+            lost.append(Problem(0, f"{error}; the thread in it is not shown", "", name))
+    return lost
+
+
+def refuse_nothing(transcript: TranscriptReading) -> None:
     """A format that was asked for by name, and found nothing at all in the file, was the wrong one: UnknownFormat."""
-    if any(thread.messages or thread.requests for thread in session.threads):
+    if any(thread.messages or thread.requests for thread in transcript.reader.session().threads):
         return
-    head = opening(path, Watch()).head()
+    chosen, head = transcript.format, source_of(transcript.path).head()
     if chosen.sniff(head) > 0:
         return
     try:
-        better = f"it looks like {detect(head, None, formats).title}"
+        better = f"it looks like {detect(head, None, all_formats()[0]).title}"
     except UnknownFormat:
         better = "it looks like none that is known here"
-    raise UnknownFormat(f"{path}: nothing in it can be read as {chosen.title}; {better}")
-
-
-def _read(opened: Opened, watch: Watch) -> tuple[Session, list[Problem]]:
-    """Everything, with the companions. The problems are those of the files, not of the reader."""
-    reader, (main,) = opened.reader, opened.files
-    companions = list(_companions(opened.chosen, opened.path))
-    watch.total = main.size + sum(size for _, _, size in companions)
-    main.feed(reader, watch.first)
-    problems, session = _settled(main), reader.session()
-    for companion, name, _ in companions:
-        problems += _feed_companion(opened, session, companion, name, watch)
-    return (reader.session() if companions else session), problems
-
-
-def _settled(one: Opening | Database) -> list[Problem]:
-    """The problems of a file that has been read; it may be followed from now on."""
-    if isinstance(one, Growing):
-        one.settle()
-        return [*one.problems, *one.torn()]
-    return one.problems
+    raise UnknownFormat(f"{transcript.path}: nothing in it can be read as {chosen.title}; {better}")
 
 
 @contextmanager
@@ -112,28 +156,3 @@ def no_collection() -> Iterator[None]:
         gc.freeze()
         if was:
             gc.enable()
-
-
-def _companions(chosen: Format, path: Path) -> Iterator[tuple[Path, str, int]]:
-    """Path, name and size of the files that may belong to the session."""
-    seen = {path.resolve()}
-    for pattern in chosen.companions(path):
-        for found in sorted(path.parent.glob(pattern)):
-            if found.is_file() and (real := found.resolve()) not in seen:
-                seen.add(real)
-                yield found, found.relative_to(path.parent).as_posix(), found.stat().st_size
-
-
-def _feed_companion(opened: Opened, session: Session, path: Path, name: str, watch: Watch) -> list[Problem]:
-    """Feed one companion, if it is one. That it cannot be read is a problem of the session."""
-    one = (Growing if isinstance(opened.files[0], Growing) else Opening)(path, watch, name)
-    try:
-        if not opened.chosen.is_companion(one.head(), session):
-            watch.done += one.size
-            return []
-        one.feed(opened.reader)
-        problems = _settled(one)
-    except NothingToRead as error:
-        return [Problem(0, f"{error}; the thread in it is not shown", "", name)]
-    opened.files.append(one)
-    return problems

@@ -19,7 +19,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, transcript
 from inspector.core.export.birth import Birth
 from inspector.core.jsontext import dumps
-from inspector.transcripts.database.naming import file_of
+from inspector.transcripts.database import file_of
 
 MAX_TOKENS = 32_000
 NATIVE = "native"

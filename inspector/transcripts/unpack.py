@@ -10,13 +10,13 @@ import stat
 import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 18
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 LONGEST = 1 << 30
 """Bytes. A longer line, or a longer document of one value, is left out."""
 LONGEST_PACKED = 1 << 26
@@ -31,6 +31,38 @@ _KINDS = (
     (stat.S_ISCHR, "is a device, not a file"),
     (stat.S_ISBLK, "is a device, not a file"),
 )
+
+
+class FileStat(NamedTuple):
+    """How a file stands. All equal = nobody has touched it."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+    """When it was changed last."""
+
+
+def file_stat(path: Path) -> FileStat | None:
+    """How the file stands now; None where there is none (a rotation may just be under way). Raises NothingToRead."""
+    try:
+        about = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
+    return FileStat(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
+def is_packed(path: Path) -> bool:
+    """Does it begin as gzip does?"""
+    try:
+        if not path.is_file():  # a pipe is never opened
+            return False
+        with path.open("rb", buffering=0) as file:
+            return file.read(len(GZIP)) == GZIP
+    except OSError:  # whoever reads all of it says why
+        return False
 
 
 class Source:
@@ -54,7 +86,7 @@ class Source:
             start = next(raw, b"")
             if not start:
                 raise NothingToRead(f"{self.path} is empty")
-            yield from _as_utf8(self._unpacked(start, raw) if start.startswith(_GZIP) else _again(start, raw))
+            yield from _as_utf8(self._unpacked(start, raw) if start.startswith(GZIP) else _again(start, raw))
 
     def _raw(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST
@@ -79,7 +111,7 @@ class Source:
                 while data:
                     if member.eof:
                         data = data.lstrip(b"\0")
-                        if not data.startswith(_GZIP[: len(data)]):
+                        if not data.startswith(GZIP[: len(data)]):
                             self.problems.append(Problem(0, "what follows the packed data is no gzip; it was left out"))
                             return
                         member = zlib.decompressobj(wbits=31)

@@ -312,9 +312,9 @@ def test_a_torn_line_is_waited_for_in_silence(journal: Plan, tmp_path: Path) -> 
                 file.write(piece)
                 file.flush()
                 follower.look()
-                assert not follower.session().problems
-    assert plain(follower.session().main.end.messages()) == plain(opened(journal.record).main.end.messages())
-    assert len(follower.session().main.requests) == len(opened(journal.record).main.requests)
+                assert not told[-1].problems
+    assert plain(told[-1].main.end.messages()) == plain(opened(journal.record).main.end.messages())
+    assert len(told[-1].main.requests) == len(opened(journal.record).main.requests)
 
 
 # killed

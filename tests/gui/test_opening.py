@@ -13,7 +13,7 @@ from inspector.core.session import Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.window import Window
-from inspector.transcripts.files import Opened
+from inspector.transcripts.files import TranscriptReading
 from tests.gui.hands import click
 from tests.gui.made import session
 
@@ -33,7 +33,7 @@ class Slow:
         progress: Callable[[int, int], None],
         first: Callable[[Session], None],
         cancelled: Callable[[], bool],
-        keep: Callable[[Opened], None],
+        keep: Callable[[TranscriptReading], None],
     ) -> Session:
         self.thread = current_thread().name
         progress(5_000_000, 20_000_000)

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -15,10 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.core.errors import NothingToRead
-from inspector.transcripts.database import pages
-from inspector.transcripts.database.pages import Torn
-from inspector.transcripts.database.records import column_names, columns, varint
-from inspector.transcripts.database.tables import Tables
+from inspector.transcripts import database
+from inspector.transcripts.database import Torn, reading
 
 VALUES = (
     st.none()
@@ -34,7 +33,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("abc"), VALUES, VALUES), max_size=40)
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test writes and looks within a moment; that moment has a test of its own."""
-    monkeypatch.setattr(pages, "_SETTLED_NS", 0)
+    monkeypatch.setattr(database, "_SETTLED_NS", 0)
 
 
 @pytest.fixture
@@ -56,16 +55,15 @@ def begin(writer: sqlite3.Connection, mode: str = "wal", page: int = 4096) -> No
     writer.execute("create index by_name on thing (name, one)")
 
 
-def read(tables: Tables, *names: str) -> list[tuple[Any, ...]]:
-    with tables.pages.reading() as changed:
-        tables.look(changed)
-        found = tables.where("thing", "name", names) if names else tables.trees.rows(tables.table("thing").root)
-        return [(number, *tables.read("thing", cell).values()) for number, cell in found]
+def read(path: Path, *names: str) -> list[tuple[Any, ...]]:
+    with reading(path) as connection:
+        return asked(connection, *names)
 
 
-def expected(writer: sqlite3.Connection, *names: str) -> list[tuple[Any, ...]]:
+def asked(by: Any, *names: str) -> list[tuple[Any, ...]]:
     which = f"where name in ({','.join('?' * len(names))})" if names else ""
-    return writer.execute(f"select rowid, * from thing {which} order by rowid", names).fetchall()
+    found: list[tuple[Any, ...]] = by.execute(f"select rowid, * from thing {which} order by rowid", names).fetchall()
+    return found
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -79,7 +77,6 @@ def test_what_sqlite_reads(tmp_path: Path, steps: list[Any], mode: str, page: in
     path, chance = Path(mkdtemp(dir=tmp_path)) / "some.db", random.Random(seed)
     writer = sqlite3.connect(path, isolation_level=None)
     begin(writer, mode, page)
-    tables = Tables(path)
     for rows in steps:
         writer.executemany("insert into thing values (?, ?, ?)", rows)
         if chance.random() < 0.5:
@@ -87,10 +84,10 @@ def test_what_sqlite_reads(tmp_path: Path, steps: list[Any], mode: str, page: in
             writer.execute("update thing set two = 'changed' where rowid % 5 = 1")
         if chance.random() < 0.4:
             writer.execute(chance.choice(["pragma wal_checkpoint(truncate)", "pragma wal_checkpoint", "vacuum"]))
-        assert read(tables) == expected(writer)
-        assert read(tables, "a", "c") == expected(writer, "a", "c")
+        assert read(path) == asked(writer)
+        assert read(path, "a", "c") == asked(writer, "a", "c")
     writer.close()
-    assert read(tables) == read(Tables(path))
+    assert read(path) == read(path)
 
 
 def test_many_rows_and_deep_trees(path: Path, writer: sqlite3.Connection) -> None:
@@ -98,68 +95,64 @@ def test_many_rows_and_deep_trees(path: Path, writer: sqlite3.Connection) -> Non
     rows = [("abcdefghij"[n % 10], f"{n}" * (n % 90), n) for n in range(6000)]
     writer.execute("begin")
     writer.executemany("insert into thing values (?, ?, ?)", rows)
-    tables = Tables(path)
-    assert read_nothing_yet(tables) == []
+    assert read(path) == []  # what is not committed is not there
     writer.execute("commit")
-    assert read(tables) == expected(writer)
-    assert read(tables, "d") == expected(writer, "d")
+    assert read(path) == asked(writer)
+    assert read(path, "d") == asked(writer, "d")
     writer.execute("drop index by_name")
-    assert read(tables, "d", "j") == expected(writer, "d", "j")
+    assert read(path, "d", "j") == asked(writer, "d", "j")
 
 
-def read_nothing_yet(tables: Tables) -> list[tuple[Any, ...]]:
-    """What is not committed is not there."""
-    return read(tables)
+def files_in(folder: Path) -> dict[str, tuple[int, str]]:
+    return {
+        found.name: (found.stat().st_mtime_ns, sha256(found.read_bytes()).hexdigest()) for found in folder.iterdir()
+    }
 
 
-def test_a_look_costs_what_has_changed(path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin(writer)
-    writer.executemany("insert into thing values (?, ?, ?)", [("a", "x", b"y" * 3000) for n in range(2000)])
-    writer.execute("pragma wal_checkpoint(truncate)")
-    writer.execute("insert into thing values ('a', 'new', 0)")
-    tables = Tables(path)
-    read(tables, "a")
-    taken = 0
-    real = pages._read_at
-
-    def counting(handle: int, size: int, at: int) -> bytes:
-        nonlocal taken
-        data = real(handle, size, at)
-        taken += len(data)
-        return data
-
-    monkeypatch.setattr(pages, "_read_at", counting)
-    for n in range(5):
-        writer.execute("insert into thing values ('a', 'new', ?)", (n,))
-        with tables.pages.reading() as changed:
-            tables.look(changed)
-            fresh = [cell for _, cell in tables.where("thing", "name", ["a"]) if cell.fresh]
-            assert 0 < len(fresh) < 300
-    assert taken < 5 * 12 * 4096
-
-
-def test_nothing_is_written_or_locked(path: Path, writer: sqlite3.Connection, tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [True, False], ids=["its writer is there", "its writer is gone"])
+def test_nothing_is_written(path: Path, writer: sqlite3.Connection, left: bool) -> None:
     begin(writer)
     writer.execute("insert into thing values ('a', 'x', 1)")
-    tables = Tables(path)
+    if not left:
+        writer.close()  # the log goes with it; nobody makes one anew
+    before = files_in(path.parent)
+    assert len(before) == (3 if left else 1)
+    assert read(path) == [(1, "a", "x", 1)]
+    with pytest.raises(Torn), reading(path) as connection:
+        connection.execute("insert into thing values ('b', 'y', 2)")
+    assert files_in(path.parent) == before
 
-    def files() -> dict[str, tuple[int, int]]:
-        return {found.name: (found.stat().st_mtime_ns, found.stat().st_size) for found in tmp_path.iterdir()}
 
-    before = files()
-    with tables.pages.reading() as changed:
-        tables.look(changed)
-        assert files() == before
+def test_nobody_is_in_the_way_of_the_writer(path: Path, writer: sqlite3.Connection) -> None:
+    """SQLite's own reader would be: its checkpoint says "busy" then, and leaves the log as it is."""
+    begin(writer)
+    writer.executemany("insert into thing values ('a', 'x', ?)", [(b"y" * 3000,) for n in range(500)])
+    rows = 0
 
     def checkpoint_meanwhile() -> None:
-        with tables.pages.reading():
-            busy, *_ = writer.execute("pragma wal_checkpoint(truncate)").fetchone()
-            assert not busy  # SQLite's own reader would have been in the way
-            writer.execute("insert into thing values ('b', 'y', 2)")
+        nonlocal rows
+        with reading(path) as connection:
+            for _ in connection.execute("select * from thing"):
+                if not rows:
+                    busy, *_ = writer.execute("pragma wal_checkpoint(truncate)").fetchone()
+                    assert not busy
+                    writer.execute("insert into thing values ('b', 'y', 2)")
+                rows += 1
 
     with pytest.raises(Torn):
         checkpoint_meanwhile()
-    assert read(tables) == expected(writer)
+    assert rows
+    assert read(path) == asked(writer)
+
+
+def test_a_link_to_a_database(path: Path, writer: sqlite3.Connection, tmp_path: Path) -> None:
+    begin(writer)
+    writer.execute("insert into thing values ('a', 'x', 1)")
+    other = tmp_path / "folder" / "link.db"
+    other.parent.mkdir()
+    other.symlink_to(path)
+    assert read(other) == asked(writer)
+    assert [found.name for found in other.parent.iterdir()] == ["link.db"]
 
 
 def test_a_log_that_its_writer_left_behind(path: Path) -> None:
@@ -170,7 +163,7 @@ def test_a_log_that_its_writer_left_behind(path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
     path.with_name("some.db-shm").unlink()
-    assert [row[1] for row in read(Tables(path))] == ["here"]
+    assert [row[1] for row in read(path)] == ["here"]
     assert sorted(found.name for found in path.parent.iterdir()) == ["some.db", "some.db-wal"]
 
 
@@ -178,7 +171,7 @@ def test_a_torn_log_is_read_up_to_its_last_whole_commit(path: Path, writer: sqli
     begin(writer)
     writer.executemany("insert into thing values ('a', ?, 1)", [(f"{n}",) for n in range(30)])
     log = path.with_name("some.db-wal").read_bytes()
-    wanted = {row[2] for row in expected(writer)}
+    wanted = {row[2] for row in asked(writer)}
     copy = tmp_path / "copy.db"
     copy.write_bytes(path.read_bytes())
     seen = set()
@@ -186,7 +179,7 @@ def test_a_torn_log_is_read_up_to_its_last_whole_commit(path: Path, writer: sqli
         torn = bytearray(log)
         torn[cut:] = b"\0" * (len(log) - cut) if cut % 2 else b""
         (tmp_path / "copy.db-wal").write_bytes(torn)
-        found = {row[2] for row in read(Tables(copy))}
+        found = {row[2] for row in read(copy)}
         assert found <= wanted
         seen.add(len(found))
     assert len(seen) > 20
@@ -196,17 +189,17 @@ def test_one_that_is_being_written_is_refused(
     path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(writer, "delete")
-    monkeypatch.setattr(pages, "_SETTLED_NS", 1 << 60)
+    monkeypatch.setattr(database, "_SETTLED_NS", 1 << 60)
     with pytest.raises(Torn, match="being written"):
-        read(Tables(path))
-    monkeypatch.setattr(pages, "_SETTLED_NS", 0)
+        read(path)
+    monkeypatch.setattr(database, "_SETTLED_NS", 0)
     writer.execute("pragma cache_size = 1")
     writer.execute("begin")
     writer.executemany("insert into thing values ('a', ?, 1)", [("x" * 4000,) for n in range(50)])
     with pytest.raises(Torn, match="being written"):
-        read(Tables(path))
+        read(path)
     writer.execute("commit")
-    assert len(read(Tables(path))) == 50
+    assert len(read(path)) == 50
 
 
 def test_damaged_bytes_never_do_more_than_raise(path: Path, writer: sqlite3.Connection) -> None:
@@ -222,50 +215,23 @@ def test_damaged_bytes_never_do_more_than_raise(path: Path, writer: sqlite3.Conn
         path.write_bytes(broken)
         for names in ((), ("a",)):
             try:
-                read(Tables(path), *names)
+                read(path, *names)
             except (Torn, NothingToRead):
                 continue
-
-
-def test_the_columns_of_a_table() -> None:
-    sql = """CREATE TABLE "a" ( `id` text PRIMARY KEY, "b,c" integer DEFAULT (1 + 2) NOT NULL, [d e] blob,
-        f TEXT CHECK (f in ('x', ')')), "check" int, CONSTRAINT `z` FOREIGN KEY (`i`) REFERENCES `q`(`i`), UNIQUE(f))"""
-    assert column_names(sql) == ["id", "b,c", "d e", "f", "check"]
-    assert column_names("CREATE TABLE nothing") == column_names("") == column_names("x ('") == []
 
 
 def test_a_column_that_was_added_later(path: Path, writer: sqlite3.Connection) -> None:
     begin(writer)
     writer.execute("insert into thing values ('a', 'x', 1)")
     writer.execute("alter table thing add column three text")
-    assert read(Tables(path)) == [(1, "a", "x", 1, None)]
-
-
-@given(st.integers(0, (1 << 64) - 1))
-def test_numbers_of_variable_length(value: int) -> None:
-    if value >= 1 << 56:
-        low = [0x80 | value >> 8 + 7 * n & 0x7F for n in range(7, -1, -1)]
-        data = bytes([*low, value & 0xFF])
-    else:
-        data = bytes([value & 0x7F])
-        while value >> 7 * len(data):
-            data = bytes([0x80 | value >> 7 * len(data) & 0x7F]) + data
-    assert varint(data, 0) == (value, len(data))
-
-
-def test_a_record_that_is_cut_off() -> None:
-    record = bytes([4, 23, 1, 13 + 2 * 5]) + b"hello" + bytes([7]) + b"world"
-    assert columns(record, (0, 1, 2, 3)) == ["hello", 7, "world", None]
-    assert columns(record[:10], (0, 1)) == ["hello", 7]
-    with pytest.raises(IndexError):
-        columns(record[:10], (2,))
+    assert read(path) == [(1, "a", "x", 1, None)]
 
 
 def test_no_database(tmp_path: Path) -> None:
     for name, data in (("empty.db", b""), ("text.db", b"no database" * 99)):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(NothingToRead):
-            read(Tables(tmp_path / name))
+            read(tmp_path / name)
     with pytest.raises(Torn):
-        read(Tables(tmp_path / "none.db"))
+        read(tmp_path / "none.db")
     assert os.listdir(tmp_path)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.session import Session
 from inspector.transcripts import follow as following
-from inspector.transcripts.files import Opened, open_transcript
+from inspector.transcripts.files import TranscriptReading, open_transcript
 from inspector.transcripts.follow import Follower, PackedFile, follow
 from tests.shared import transcripts
 from tests.transcripts.made import lines_of, record, write
@@ -79,7 +79,7 @@ def test_what_was_opened_is_not_read_again(tmp_path: Path, monkeypatch: pytest.M
     folder.mkdir(parents=True)
     agent = write(folder, [record(n, sidechain="a1") for n in range(2)], "agent-a1.jsonl")
     path = write(tmp_path, [*lines_of(40), record(40)[:70]])
-    kept: list[Opened] = []
+    kept: list[TranscriptReading] = []
     session = open_transcript(path, keep=kept.append)
     assert picture(session) == picture(open_transcript(path))
     assert [problem.what for problem in session.problems] == [p.what for p in open_transcript(path).problems]
@@ -173,6 +173,21 @@ def test_rewritten_longer_in_place(tmp_path: Path) -> None:
         file.write(b"".join(record(n, session="other") for n in range(6)))
     follower.look()
     assert (told.requests, told[-1].id) == (3, "other")
+
+
+def test_rewritten_in_place_with_the_same_beginning(tmp_path: Path) -> None:
+    """The same file, longer than before, the same first kilobytes: its last bytes tell."""
+    path = write(tmp_path, lines_of(20))
+    told, follower = told_of(path)
+    with path.open("r+b") as file:
+        file.write(b"".join([*lines_of(10), *(record(n, 90) for n in range(10, 24))]))
+    follower.look()
+    assert told.requests == 12
+    assert picture(told[-1]) == picture(open_transcript(path))
+    assert [message.text for message in told[-1].main.messages] == [
+        message.text for message in open_transcript(path).main.messages
+    ]
+    assert not told[-1].problems
 
 
 def test_rotated(tmp_path: Path) -> None:

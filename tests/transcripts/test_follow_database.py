@@ -12,15 +12,13 @@ import pytest
 
 from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.session import Session
+from inspector.transcripts import database, discover, opencode
 from inspector.transcripts import follow as following
-from inspector.transcripts import newest
-from inspector.transcripts.database import pages, store
-from inspector.transcripts.database.naming import database_of, file_of, named
+from inspector.transcripts.database import database_of, file_of, session_path
+from inspector.transcripts.discover import NewestSession, found_sessions, project_folder
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower, follow
-from inspector.transcripts.newest import Newest, project_folder
 from inspector.transcripts.saving import save_text
-from inspector.transcripts.sessions import found_sessions
 from tests.core.formats.opencode_rows import assistant, tool, user
 from tests.core.formats.told import laid_out
 from tests.transcripts.opencode_made import made, put
@@ -29,12 +27,13 @@ ASKED = user("m1", 10, "look around")
 CALLED = assistant("m2", 20, 100, "I look.", tool("a"))
 SAID = assistant("m3", 30, 120, "Done.")
 
-SETTLED = pages._SETTLED_NS
+SETTLED = database._SETTLED_NS
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_SETTLED_NS", 0)
+    monkeypatch.setattr(database, "_SETTLED_NS", 0)
+    monkeypatch.setattr(opencode, "_SHARE", 0)
 
 
 @pytest.fixture
@@ -121,14 +120,14 @@ def test_several_sessions(path: Path, writer: sqlite3.Connection) -> None:
     put(writer, ASKED, at=5)
     put(writer, user("o1", 1, "older"), name="ses_0", at=1)
     assert open_transcript(path).id == "ses_1"
-    older = open_transcript(named(path, "ses_0"))
+    older = open_transcript(session_path(path, "ses_0"))
     assert [message.text for message in older.main.messages] == ["older"]
     assert "FILE#ID: ses_1 (title of ses_1)" in older.notes[-1]
     assert older.path == f"{path}#ses_0"
     with pytest.raises(NothingToRead, match="no session 'ses_9'"):
-        open_transcript(named(path, "ses_9"))
+        open_transcript(session_path(path, "ses_9"))
     told, follower = told_of(path)
-    kept, follower_of_one = told_of(named(path, "ses_1"))
+    kept, follower_of_one = told_of(session_path(path, "ses_1"))
     put(writer, user("n1", 9, "newer"), name="ses_2", at=9)
     follower.look()
     follower_of_one.look()
@@ -166,7 +165,7 @@ def test_a_file_whose_name_looks_like_a_session(tmp_path: Path) -> None:
 
 def test_the_database_is_never_written_over(path: Path, writer: sqlite3.Connection) -> None:
     put(writer, ASKED)
-    for source in (path, named(path, "ses_1")):
+    for source in (path, session_path(path, "ses_1")):
         with pytest.raises(InspectorError, match="never overwritten"):
             save_text("x", str(path), True, str(source))
 
@@ -175,24 +174,24 @@ def test_found_on_this_machine_and_followed_by_project(
     path: Path, writer: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
-    monkeypatch.setattr(newest, "_OFTEN", -1.0)
+    monkeypatch.setattr(discover, "_OFTEN", -1.0)
     put(writer, ASKED, at=5_000)
     put(writer, user("o1", 1, "else"), name="ses_0", at=6_000, directory="/home/dev/other")
     put(writer, user("c1", 1, "help"), name="ses_c", at=7_000, parent_id="ses_1")
     found = found_sessions()
     assert [(one.path, one.format, one.project, one.title) for one in found] == [
-        (named(path, "ses_0"), "opencode", "/home/dev/other", "title of ses_0"),
-        (named(path, "ses_1"), "opencode", "/home/dev/project", "title of ses_1"),
+        (session_path(path, "ses_0"), "opencode", "/home/dev/other", "title of ses_0"),
+        (session_path(path, "ses_1"), "opencode", "/home/dev/project", "title of ses_1"),
     ]
     assert found[0].modified.timestamp() == 6.0
-    looker = Newest(Path("/home/dev/project"))
-    assert looker.look() == named(path, "ses_1")
+    looker = NewestSession(Path("/home/dev/project"))
+    assert looker.look() == session_path(path, "ses_1")
     looker._due = 0
     assert looker.look() is None
     put(writer, user("n1", 1, "new"), name="ses_2", at=8_000)
     looker._due = 0
-    assert looker.look() == named(path, "ses_2")
-    assert project_folder(named(path, "ses_0")) == "/home/dev/other"
+    assert looker.look() == session_path(path, "ses_2")
+    assert project_folder(session_path(path, "ses_0")) == "/home/dev/other"
 
 
 WRITER = """
@@ -213,7 +212,7 @@ def test_a_writer_in_another_process_is_never_in_the_way(
     path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It waits for nobody (timeout 0): any lock of ours would be an error there."""
-    monkeypatch.setattr(pages, "_SETTLED_NS", SETTLED)
+    monkeypatch.setattr(database, "_SETTLED_NS", SETTLED)
     put(writer, ASKED)
     writer.close()
     told: list[Session] = []
@@ -245,7 +244,7 @@ def test_one_that_is_torn_all_the_time_is_told(
     path: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(writer, ASKED)
-    monkeypatch.setattr(pages, "_SETTLED_NS", 1 << 62)
-    monkeypatch.setattr(store, "_REST", 0.0)
+    monkeypatch.setattr(database, "_SETTLED_NS", 1 << 62)
+    monkeypatch.setattr(opencode, "_REST", 0.0)
     with pytest.raises(NothingToRead, match="being written"):
         open_transcript(path)

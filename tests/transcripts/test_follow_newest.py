@@ -9,9 +9,9 @@ from threading import Event, Thread
 import pytest
 
 from inspector.core.session import Session
-from inspector.transcripts import newest
+from inspector.transcripts import discover
+from inspector.transcripts.discover import NewestSession, project_folder
 from inspector.transcripts.follow import follow_newest
-from inspector.transcripts.newest import Newest, project_folder
 from tests.transcripts.made import lines_of, record, write
 
 PROJECT = Path("/home/dev/project")
@@ -19,7 +19,7 @@ PROJECT = Path("/home/dev/project")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(newest, "_OFTEN", -1.0)
+    monkeypatch.setattr(discover, "_OFTEN", -1.0)
     return tmp_path
 
 
@@ -39,7 +39,7 @@ def codex(home: Path, name: str, **payload: object) -> Path:
     return write(folder, [json.dumps(value).encode() + b"\n"], f"rollout-{name}.jsonl")
 
 
-def looked(looker: Newest) -> Path | None:
+def looked(looker: NewestSession) -> Path | None:
     looker._due = 0.0
     return looker.look()
 
@@ -48,7 +48,7 @@ def test_the_last_changed_then_only_new_ones(home: Path) -> None:
     old = claude(home, "old.jsonl", lines_of(2), 1e9)
     last = claude(home, "last.jsonl", lines_of(2), 2e9)
     claude(home, "else.jsonl", [line.replace(b"dev/project", b"dev/other") for line in lines_of(2)], 3e9)
-    looker = Newest(PROJECT, home)
+    looker = NewestSession(PROJECT, home)
     assert looked(looker) == last
     os.utime(old, (4e9, 4e9))  # an older one is touched: that is no new session
     assert looked(looker) is None
@@ -58,7 +58,7 @@ def test_the_last_changed_then_only_new_ones(home: Path) -> None:
 
 
 def test_one_that_does_not_tell_its_folder_yet(home: Path) -> None:
-    looker = Newest(PROJECT, home)
+    looker = NewestSession(PROJECT, home)
     assert looked(looker) is None
     path = claude(home, "new.jsonl", [b'{"type":"summary","leafUuid":"x","summary":"s"}\n'])
     assert looked(looker) is None
@@ -72,7 +72,7 @@ def test_sub_agents_are_no_sessions(home: Path) -> None:
     claude(home, "agent-a1.jsonl", [record(0, sidechain="a1")], 2e9)
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "one"}}}
     codex(home, "two", cwd=str(PROJECT), source=spawned)
-    assert looked(Newest(PROJECT, home)) == own
+    assert looked(NewestSession(PROJECT, home)) == own
 
 
 def test_gemini_names_its_folder_by_a_hash(home: Path) -> None:
@@ -87,7 +87,7 @@ def test_gemini_names_its_folder_by_a_hash(home: Path) -> None:
     own = session("own")
     session("other", projectHash="ab")
     session("agent", kind="subagent")
-    looker = Newest(PROJECT, home)
+    looker = NewestSession(PROJECT, home)
     assert looked(looker) == own
     new = session("new")
     assert looked(looker) == new

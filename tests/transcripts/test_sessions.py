@@ -9,7 +9,7 @@ import pytest
 from inspector.core.formats.detect import FORMATS
 from inspector.core.formats.format import Format, Head
 from inspector.extensions import formats as plugins
-from inspector.transcripts.sessions import found_sessions
+from inspector.transcripts.discover import found_sessions
 from tests.transcripts.made import lines_of, write
 
 CODEX = (

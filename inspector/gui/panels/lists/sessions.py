@@ -15,7 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.transcripts.sessions import Found, found_sessions
+from inspector.transcripts.discover import FoundSession, found_sessions
 from inspector.workbench.state.state import State
 
 
@@ -118,7 +118,7 @@ def on_disk(recents: Sequence[str]) -> list[Listed]:
     return [one for one in lately if one is not None] + others
 
 
-def _listed(found: Found, recent: bool) -> Listed:
+def _listed(found: FoundSession, recent: bool) -> Listed:
     return Listed(str(found.path), found.title, found.project, found.format, found.size, found.when, recent)
 
 

@@ -20,7 +20,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import jump
-from inspector.transcripts.database.naming import file_of
+from inspector.transcripts.database import file_of
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
 from inspector.workbench.state.state import State
 from inspector.workbench.steps.file import Replay, Source, place_of, replay_steps, source_of, write_steps

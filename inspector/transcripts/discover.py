@@ -1,0 +1,252 @@
+"""Transcripts found on this machine, under the agents' home folders, and the newest one of a project's folder.
+
+Cheap: of each file only the head is read.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from inspector.core.errors import InspectorError, NothingToRead
+from inspector.core.formats.codex.rollout import parent_of
+from inspector.core.formats.detect import detect
+from inspector.core.formats.format import Format, Head
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message
+from inspector.extensions.formats import all_formats
+from inspector.transcripts.database import SIGN, session_path, transcript_stat
+from inspector.transcripts.opencode import SessionRow, sessions_in, source_of
+from inspector.transcripts.transcript_file import TranscriptFile
+from inspector.transcripts.unpack import FileStat
+
+_FOLDERS = (
+    ("CLAUDE_CONFIG_DIR", ".claude", "projects", "*/*.jsonl"),
+    ("CODEX_HOME", ".codex", "sessions", "*/*/*/rollout-*.jsonl"),
+    ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions", "*/*.jsonl"),
+    ("GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/session-*.json*"),
+    ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
+)
+"""(variable that moves the folder, folder under home, folder in it, pattern)."""
+_TITLE = 120
+_OFTEN = 0.3
+"""Seconds between two looks; of a crowded home a tenth of the time at most."""
+_DATABASE = ".db"
+_ROOT, _LONGEST = ".project_root", 4096
+_WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSession:
+    """A transcript on this machine."""
+
+    path: Path
+    format: str
+    size: int
+    """Bytes on disk; of a session in a database, those of all of it."""
+    modified: datetime
+    project: str
+    """The folder that the agent worked in; empty where the head of the file does not tell."""
+    title: str
+    """The beginning of the first prompt that was typed; empty where the head holds none."""
+
+    @property
+    def when(self) -> str:
+        """Time of the last change, local, for people."""
+        return f"{self.modified.astimezone():%Y-%m-%d %H:%M}"
+
+
+def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
+    """The sessions that were changed last, newest first; what cannot be read is left out."""
+    newest: list[tuple[float, Path, int, SessionRow | None]] = []
+    for modified, path, size in transcript_files(home):
+        if path.suffix == _DATABASE:
+            newest += [(one.updated / 1000, session_path(path, one.id), size, one) for one in _main_sessions(path)]
+        else:
+            newest.append((modified, path, size, None))
+    found: list[FoundSession] = []
+    for modified, path, size, row in sorted(newest, key=lambda one: one[:2], reverse=True):
+        if len(found) == limit:
+            break
+        if one := _found_in(path, size, modified, row) if row else _look(path, size, modified):
+            found.append(one)
+    return found
+
+
+def _main_sessions(path: Path) -> list[SessionRow]:
+    """The sessions in a database that no other one started; none where it cannot be read."""
+    try:
+        return [row for row in sessions_in(path) if not row.parent]
+    except NothingToRead:
+        return []
+
+
+def _found_in(path: Path, size: int, modified: float, row: SessionRow) -> FoundSession:
+    title = _shortened(row.title)
+    return FoundSession(path, "opencode", size, datetime.fromtimestamp(modified, UTC), row.directory, title)
+
+
+def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
+    """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
+    for variable, under, inside, pattern in _FOLDERS:
+        moved = os.environ.get(variable) if home is None else None
+        folder = Path(moved) if moved else (home or Path.home()) / under
+        for path in (folder / inside).glob(pattern):
+            try:
+                about = path.stat()
+            except OSError:  # it went away, or is not for us to see
+                continue
+            if about.st_size:
+                yield about.st_mtime, path, about.st_size
+
+
+def _look(path: Path, size: int, modified: float) -> FoundSession | None:
+    try:
+        head = TranscriptFile(path).head()
+        chosen = detect(head, None, all_formats()[0])
+    except InspectorError:
+        return None
+    title = _title(chosen, head)
+    project = project_of(head.values) or project_beside(path)
+    return FoundSession(path, chosen.name, size, datetime.fromtimestamp(modified, UTC), project, title)
+
+
+def _title(chosen: Format, head: Head) -> str:
+    """The first thing that the user typed, as far as the head goes."""
+    reader = chosen.start()
+    for line, value in enumerate(head.values, 1):
+        reader.feed(line, value)
+    return next((_first_line(message) for message in reader.session().main.messages if _typed(message)), "")
+
+
+def _typed(message: Message) -> bool:
+    """Clients put what they add in tags or under a heading, and mark what they know not to be typed."""
+    text = message.text.lstrip()
+    return message.role == "user" and not message.mark and bool(text) and not text.startswith(("<", "# AGENTS.md"))
+
+
+def _first_line(message: Message) -> str:
+    return _shortened(" ".join(message.text.strip().partition("\n")[0].split()))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def project_of(values: Sequence[Any]) -> str:
+    """The folder that the agent worked in, as the first values tell; empty where they do not."""
+    for value in values:
+        inner = (value.get("payload"), value.get("row")) if isinstance(value, Mapping) else ()
+        for one in (value, *inner):
+            for name in ("cwd", "directory"):
+                if isinstance(one, Mapping) and isinstance(folder := one.get(name), str) and folder:
+                    return folder
+    return _workspace(values[:5])
+
+
+def _workspace(values: Sequence[Any]) -> str:
+    """The first folder that Gemini CLI tells the model at the beginning of a session."""
+    for value in values:
+        patch = value.get("$set", value) if isinstance(value, Mapping) else {}
+        messages = patch.get("messages") if isinstance(patch, Mapping) else None
+        for message in messages[:1] if isinstance(messages, list) else ():
+            if isinstance(message, Mapping) and (found := _WORKSPACE.search(dumps(message.get("content")))):
+                return found[1]
+    return ""
+
+
+def project_beside(path: Path) -> str:
+    """Gemini CLI names the folder in a file of its own beside `chats/`; empty where there is none."""
+    if path.parent.name != "chats":
+        return ""
+    try:
+        with (path.parent.parent / _ROOT).open("rb") as file:
+            folder = file.read(_LONGEST)
+    except OSError:
+        return ""
+    return folder.decode("utf-8", errors="replace").strip() if len(folder) < _LONGEST else ""
+
+
+class NewestSession:
+    """Looks for a session of `folder`: first the one changed last, later only such as were not there before."""
+
+    def __init__(self, folder: Path, home: Path | None = None) -> None:
+        given = Path(os.path.abspath(folder.expanduser()))
+        self._folder, self._home = given.resolve(), home
+        self._hashes = {sha256(str(one).encode()).hexdigest() for one in (given, self._folder)}
+        """By these Gemini CLI calls the folder."""
+        self._known: dict[Path, int] = {}
+        """Files that need no further look, and how large those were that did not tell their folder yet."""
+        self._databases: dict[Path, tuple[FileStat | None, list[SessionRow]]] = {}
+        """By database: how it stood, and its sessions then."""
+        self._due = 0.0
+
+    def look(self) -> Path | None:
+        """The session to follow from now on; None where it stays as it is."""
+        begun = monotonic()
+        if begun < self._due:
+            return None
+        found = None
+        for _, path, size in sorted(self._files(), reverse=True):
+            known = self._known.get(path)
+            if known is None or 0 <= known < size:
+                self._known[path] = size if found is None else -1
+                found = found or self._ours(path)
+        self._due = monotonic() + max(_OFTEN, 10 * (monotonic() - begun))
+        return found
+
+    def _files(self) -> Iterator[tuple[float, Path, int]]:
+        """The transcripts; of a database each session of this folder, as if it were a file."""
+        for modified, path, size in transcript_files(self._home):
+            if path.suffix != _DATABASE:
+                yield modified, path, size
+                continue
+            for row in self._rows(path):
+                if row.directory and Path(row.directory).resolve() == self._folder:
+                    yield row.updated / 1000, session_path(path, row.id), 1
+
+    def _rows(self, path: Path) -> list[SessionRow]:
+        before, now = self._databases.get(path), transcript_stat(path)
+        if before is None or before[0] != now:
+            before = self._databases[path] = now, _main_sessions(path)
+        return before[1]
+
+    def _ours(self, path: Path) -> Path | None:
+        """The path, where its head says that it is a session of this folder, and no sub-agent's."""
+        if SIGN in path.name and path.name.partition(SIGN)[0].endswith(_DATABASE):
+            self._known[path] = -1
+            return path
+        try:
+            values = TranscriptFile(path).head().values
+        except InspectorError:  # not yet; it is looked at again when it has grown
+            return None
+        if (ours := self._is_ours(values)) is not None:
+            self._known[path] = -1
+        return path if ours and not _is_sub_agent(path, values[0]) else None
+
+    def _is_ours(self, values: Sequence[Any]) -> bool | None:
+        """Is it a session of this folder? None while it does not tell."""
+        if project := project_of(values):
+            return Path(project).resolve() == self._folder
+        first = values[0] if values else None
+        hashed = first.get("projectHash") if isinstance(first, Mapping) else None
+        return hashed in self._hashes if isinstance(hashed, str) else None
+
+
+def project_folder(path: Path) -> str:
+    """The folder that the agent of this transcript worked in; empty where it does not tell. Raises NothingToRead."""
+    return project_of(source_of(path).head().values) or project_beside(path)
+
+
+def _is_sub_agent(path: Path, first: Any) -> bool:
+    if path.name.startswith("agent-"):
+        return True
+    payload = first.get("payload") if isinstance(first, Mapping) else None
+    if isinstance(first, Mapping) and first.get("kind") == "subagent":
+        return True
+    return isinstance(payload, Mapping) and any(parent_of(payload))

@@ -1,0 +1,245 @@
+"""One file of a transcript: its head, for detection, then all of it into a reader, then what is appended to it.
+
+It is opened for reading only, only while there is something to read, and never locked. What was read is known again by
+its beginning and its last bytes; where they are others, the file was truncated, replaced or rewritten (Rewritten).
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from inspector.core.errors import Cancelled, NothingToRead
+from inspector.core.formats.format import Head, Reader
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.session import Problem, Session
+from inspector.transcripts.feeder import Feed, Feeder
+from inspector.transcripts.unpack import GZIP, Source, file_stat
+
+_HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
+_FIRST_PICTURE = 200_000
+"""Unpacked bytes after which the first picture is shown; asked again at twice as many while there is nothing in it."""
+_START, _TAIL, _CHUNK = 1024, 256, 1 << 18
+"""Bytes by which what was read is known again, and how many are read at once of what was appended."""
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Rewritten(Exception):
+    """What was read is no longer what the file begins with: it must be read anew."""
+
+
+@dataclass(slots=True)
+class ReadProgress:
+    """Who wants to know how far it is, and may stop it."""
+
+    progress: Callable[[int, int], None] | None = None
+    cancelled: Callable[[], bool] | None = None
+    total: int = 0
+    done: int = 0
+    """Bytes of the files that are finished."""
+
+    def step(self, path: Path, done: int = 0, size: int = 0) -> None:
+        """So many bytes of one more file are read. Raises Cancelled."""
+        if self.cancelled is not None and self.cancelled():
+            raise Cancelled(f"opening {path} was cancelled")
+        if self.progress is not None:
+            done += self.done
+            self.progress(done, max(self.total, self.done + size, done))
+
+
+class TranscriptFile:
+    """First its head, then, with a reader for it, all of it. One that is `growing` is read on with `read_more`."""
+
+    def __init__(self, path: Path, progress: ReadProgress | None = None, file: str = "", growing: bool = False) -> None:
+        self.path, self._file, self._growing = path, file, growing
+        self._progress = progress or ReadProgress()
+        self._stat = file_stat(path) if growing else None
+        self._source = Source(path)
+        self._chunks = self._source.chunks()
+        self._kept: list[tuple[int, Any]] = []
+        self._data = b""
+        self._feeder = Feeder(_into(self._kept), file)
+        self._document: Any = None
+        self._is_document = False
+        self._read_all = False
+        self._unpacked = 0
+        self._quiet = False
+        """The last line was looked at since something was written."""
+        self._first, self._last, self._done = b"", b"", 0
+        """By what the part that was read is known again, and its length."""
+
+    def _next(self) -> bool:
+        """Feed the next chunk; False at the end."""
+        chunk = next(self._chunks, None)
+        self._progress.step(self.path, self._source.done, self._source.size)
+        if chunk is None:
+            self._read_all = True
+            if self._growing:
+                self._feeder.read_early()
+            else:
+                self._feeder.finish()
+            return False
+        self._unpacked += len(chunk)
+        if len(self._data) < _HEAD_BYTES:
+            self._data += chunk[: _HEAD_BYTES - len(self._data)]
+        self._feeder.longest = self._source.longest
+        self._feeder.feed_bytes(chunk)
+        return True
+
+    def head(self) -> Head:
+        """The beginning of the file, as far as it needs to be known. Raises NothingToRead."""
+        self._read_head()
+        if self._feeder.opens and not self._read_document():
+            self._feeder.opens = False
+            self._read_head()
+            if not any(isinstance(value, Mapping) for _, value in self._kept):
+                raise NothingToRead(f"{self.path} begins as one JSON value, but it is torn or damaged")
+        if self._read_all and len(self._kept) == 1 and not self._feeder.problems:
+            self._document = self._kept[0][1]
+        if not self._kept and not self._data.strip(b" \t\r\n\0"):
+            why = "; ".join(problem.what for problem in self._source.problems)
+            raise NothingToRead(f"{self.path} holds nothing but blanks" + (f": {why}" if why else ""))
+        if not self._kept and self._feeder.problems and self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
+            first = self._feeder.problems[0]
+            raise NothingToRead(f"{self.path} holds no line that is JSON; line {first.line}: {first.what}")
+        values = [value for _, value in self._kept[:_HEAD_VALUES]]
+        return Head(values, self._document, self._data)
+
+    def _read_head(self) -> None:
+        while not self._known() and self._next():
+            pass
+
+    def _known(self) -> bool:
+        if self._feeder.opens or len(self._kept) >= _HEAD_VALUES:
+            return True
+        if self._kept or len(self._data) < _HEAD_BYTES:
+            return False
+        return self._feeder.line >= _HEAD_LINES or not _may_be_json(self._data)
+
+    def _read_document(self) -> bool:
+        """Read the whole file as one JSON value; False where it is none, and stays a file of lines."""
+        source = Source(self.path)
+        data = bytearray()
+        for chunk in source.chunks():
+            self._progress.step(self.path, source.done, source.size)
+            data += chunk
+            if len(data) > source.longest:
+                raise NothingToRead(f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB")
+        odd: list[str] = []
+        try:
+            document = loads(data, odd)
+        except NotJson as why:
+            if str(why).startswith("nested"):
+                raise NothingToRead(f"{self.path} is one JSON value, {why}") from None
+            return False
+        source.problems += [Problem(0, what) for what in odd]
+        self._chunks.close()
+        self._source, self._read_all, self._is_document = source, True, True
+        self._document, self._kept = document, [(1, document)]
+        self._feeder = Feeder(_into(self._kept), self._file)
+        return True
+
+    def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
+        """Feed all of the file to the reader. Raises NothingToRead where it holds no value."""
+        for line, value in self._kept:
+            reader.feed(line, value, self._file)
+        self._kept.clear()
+        self._feeder.feed = reader.feed
+        due = _FIRST_PICTURE if first else 0
+        while not self._read_all and self._next():
+            if due and first and self._unpacked >= due:
+                session = reader.session()
+                due = 0 if session.main.messages else 2 * self._unpacked
+                if not due:
+                    first(session)
+        if not self._feeder.values and self._document is None:
+            raise NothingToRead(f"{self.path} holds no line that is JSON")
+        self._progress.done += self._source.done
+        if self._growing:
+            self._remember()
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._source.size
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What the file itself made difficult, under its name."""
+        return [*(replace(one, file=self._file) for one in self._source.problems), *self._feeder.problems]
+
+    # ---- what is appended ------------------------------------------------------------------------------------------
+
+    def torn(self) -> list[Problem]:
+        """The last line, if it waits for its rest."""
+        return self._feeder.torn()
+
+    def _remember(self) -> None:
+        """All that there was has been fed: keep in mind how it looked."""
+        self._done = self._source.done
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                self._first = file.read(min(_START, self._done))
+                self._last = self._before(file.fileno())
+        except OSError as error:
+            raise NothingToRead(f"{self.path} cannot be read: {error.strerror or error}") from None
+
+    def _before(self, handle: int) -> bytes:
+        os.lseek(handle, max(0, self._done - _TAIL), os.SEEK_SET)
+        return os.read(handle, min(_TAIL, self._done))
+
+    @property
+    def _whole(self) -> bool:
+        """One JSON document, or bytes that cannot be read from the middle: every change is a new file.
+
+        A transcript of one value may be such a document; it costs little to read it once more.
+        """
+        one = not self._file and self._feeder.values <= 1
+        return one or self._is_document or self._first.startswith((*_UTF16, GZIP))
+
+    def read_more(self) -> bool:
+        """Feed what was appended; was there anything? O(what was appended). Raises Rewritten."""
+        now = file_stat(self.path)
+        if now == self._stat or now is None:
+            return self._rest_of_line()
+        former, self._stat, self._quiet = self._stat, now, False
+        if self._whole or now.size < self._done or (former is not None and now[:2] != former[:2]):
+            raise Rewritten
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                if file.read(len(self._first)) != self._first or self._before(file.fileno()) != self._last:
+                    raise Rewritten
+                return self._feed_from(file.fileno())
+        except OSError as error:  # it went away this moment, or is no longer for us to see
+            raise Rewritten from error
+
+    def _feed_from(self, handle: int) -> bool:
+        before = self._feeder.line
+        os.lseek(handle, self._done, os.SEEK_SET)
+        while chunk := os.read(handle, _CHUNK):
+            self._done += len(chunk)
+            self._feeder.feed_bytes(chunk)
+        if len(self._first) < min(_START, self._done):
+            os.lseek(handle, 0, os.SEEK_SET)
+            self._first = os.read(handle, min(_START, self._done))
+        self._last = self._before(handle)
+        return self._feeder.line > before
+
+    def _rest_of_line(self) -> bool:
+        """Nothing was written for a while: the last line may be whole although its end is missing."""
+        if self._quiet or self._whole:
+            return False
+        self._quiet = True
+        before = self._feeder.line
+        self._feeder.read_early()
+        return self._feeder.line > before
+
+
+def _may_be_json(data: bytes) -> bool:
+    """Does any line begin as an object or a list?"""
+    return any(line.lstrip(b" \t\r\0")[:1] in (b"{", b"[") for line in data.split(b"\n"))
+
+
+def _into(kept: list[tuple[int, Any]]) -> Feed:
+    return lambda line, value, file: kept.append((line, value))
