@@ -67,7 +67,9 @@ class Trials:
                 what = f"it took {took:.1f} s"
             if what:
                 yield Failure(number, name, doing, what)
-        gc.unfreeze()  # opening freezes all that is there: right for a file or two, not for thousands
+        if number % 50 == 0:  # opening freezes all that is there: right for a file or two, not for thousands
+            gc.unfreeze()
+            gc.collect()
 
     def _acts(self, path: Path, data: bytes, chance: Random) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "opening", lambda: open_transcript(path)
