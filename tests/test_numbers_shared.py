@@ -21,12 +21,11 @@ from inspector.core.policies.start import buffer_at
 from inspector.core.replay.driver import replay
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.compare.comparison import compared, sides
+from inspector.workbench.diff import compared, sides
+from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.previews.watermark_hits import ghosts
-from inspector.workbench.reading import Reading, reading
-from inspector.workbench.series import series
-from inspector.workbench.steps.rows import step_rows
+from inspector.workbench.steps import step_rows
+from inspector.workbench.timeline import series, step_effects
 from inspector.workbench.workbench import Workbench
 from tests.shared import TRANSCRIPTS, transcripts
 
@@ -50,13 +49,13 @@ def places(session: Session) -> list[int | None]:
     return [reported.index(max(reported)), None]
 
 
-def shown(bench: Workbench) -> Reading:
+def shown(bench: Workbench) -> GaugeReading:
     found = reading(bench.state)
     assert found is not None
     return found
 
 
-def check_sums(now: Reading) -> None:
+def check_sums(now: GaugeReading) -> None:
     seen = sum(tokens for _, tokens in now.parts)
     if now.pressure.tokens is not None and now.pressure.estimated:
         assert seen + now.unseen == now.pressure.tokens
@@ -64,13 +63,13 @@ def check_sums(now: Reading) -> None:
     assert now.unseen >= 0
 
 
-def check_lines(bench: Workbench, now: Reading) -> None:
+def check_lines(bench: Workbench, now: GaugeReading) -> None:
     """What the gauge says of a line is what the verdict of its tiers says."""
-    outlook = bench.state.outlook
-    assert outlook is not None
-    assert now.measured == outlook.tokens
+    previews = bench.state.previews
+    assert previews is not None
+    assert now.measured == previews.tokens
     for line in now.lines:
-        for verdict in outlook.verdicts:
+        for verdict in previews.verdicts:
             if verdict.tier not in line.tiers or verdict.limit != line.tokens or verdict.tokens != now.measured:
                 continue
             if told := re.search(r"([\d,]+) (over|to go)", verdict.why):
@@ -81,10 +80,10 @@ def check_lines(bench: Workbench, now: Reading) -> None:
 
 def check_previews(bench: Workbench) -> None:
     """What a preview says that a tier frees is what gauge, diff, ghosts and steps say when it is stepped."""
-    outlook = bench.state.outlook
-    assert outlook is not None
+    previews = bench.state.previews
+    assert previews is not None
     before = shown(bench)
-    for tier, seen in outlook.previews.items():
+    for tier, seen in previews.by_tier.items():
         if seen.outcome is None:
             continue
         bench.stepping.step(tier)
@@ -94,19 +93,19 @@ def check_previews(bench: Workbench) -> None:
         assert now.unseen == before.unseen
         assert now.before == before.pressure.tokens
         assert (before.pressure.tokens or 0) - (now.pressure.tokens or 0) == seen.freed
-        if seen.outcome.buffer.messages == outlook.buffer.messages:
+        if seen.outcome.buffer.messages == previews.buffer.messages:
             assert now.pressure == before.pressure, "an unchanged buffer changes no number"
         assert compare is not None
         difference = compared(compare)
         assert difference.delta == sum(row.delta for row in difference.rows) == -seen.freed
         assert [row.tokens for row in step_rows(steps, sizer_of(bench.state))][-1] == now.pressure.tokens
-        *_, ghost = ghosts(bench.state)
+        *_, ghost = step_effects(bench.state)
         assert (ghost.before, ghost.after) == (before.pressure.tokens, now.pressure.tokens)
         bench.stepping.undo()
         assert shown(bench).pressure == before.pressure
 
 
-def check_command_line(session: Session, at: int | None, now: Reading, policy: str, window: int | None) -> None:
+def check_command_line(session: Session, at: int | None, now: GaugeReading, policy: str, window: int | None) -> None:
     """`step` and `info` say what the window says."""
     thread = session.main
     chosen = Selection(session, thread, len(thread.requests) if at is None else at)
@@ -137,7 +136,7 @@ def test_no_two_places_contradict_each_other(path: Path) -> None:
         assert curves is not None
         for name in POLICIES:
             bench.stepping.choose(policy=name)
-            bench.stepping.look()
+            bench.previews.look()
             now = shown(bench)
             check_sums(now)
             check_lines(bench, now)

@@ -29,10 +29,10 @@ from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
-from inspector.workbench.compare.comparison import sized_rows
-from inspector.workbench.state.steps import ORIGIN, Step, Steps, named
-from inspector.workbench.steps.file import Source, write_steps
-from inspector.workbench.steps.pytest_export import pytest_text
+from inspector.workbench.diff import sized_rows
+from inspector.workbench.regression import pytest_text
+from inspector.workbench.steps import ORIGIN, Step, Steps, named
+from inspector.workbench.steps_file import StepsSource, write_steps
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +104,7 @@ def _files(
     chosen: Selection, stepped: Stepped, document: dict[str, Any], arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     """(path, text) of everything that is to be written."""
-    source = Source(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
+    source = StepsSource(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
     if arguments.output:
         model = chosen.thread.model
         yield arguments.output, buffer_text(stepped.last.buffer, arguments.shape, chosen.session.format, model)

@@ -15,7 +15,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.workbench.state.state import Following, State
+from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 LIVE = ("Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…")

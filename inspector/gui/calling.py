@@ -8,7 +8,7 @@ from inspector.core.answering import Answerer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Need
 from inspector.core.tokens.windows import model_at
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 
 class Closable(Protocol):

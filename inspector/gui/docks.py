@@ -11,7 +11,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel, Place
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,

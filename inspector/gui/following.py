@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
-from inspector.workbench.state.state import Following, State
+from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:

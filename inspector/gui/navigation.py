@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QTimer
 
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
 

@@ -14,7 +14,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:

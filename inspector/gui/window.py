@@ -34,8 +34,8 @@ from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.gui.widgets.notice import Notice
 from inspector.resources import resource
-from inspector.workbench.state.state import State
-from inspector.workbench.steps.stepping import Answerers, only_offline
+from inspector.workbench.state import State
+from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
 
 HALF = 0.5

@@ -1,5 +1,9 @@
-"""Where a step starts: the policy's settings, what it may know, and the steps where we stand. Read from the State."""
+"""Where a step starts: the policy's settings, what it may know, the steps where we stand, the tier of a number key.
 
+Read from the State.
+"""
+
+import re
 from typing import Any
 
 from inspector.core.policies.catalogue import policy
@@ -9,8 +13,8 @@ from inspector.core.policies.start import buffer_at, moment_at, recorded_summary
 from inspector.core.replay.driver import additions
 from inspector.core.session import Request
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Called, Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import RecordedCall, Steps
 
 
 def settings_of(state: State) -> Any:
@@ -58,12 +62,32 @@ def start_of(state: State) -> Steps:
     return Steps(state.thread_id, state.at, by.name, buffer_at(by, thread, state.place), running)
 
 
-def called_at(state: State) -> Called:
+def called_at(state: State) -> RecordedCall:
     """The recorded call at the request where we stand, with what it brought; an empty one behind the last record."""
     thread, request = state.thread, state.request
     if thread is None or request is None:
-        return Called()
+        return RecordedCall()
     following = thread.requests[state.place + 1 : state.place + 2]
     after = following[0] if following else Request(state.place + 1, thread.end)
     _, brought = additions((request, after))
-    return Called(brought, request.usage, request.finish)
+    return RecordedCall(brought, request.usage, request.finish)
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def tier_of(state: State, number: int) -> str:
+    """The tier of that number in the chosen policy; empty where there is none.
+
+    Where several share it (L3a, L3b): the one that is due, else the one for the chosen kind of provider, first for one
+    that can compact remotely.
+    """
+    names = [tier.name for tier in policy(state.choices.policy).tiers]
+    numbers = [int(found[0]) if (found := _NUMBER.search(name)) else None for name in names]
+    if not any(one is not None for one in numbers):
+        return names[number] if 0 <= number < len(names) else ""
+    sharing = [name for name, one in zip(names, numbers, strict=True) if one == number]
+    if not sharing:
+        return ""
+    due = {verdict.tier for verdict in state.previews.verdicts if verdict.due} if state.previews else set()
+    return next((name for name in sharing if name in due), sharing[0 if state.choices.remote else -1])

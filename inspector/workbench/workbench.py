@@ -1,25 +1,31 @@
 """The one thing that changes. Holds the State; everything that wants to see or change it comes here.
 
-Pure Python, no Qt. What may take long (weighing a whole session) goes through `work`, which runs a job and hands its
+Pure Python, no Qt. What may take long (analysing a whole session) goes through `work`, which runs a job and hands its
 result to a callback; the window gives one that uses another thread, the default runs it on the spot.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
-from inspector.core.session import Session
-from inspector.core.tokens.windows import Window
-from inspector.workbench.previews.analysis import Weighed, weigh
-from inspector.workbench.previews.beliefs import beliefs, wanted
-from inspector.workbench.state.state import Believed, Following, Opening, State
-from inspector.workbench.steps.editing import Editing
-from inspector.workbench.steps.stepping import Stepping, only_offline
-from inspector.workbench.subscribers import Subscribers
-from inspector.workbench.windows import KnownWindows
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.windows import Window, find_window, model_at
+from inspector.workbench.composition import weigh_categories
+from inspector.workbench.editing import Editing
+from inspector.workbench.gauge import beliefs, wanted
+from inspector.workbench.preview_worker import PreviewWorker
+from inspector.workbench.state import Following, OpeningProgress, PolicyBelief, State
+from inspector.workbench.stepping import Stepping, only_offline
+
+if TYPE_CHECKING:
+    from inspector.core.drops import Drops
+
 
 T = TypeVar("T")
 Change = Callable[[State], State]
@@ -70,6 +76,11 @@ def newest(state: State) -> str:
     return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
+def _summaries(thread: Thread) -> list[int]:
+    """The first requests after recorded compactions of the history."""
+    return [one.before_request for one in thread.compactions if one.kind == "summary"]
+
+
 def _same_thread(one: State, other: State) -> bool:
     """Do they look at the same thread of the same transcript, however far it was read?"""
     if one.session is None or other.session is None:
@@ -82,11 +93,12 @@ class Workbench:
 
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
         self._work = work
+        self.previews = PreviewWorker(self)
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
-        self._windows = KnownWindows()
-        self._subscribers: Subscribers[State] = Subscribers(self._believe)
+        self._windows = WindowCache()
+        self._subscribers = Subscribers(self._believe)
         self._believing: tuple[object, ...] | None = None
         self._asked = 0
         self._follows_end = True
@@ -99,7 +111,7 @@ class Workbench:
 
     @property
     def end_window(self) -> Window | None:
-        """The window behind the last record, wherever we stand; None where nobody has looked for it yet."""
+        """The window after the last record, wherever we stand; None where nobody has looked for it yet."""
         return self._windows.known(self._state.move(None))
 
     def subscribe(self, callback: Callable[[State], None]) -> Callable[[], None]:
@@ -107,8 +119,8 @@ class Workbench:
         return self._subscribers.add(callback, self._state)
 
     def show(self, state: State) -> None:
-        """Make `state` the one that is shown, with the outlook that is known for where it stands."""
-        state = self.stepping.foresight.settled(state)
+        """Make `state` the one that is shown, with the previews that are known for where it stands."""
+        state = self.previews.settled(state)
         if state is self._state:
             return
         self._state = state
@@ -122,13 +134,13 @@ class Workbench:
             return
         self._believing = whose
 
-        def arrived(found: Believed) -> None:
+        def arrived(found: PolicyBelief) -> None:
             if self._believing == found.whose:
                 self._believing = None
             if wanted(self._state) == found.whose:
                 self.show(replace(self._state, believed=found))
 
-        self.work(lambda: beliefs(state), arrived, lambda: arrived(Believed(whose, thread)))
+        self.work(lambda: beliefs(state), arrived, lambda: arrived(PolicyBelief(whose, thread)))
 
     def work(
         self,
@@ -153,7 +165,7 @@ class Workbench:
     def begin(self, path: str) -> None:
         """A transcript is being read. What is shown stays until its first requests come."""
         self._follows_end = True
-        self.show(replace(self._state, opening=Opening(path), following="", failure=""))
+        self.show(replace(self._state, opening=OpeningProgress(path), following="", failure=""))
 
     def progress(self, done: int, total: int) -> None:
         """So many bytes of the transcript have been read."""
@@ -181,7 +193,7 @@ class Workbench:
         self.show(replace(self._state, opening=None, failure=sentence))
 
     def fell(self, path: str, failure: BaseException) -> None:
-        """A failure that nobody expected while `path` was read or weighed; what is shown stays."""
+        """A failure that nobody expected while `path` was read or analysed; what is shown stays."""
         kind = type(failure).__name__
         told = f"Cannot show {Path(path).name or 'it'}: something went wrong inside the program ({kind})."
         failure.add_note(told)
@@ -234,7 +246,7 @@ class Workbench:
         self.show(replace(self._state, window=window))
 
     def next(self) -> None:
-        """One request on; behind the last one stands the buffer after the last record."""
+        """One request on; after the last one stands the buffer after the last record."""
         thread, at = self._state.thread, self._state.at
         if thread is not None and at is not None:
             self.move(at + 1 if at + 1 < len(thread.requests) else None)
@@ -255,23 +267,19 @@ class Workbench:
         self.move(len(thread.requests) - 1 if thread else None)
 
     def next_compaction(self) -> None:
-        """To the first request behind the next recorded compaction of the history."""
+        """To the first request after the next recorded compaction of the history."""
         thread, at = self._state.thread, self._state.at
         if thread is not None and at is not None:
-            behind = [
-                one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request > at
-            ]
-            if behind:
-                self.move(min(behind))
+            after = [n for n in _summaries(thread) if n > at]
+            if after:
+                self.move(min(after))
 
     def previous_compaction(self) -> None:
-        """To the first request behind the recorded compaction before this one."""
+        """To the first request after the recorded compaction before this one."""
         thread, at = self._state.thread, self._state.at
         if thread is not None:
             end = len(thread.requests) if at is None else at
-            before = [
-                one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request < end
-            ]
+            before = [n for n in _summaries(thread) if n < end]
             if before:
                 self.move(max(before))
 
@@ -304,23 +312,23 @@ class Workbench:
         self._settle(lambda state: replace(state, estimator=name))
 
     def _settle(self, change: Change) -> None:
-        """Weigh what the changed state needs (may take long), then show it. Of several, only the newest counts.
+        """Analyse what the changed state needs (may take long), then show it. Of several, only the newest counts.
 
         The change is made anew to the state of then: the user may have walked on meanwhile.
         """
         self._asked += 1
         asked, changed = self._asked, change(self._state)
 
-        def weighed(found: Weighed) -> None:
+        def analysed(found: "tuple[Pressures | None, Drops | None]") -> None:
             if asked == self._asked:
-                state = replace(change(self._state), pressures=found.pressures, drops=found.drops)
+                state = replace(change(self._state), pressures=found[0], drops=found[1])
                 self._stand(self._at_end(state))
 
         def fell(error: BaseException) -> None:
             if asked == self._asked:
                 self.fell(changed.session.path if changed.session else "", error)
 
-        self._work(lambda: weigh(changed), weighed, fell)
+        self._work(lambda: analyse(changed), analysed, fell)
 
     def _at_end(self, state: State) -> State:
         """The playhead at the last request, unless the user put it elsewhere or looks at a step."""
@@ -328,3 +336,109 @@ class Workbench:
         if not self._follows_end or thread is None or state.stepped:
             return state.move(state.at)
         return state.move(len(thread.requests) - 1 if thread.requests else None)
+
+
+class Subscribers:
+    """Each is given every state in the order in which they came, whatever another does.
+
+    What one changes meanwhile comes to all of them after all have the state before it. One that fails keeps none of the
+    others from theirs: its failure is raised at the end. `then` is called after the last of them.
+    """
+
+    def __init__(self, then: Callable[[], None] = lambda: None) -> None:
+        self._callbacks: list[Callable[[State], None]] = []
+        self._then = then
+        self._telling = False
+
+    def add(self, callback: Callable[[State], None], now: State) -> Callable[[], None]:
+        """Tell this one from now on, and how it is now. Returns what ends it."""
+        self._callbacks.append(callback)
+        callback(now)
+        return lambda: self._callbacks.remove(callback)
+
+    def tell(self, newest: Callable[[], State]) -> None:
+        """Tell all until everybody knows the newest."""
+        if self._telling:
+            return  # whoever is telling looks for the newest when all were told
+        self._telling, failures, told = True, list[Exception](), None
+        while told is not newest():
+            told = newest()
+            calls: list[Callable[[], None]] = [partial(callback, told) for callback in self._callbacks]
+            for call in (*calls, self._then):
+                try:
+                    call()
+                except Exception as failure:  # noqa: BLE001  # raised as soon as the others know
+                    failures.append(failure)
+        self._telling = False
+        if failures:
+            raise failures[0]
+
+
+_WindowKey: TypeAlias = tuple[int | None, str, int | None]
+"""The user's word, the model that answers, the window that the file records here."""
+
+
+class WindowCache:
+    """What was found for one thread; forgotten with it, and when the user has another table."""
+
+    def __init__(self) -> None:
+        self._thread: Thread | None = None
+        self._recorded: list[int | None] = []
+        self._table: Mapping[str, int] = {}
+        self._found: dict[_WindowKey, Window] = {}
+
+    def use(self, table: Mapping[str, int]) -> None:
+        """The user's own table, by model."""
+        self._table = table
+        self._found.clear()
+
+    def known(self, state: State) -> Window | None:
+        """The window where we stand, None where it must be looked for. O(1) but for a new thread or a new word."""
+        if state.thread is None:
+            return None
+        key = self._key(state)
+        if key not in self._found and state.user_window is not None:
+            self._found[key] = self.find(state)  # their word needs no catalogue
+        return self._found.get(key)
+
+    def find(self, state: State) -> Window:
+        """Look for it. O(requests), and half a second for the catalogue the first time."""
+        assert state.session is not None
+        assert state.thread is not None
+        return find_window(state.session, state.thread, state.at, state.user_window, self._table)
+
+    def keep(self, state: State, window: Window) -> None:
+        """That was found for where `state` stands."""
+        self._found[self._key(state)] = window
+
+    def _key(self, state: State) -> _WindowKey:
+        thread = state.thread
+        assert thread is not None
+        if thread is not self._thread:
+            self._thread, self._recorded = thread, _recorded_windows(thread)
+            self._found.clear()
+        at = len(thread.requests) - 1 if state.at is None else state.at
+        recorded = self._recorded[at] if 0 <= at < len(self._recorded) else None
+        return state.user_window, model_at(thread, state.at), recorded
+
+
+def _recorded_windows(thread: Thread) -> list[int | None]:
+    """For each request the window that the file records for it, or for the nearest one before, or after."""
+    given = [request.window for request in thread.requests]
+    last = next((window for window in given if window), None)
+    return [last := window or last for window in given] if last else []
+
+
+def analyse(state: State) -> "tuple[Pressures | None, Drops | None]":
+    """The pressures of the chosen thread by the chosen estimator, and its drops; None while nothing is open.
+
+    O(messages) the first time, O(requests) after: weights are cached. Raises UnknownEstimator.
+    """
+    from inspector.core.drops import thread_drops  # not before something is open
+
+    thread = state.thread
+    if thread is None:
+        return None, None
+    measure = estimator(state.estimator)
+    weigh_categories(thread, measure)
+    return thread_pressures(thread, measure, state.pressures), thread_drops(thread, state.session, state.drops)

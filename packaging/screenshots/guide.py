@@ -9,7 +9,7 @@ from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.lists.lost import LostPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.resources import resource
-from inspector.workbench.state.steps import ORIGIN
+from inspector.workbench.steps import ORIGIN
 
 FULL = 78
 """The request of the sample at which it is fullest: its own harness compacted right behind it."""

@@ -16,7 +16,7 @@ from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
-from inspector.workbench.reading import reading
+from inspector.workbench.gauge import reading
 
 P = TypeVar("P", bound=QWidget)
 SIZE = (1280, 800)
@@ -100,7 +100,7 @@ class Stage:
     def stand(self, at: int | None) -> None:
         """At a request."""
         self.bench.move(at)
-        self.rest(lambda: self.bench.state.outlook is not None)
+        self.rest(lambda: self.bench.state.previews is not None)
 
     def look_at(self, tier: str) -> None:
         """A click on the tier's row keeps its preview in the diff."""

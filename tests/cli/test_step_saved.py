@@ -8,7 +8,7 @@ from inspector.cli import main as cli
 from inspector.core.jsontext import loads
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.steps.file import place_of, replay_steps, source_of
+from inspector.workbench.steps_file import place_of, replay_steps, source_of
 
 SAMPLE = str(resource("sample.jsonl"))
 

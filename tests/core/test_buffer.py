@@ -50,6 +50,7 @@ def test_a_view_is_the_list_it_stands_for(steps: list[tuple[str, int]]) -> None:
         assert view.weight("w", weigh) == sum(map(weigh, wanted))
         for start in range(len(wanted) + 1):
             assert list(view.tail(start)) == wanted[start:]
+            assert list(View(view.stretch, start).backwards()) == wanted[:start][::-1]
             assert View(view.stretch, start).weight("v", weigh) == sum(map(weigh, wanted[:start]))
         base = view.stretch.base
         assert [*(base or ()), *view.stretch.own][: view.length] == wanted

@@ -19,7 +19,7 @@ from inspector.gui.widgets.image_strip import MOST, MOST_BYTES, ImageStrip, Pict
 from inspector.gui.widgets.plain_text import PlainText
 from inspector.gui.widgets.sections import Section
 from inspector.gui.window import Window
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 
 
@@ -109,7 +109,7 @@ def test_many_records_are_opened_without_a_stall(window: Window, qtbot: QtBot, t
             return window.workbench.state
 
         qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
-        qtbot.waitUntil(lambda: state().outlook is not None and not window.bridge.busy, timeout=300_000)
+        qtbot.waitUntil(lambda: state().previews is not None and not window.bridge.busy, timeout=300_000)
         for at in (0, 5, records // 4, None):
             window.workbench.move(at)
             QApplication.processEvents()

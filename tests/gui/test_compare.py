@@ -15,7 +15,7 @@ from inspector.gui.panels.compare.marks import spread
 from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.window import Window
 from inspector.resources import resource
-from inspector.workbench.compare.runs import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
+from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
 from tests.core.sessions import said
 from tests.gui.hands import click, press, write
 

@@ -10,7 +10,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.model import words
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.window import Window
-from inspector.workbench.state.steps import ORIGIN
+from inspector.workbench.steps import ORIGIN
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
 
@@ -233,8 +233,8 @@ def before(panel: DiffPanel) -> object:
 
 
 def test_a_preview_is_shown_and_accepted_and_undone(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
-    desk.workbench.stepping.look()
-    desk.workbench.stepping.show_preview("L0")
+    desk.workbench.previews.look()
+    desk.workbench.previews.point("L0")
     qtbot.waitUntil(lambda: panel.bar.headline.text.startswith("L0 preview: −"))
     assert not stepped(desk)
     assert panel.bar.accept.text() == "Step"

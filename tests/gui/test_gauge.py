@@ -14,9 +14,9 @@ from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.tank_words import headroom
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.compare.comparison import compared, sides
-from inspector.workbench.reading import reading
-from inspector.workbench.state.state import State
+from inspector.workbench.diff import compared, sides
+from inspector.workbench.gauge import reading
+from inspector.workbench.state import State
 from tests.gui.stepping import messages
 
 FULL = 78
@@ -50,7 +50,7 @@ def shown(gauge: Gauge) -> str:
 def stand(desk: Desk, at: int | None) -> State:
     """At a request, with all that the tiers have to say there."""
     desk.workbench.move(at)
-    desk.workbench.stepping.look()
+    desk.workbench.previews.look()
     return desk.workbench.state
 
 
@@ -92,8 +92,8 @@ def test_the_rows_of_the_legend_add_up_to_the_number(desk: Desk, sample: Gauge, 
 def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sample: Gauge, qtbot: QtBot) -> None:
     desk.workbench.stepping.choose(policy="learn-claude-code")
     state = stand(desk, FULL)
-    assert state.outlook is not None
-    believed = state.outlook.tokens
+    assert state.previews is not None
+    believed = state.previews.tokens
     words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low".replace("%", " %")
     assert words.lower() in shown(sample).lower()
     mark = sample.tank._told(sample.tank._y(believed)).replace("\N{NO-BREAK SPACE}", " ")
@@ -109,8 +109,8 @@ def test_the_lines_say_what_the_verdicts_say(desk: Desk, sample: Gauge, policy: 
     now = reading(state)
     assert now is not None
     assert now.lines
-    assert state.outlook is not None
-    told = {verdict.tier: verdict.why for verdict in state.outlook.verdicts}
+    assert state.previews is not None
+    told = {verdict.tier: verdict.why for verdict in state.previews.verdicts}
     compared_ = 0
     for line in now.lines:
         for tier in line.tiers:
@@ -122,12 +122,12 @@ def test_the_lines_say_what_the_verdicts_say(desk: Desk, sample: Gauge, policy: 
 
 def test_after_a_step_it_is_predicted_and_all_places_agree(desk: Desk, sample: Gauge) -> None:
     stand(desk, FULL)
-    desk.workbench.stepping.show_preview("L1")
+    desk.workbench.previews.point("L1")
     found = desk.workbench.state.preview
     assert found is not None
     freed = found.freed
     desk.workbench.stepping.step("L1")
-    desk.workbench.stepping.look()
+    desk.workbench.previews.look()
     assert sample._kind.text() == "predicted"
     assert number(sample) == 152_241 - freed
     assert legend(sample) == number(sample)
@@ -141,7 +141,7 @@ def test_a_step_that_changes_nothing_changes_no_number(desk: Desk, sample: Gauge
     stand(desk, 1)
     before = shown(sample).split("\n")[:4]
     desk.workbench.stepping.step("L0")
-    desk.workbench.stepping.look()
+    desk.workbench.previews.look()
     assert desk.workbench.state.stepped
     assert sample._kind.text() == "reported"
     assert shown(sample).split("\n")[:3] == before[:3]
@@ -175,7 +175,7 @@ def test_a_request_body_counts_its_prompt_and_tools(desk: Desk, gauge: Gauge) ->
     assert parts["tools"] > 2_000
     assert sum(parts.values()) == number(gauge) == legend(gauge)
     assert now.unseen == 0
-    assert state.outlook is not None
-    assert state.outlook.verdicts[0].tokens == now.believed
-    assert state.outlook.tokens < 100, "Pulse counts what was said"
+    assert state.previews is not None
+    assert state.previews.verdicts[0].tokens == now.believed
+    assert state.previews.tokens < 100, "Pulse counts what was said"
     assert "too low" not in shown(gauge), "an estimate is no truth to be wrong about"

@@ -79,10 +79,10 @@ def test_undo_clears_the_list(desk: Desk, panel: LostPanel, qtbot: QtBot) -> Non
 
 
 def test_a_preview_tells_what_it_would_lose(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
-    desk.workbench.stepping.look()
-    desk.workbench.stepping.show_preview("L0")
+    desk.workbench.previews.look()
+    desk.workbench.previews.point("L0")
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (14)")
     desk.workbench.stepping.choose(settings=(("context_window_tokens", "3000"), ("microcompact_retain_recent", "50")))
-    desk.workbench.stepping.look()
+    desk.workbench.previews.look()
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (0)")
     assert panel.says.text() == "Nothing would be lost: every fact still stands somewhere."

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.window import Window
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from tests.gui.monkey.files import CRASHES
 from tests.gui.monkey.fresh import stale
 from tests.gui.thrown import thrown_in

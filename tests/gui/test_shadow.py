@@ -6,7 +6,7 @@ from inspector.core.buffer import Stretch
 from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.message.view import MessageView
-from inspector.workbench.readable_summary import NAME
+from inspector.workbench.message_rows import NAME
 from tests.core.policies.build import conv, user
 from tests.workbench.test_shadow import SEALED
 

@@ -16,7 +16,7 @@ from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.window import Window
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.saving import NATIVE, SHAPES
-from inspector.workbench.state.steps import ORIGIN, Steps
+from inspector.workbench.steps import ORIGIN, Steps
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press, write
 from tests.gui.made import payload

@@ -16,7 +16,7 @@ from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import Window
-from inspector.workbench.state.steps import Step
+from inspector.workbench.steps import Step
 from tests.gui.hands import click, press, write
 from tests.gui.stepping import open_it
 
@@ -40,8 +40,8 @@ def foreseen(window: Window, qtbot: QtBot) -> None:
     """Wait until every tier has its preview."""
 
     def ready() -> bool:
-        outlook = window.workbench.state.outlook
-        return outlook is not None and not outlook.missing and not window.bridge.busy
+        previews = window.workbench.state.previews
+        return previews is not None and not previews.missing and not window.bridge.busy
 
     qtbot.waitUntil(ready, timeout=20_000)
 
@@ -69,15 +69,15 @@ def taken(window: Window) -> tuple[Step, ...]:
 
 
 def test_a_row_a_tier_in_order_with_verdict_and_preview(window: Window, stepper: TierPanel) -> None:
-    outlook = window.workbench.state.outlook
-    assert outlook is not None
+    previews = window.workbench.state.previews
+    assert previews is not None
     assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
-    for verdict in outlook.verdicts:
+    for verdict in previews.verdicts:
         row = stepper.rows[verdict.tier]
         assert row.why.text() == verdict.why
         assert row.button.text() == ("Step" if verdict.due else "Force")
         assert bool(row.name.property("due")) is verdict.due
-        assert f"frees {outlook.previews[verdict.tier].freed:,}" in row.preview.text()
+        assert f"frees {previews.by_tier[verdict.tier].freed:,}" in row.preview.text()
     assert stepper.rows["L0"].badge.isVisible()
     assert [row.tier.name for row in stepper.rows.values() if row.badge.isVisible()] == ["L0"]
     assert "1 call" in stepper.rows["L3b"].preview.text()
@@ -135,11 +135,11 @@ def test_walking_on_the_verdicts_follow(window: Window, stepper: TierPanel, qtbo
 
 @pytest.mark.parametrize("tier", ["L0", "L1", "L2", "L3a", "L3b", "L4"])
 def test_each_tier_by_its_button(window: Window, stepper: TierPanel, qtbot: QtBot, tier: str) -> None:
-    foretold = window.workbench.state.outlook
+    foretold = window.workbench.state.previews
     assert foretold is not None
     step = stepped(window, qtbot, lambda: click(stepper.rows[tier].button))
     assert step.tier == tier
-    outcome = foretold.previews[tier].outcome
+    outcome = foretold.by_tier[tier].outcome
     assert outcome is not None
     assert [message.parts for message in step.buffer.messages] == [m.parts for m in outcome.buffer.messages]
     foreseen(window, qtbot)

@@ -17,8 +17,8 @@ from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.need_text import LARGEST, NeedText, editable
 from inspector.gui.window import Window
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Step
+from inspector.workbench.state import State
+from inspector.workbench.steps import Step
 from tests.gui.hands import click, press, write
 from tests.gui.stepping import open_it
 

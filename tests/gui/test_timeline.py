@@ -51,7 +51,7 @@ def test_the_mouse_over_a_request_tells_all_three_numbers(desk: Desk, qtbot: QtB
     timeline.show()
     desk.workbench.subscribe(timeline.receive)
     desk.workbench.open(reported(10, without=(6,)))
-    desk.workbench.stepping.look()
+    desk.workbench.previews.look()
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
     qtbot.waitUntil(lambda: "believed" in timeline.plot.told(5))
     assert timeline.plot.told(0).startswith("request 0 · 3,000 reported · 1,00")

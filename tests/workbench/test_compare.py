@@ -10,21 +10,21 @@ from inspector.core.replay.report import Report
 from inspector.core.session import Session, Thread
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.compare.runs import (
+from inspector.workbench.compare import (
     BASE,
     DEFAULT,
     FIGURES,
     NAMES,
     PLAIN,
     Comparison,
+    ComparisonProgress,
+    PolicyRun,
     Result,
-    Run,
-    Underway,
     compare,
     comparison,
     runs,
 )
-from inspector.workbench.state.state import Choices, State
+from inspector.workbench.state import Choices, State
 from inspector.workbench.workbench import Workbench
 from tests.core.sessions import said
 from tests.shared import transcripts
@@ -38,8 +38,8 @@ def state(thread: Thread, choices: Choices = Choices()) -> State:  # noqa: B008 
     return State(session=Session("test", (thread,)), choices=choices)
 
 
-def driven(thread: Thread, wanted: Sequence[Run]) -> Comparison:
-    results: dict[Run, Result] = {}
+def driven(thread: Thread, wanted: Sequence[PolicyRun]) -> Comparison:
+    results: dict[PolicyRun, Result] = {}
     compare(thread, wanted, results.__setitem__)
     return comparison(wanted, results)
 
@@ -111,13 +111,13 @@ def test_impossible_settings_stop_only_their_own_policy() -> None:
 
 
 def test_it_tells_how_far_it_is_and_stops_when_told() -> None:
-    wanted, told, results = runs(state(LONG), ("roku",), WINDOW), list[Underway](), dict[Run, Result]()
+    wanted, told, results = runs(state(LONG), ("roku",), WINDOW), list[ComparisonProgress](), dict[PolicyRun, Result]()
     compare(LONG, wanted, results.__setitem__, told.append)
     shares = [one.share for one in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1
     assert {one.policy for one in told} == {"roku", BASE}
-    kept: dict[Run, Result] = {}
+    kept: dict[PolicyRun, Result] = {}
     wanted = wanted[::-1]
     with pytest.raises(Cancelled):
         compare(LONG, wanted, kept.__setitem__, cancelled=lambda: bool(kept))

@@ -13,13 +13,13 @@ from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
-from inspector.workbench.compare.comparison import AROUND, FATES, Comparison, Sides, changes, compared, rival, shown
+from inspector.workbench.diff import AROUND, FATES, Diff, Sides, changes, compared, rival, shown
 
 SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)
 GONE = {"k": None, "d": "dropped", "s": "summarised"}
 
 
-def comparison(pattern: str) -> Comparison:
+def comparison(pattern: str) -> Diff:
     """One message a letter: k kept, c cleared, d dropped, s summarised."""
     old = [Message(str(n), "user", (Text(f"{letter} {n}"),)) for n, letter in enumerate(pattern)]
     new = [Message(m.id, "user", (Text("-"),)) if m.text[0] == "c" else m for m in old if m.text[0] in "kc"]

@@ -13,10 +13,10 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import FateName, fates
 from inspector.core.validity import check
-from inspector.workbench.state.edits import (
-    Drop,
+from inspector.workbench.edits import (
     Edit,
-    Insert,
+    Insertion,
+    Removal,
     Rewrite,
     apply,
     editable,
@@ -26,9 +26,8 @@ from inspector.workbench.state.edits import (
     rewritten,
     write_edit,
 )
-from inspector.workbench.steps.file import Source, replay_steps, write_steps
-from inspector.workbench.steps.pytest_export import pytest_text
-from inspector.workbench.steps.regression import run, start_of, told_path
+from inspector.workbench.regression import pytest_text, run, start_of, told_path
+from inspector.workbench.steps_file import StepsSource, replay_steps, write_steps
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import messages, open_it
 
@@ -66,12 +65,12 @@ def told(edit: Edit, buffer: Buffer = BUFFER) -> dict[str, FateName]:
         (Rewrite("u", 0, "Do it 文件"), {}),
         (Rewrite("r1", 0, "one\nthree"), {"r1": "cut"}),
         (Rewrite("a", 2, '{"command": "rm"}'), {"a": "replaced"}),
-        (Drop(("z",)), {"z": "dropped"}),
-        (Drop(("r1",)), {"r1": "dropped", "a": "cut"}),
-        (Drop(("r1",), partners=False), {"r1": "dropped"}),
-        (Drop(("r1", "r2")), {"r1": "dropped", "r2": "dropped", "a": "cut"}),
-        (Drop(("a",)), {"a": "dropped", "r1": "dropped", "r2": "dropped"}),
-        (Insert("n", "and now?"), {"n": "inserted"}),
+        (Removal(("z",)), {"z": "dropped"}),
+        (Removal(("r1",)), {"r1": "dropped", "a": "cut"}),
+        (Removal(("r1",), partners=False), {"r1": "dropped"}),
+        (Removal(("r1", "r2")), {"r1": "dropped", "r2": "dropped", "a": "cut"}),
+        (Removal(("a",)), {"a": "dropped", "r1": "dropped", "r2": "dropped"}),
+        (Insertion("n", "and now?"), {"n": "inserted"}),
     ],
 )
 def test_what_becomes_of_the_messages(edit: Edit, expected: dict[str, FateName]) -> None:
@@ -79,16 +78,16 @@ def test_what_becomes_of_the_messages(edit: Edit, expected: dict[str, FateName])
 
 
 def test_a_call_whose_result_goes_is_taken_out_of_its_message() -> None:
-    left = apply(Drop(("r1",)), BUFFER, None).buffer
+    left = apply(Removal(("r1",)), BUFFER, None).buffer
     assert [type(part).__name__ for part in left.messages[1].parts] == ["Thinking", "Text", "ToolCall"]
     assert not check(left)
-    assert check(apply(Drop(("r1",), partners=False), BUFFER, None).buffer)
+    assert check(apply(Removal(("r1",), partners=False), BUFFER, None).buffer)
 
 
 def test_a_message_that_said_nothing_but_the_call_goes_with_it() -> None:
     bare = Message("a", "assistant", (Thinking("hm"), ToolCall("c", "Bash", {})))
     buffer = Buffer((Message("u", "user", (Text("go"),)), bare, Message("r", "tool", (ToolResult("c", "x"),))))
-    assert told(Drop(("r",)), buffer) == {"a": "dropped", "r": "dropped"}
+    assert told(Removal(("r",)), buffer) == {"a": "dropped", "r": "dropped"}
 
 
 SIX = Buffer(messages(6))
@@ -97,7 +96,7 @@ SIX = Buffer(messages(6))
 @given(st.sets(st.sampled_from([one.id for one in SIX.messages]), min_size=1))
 def test_with_partners_nothing_is_left_unpaired(gone: set[str]) -> None:
     buffer = SIX
-    left = apply(Drop(tuple(sorted(gone))), buffer, None).buffer
+    left = apply(Removal(tuple(sorted(gone))), buffer, None).buffer
     broken = {"call-without-result", "result-without-call", "order"}
     assert not [one for one in check(left) if one.rule in broken]
     assert not {one.id for one in left.messages} & gone
@@ -131,12 +130,20 @@ def test_a_signature_does_not_outlive_its_thinking() -> None:
 
 def test_images_are_not_edited_and_what_is_not_there_is_told() -> None:
     assert editable(Image("image/png")) is None
-    for edit in (Rewrite("r1", 1, "x"), Rewrite("u", 7, "x"), Rewrite("?", 0, "x"), Drop(("?",)), Insert("u", "x")):
+    for edit in (
+        Rewrite("r1", 1, "x"),
+        Rewrite("u", 7, "x"),
+        Rewrite("?", 0, "x"),
+        Removal(("?",)),
+        Insertion("u", "x"),
+    ):
         with pytest.raises(InspectorError):
             apply(edit, BUFFER, None)
 
 
-@pytest.mark.parametrize("edit", [Rewrite("u", 0, "a\x1b b"), Drop(("u", "z"), partners=False), Insert("n", "文")])
+@pytest.mark.parametrize(
+    "edit", [Rewrite("u", 0, "a\x1b b"), Removal(("u", "z"), partners=False), Insertion("n", "文")]
+)
 def test_an_edit_survives_json(edit: Edit) -> None:
     assert read_edit(loads(dumps(write_edit(edit)).encode())) == edit
 
@@ -148,7 +155,7 @@ def test_what_is_no_edit_is_told(value: Any) -> None:
 
 
 def test_a_new_id_is_free() -> None:
-    buffer = apply(Insert(fresh_id(BUFFER), "x"), BUFFER, None).buffer
+    buffer = apply(Insertion(fresh_id(BUFFER), "x"), BUFFER, None).buffer
     assert fresh_id(BUFFER) == "by-hand-1"
     assert fresh_id(buffer) == "by-hand-2"
 
@@ -178,7 +185,7 @@ def test_edits_are_undone_branched_and_replayed() -> None:
     assert [step.name for step in steps.taken][:1] == ["edit by hand"]
     assert len(steps.children(1)) == 2
     assert steps.fates(0)[0].name == "replaced"
-    replay = replay_steps(loads(dumps(write_steps(steps, Source())).encode()), steps.origin)
+    replay = replay_steps(loads(dumps(write_steps(steps, StepsSource())).encode()), steps.origin)
     assert not replay.elsewhere
     assert [step.buffer for step in replay.steps.taken] == [step.buffer for step in steps.taken]
     assert [step.edit for step in replay.steps.taken] == [step.edit for step in steps.taken]
@@ -188,7 +195,7 @@ def test_edits_are_exported_as_a_test_that_runs() -> None:
     steps = edited().state.steps
     assert steps is not None
     space: dict[str, Any] = {}
-    exec(compile(pytest_text(steps, Source()), "exported.py", "exec"), space)
+    exec(compile(pytest_text(steps, StepsSource()), "exported.py", "exec"), space)
     taken = run(space["POLICY"], space["START"], space["STATE"], space["STEPS"])
     assert [dict(one.fates) for one in taken] == [one["fates"] for one in space["EXPECTED"]]
     assert ["Go on, 请继续."] in [list(one.inserted) for one in taken]

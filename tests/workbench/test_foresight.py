@@ -11,13 +11,10 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.start import moment_at
 from inspector.core.session import Request, Thread
 from inspector.core.usage import HOUR, MINUTES, Usage
-from inspector.workbench.previews.payback import payback
-from inspector.workbench.previews.watermark_hits import ghosts
-from inspector.workbench.previews.watermarks import firings, value_for, watermarks
-from inspector.workbench.reading import reading
-from inspector.workbench.state.outlook import Outlook
-from inspector.workbench.state.preview import Preview
-from inspector.workbench.state.steps import Step
+from inspector.workbench.gauge import firings, reading, value_for, watermarks
+from inspector.workbench.previews import Preview, Previews, payback
+from inspector.workbench.steps import Step
+from inspector.workbench.timeline import step_effects
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -31,74 +28,74 @@ def bench() -> Workbench:
 
 
 def test_nothing_is_foreseen_before_somebody_looks(bench: Workbench) -> None:
-    assert bench.state.outlook is None
+    assert bench.state.previews is None
     assert bench.state.preview is None
 
 
 def test_every_tier_has_a_verdict_and_a_preview(bench: Workbench) -> None:
     before = bench.state.buffer()
-    bench.stepping.look()
-    outlook = bench.state.outlook
-    assert outlook is not None
-    names = [tier.name for tier in outlook.policy.tiers]
-    assert [verdict.tier for verdict in outlook.verdicts] == names
-    assert list(outlook.previews) == names
-    assert outlook.missing == ()
+    bench.previews.look()
+    previews = bench.state.previews
+    assert previews is not None
+    names = [tier.name for tier in previews.policy.tiers]
+    assert [verdict.tier for verdict in previews.verdicts] == names
+    assert list(previews.by_tier) == names
+    assert previews.missing == ()
     assert bench.state.steps is None
     assert bench.state.buffer() == before
 
 
 def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(bench: Workbench) -> None:
-    bench.stepping.look()
-    assert bench.state.outlook is not None
-    assert bench.state.outlook.next == "L0"
+    bench.previews.look()
+    assert bench.state.previews is not None
+    assert bench.state.previews.next == "L0"
     assert bench.state.preview is not None
     assert bench.state.preview.tier == "L0"
-    bench.stepping.show_preview("L1")
+    bench.previews.point("L1")
     assert bench.state.preview is not None
     assert bench.state.preview.tier == "L1"
-    bench.stepping.show_preview("")
+    bench.previews.point("")
     assert bench.state.preview is None
 
 
 def test_an_outlook_holds_for_its_place_alone_and_is_known_again(bench: Workbench) -> None:
-    bench.stepping.look()
-    known = bench.state.outlook
+    bench.previews.look()
+    known = bench.state.previews
     bench.previous()
-    assert bench.state.outlook is None
+    assert bench.state.previews is None
     bench.next()
-    assert bench.state.outlook is known
+    assert bench.state.previews is known
 
 
 def test_another_setting_is_another_outlook(bench: Workbench) -> None:
-    bench.stepping.look()
-    first = bench.state.outlook
+    bench.previews.look()
+    first = bench.state.previews
     bench.stepping.set("microcompact_retain_recent", "1")
-    assert bench.state.outlook is None
-    bench.stepping.look()
-    second = bench.state.outlook
+    assert bench.state.previews is None
+    bench.previews.look()
+    second = bench.state.previews
     assert touched(second) > touched(first)
     bench.stepping.set("microcompact_retain_recent", None)
-    assert bench.state.outlook is first
+    assert bench.state.previews is first
 
 
-def touched(outlook: Outlook | None) -> int:
-    assert outlook is not None
-    return outlook.previews["L0"].touched
+def touched(previews: Previews | None) -> int:
+    assert previews is not None
+    return previews.by_tier["L0"].touched
 
 
 def test_after_a_step_its_own_diff_counts(bench: Workbench) -> None:
-    bench.stepping.look()
+    bench.previews.look()
     bench.stepping.step("L0")
-    bench.stepping.look()
-    assert bench.state.outlook is not None
+    bench.previews.look()
+    assert bench.state.previews is not None
     assert bench.state.preview is None
 
 
 def test_a_preview_tells_what_the_step_then_does(bench: Workbench) -> None:
-    bench.stepping.look()
-    assert bench.state.outlook is not None
-    for tier, foreseen in bench.state.outlook.previews.items():
+    bench.previews.look()
+    assert bench.state.previews is not None
+    for tier, foreseen in bench.state.previews.by_tier.items():
         bench.stepping.step(tier)
         step = taken(bench)
         assert foreseen.outcome is not None
@@ -193,8 +190,8 @@ def test_where_each_line_would_have_fired(bench: Workbench) -> None:
 
 def test_after_a_step_the_pressure_is_predicted(bench: Workbench) -> None:
     assert reading(bench.state).pressure.kind == "reported"  # type: ignore[union-attr]
-    bench.stepping.look()
-    assert bench.state.outlook is not None
+    bench.previews.look()
+    assert bench.state.previews is not None
     assert bench.state.request is not None
     assert bench.state.request.usage is not None
     before = bench.state.request.usage.prompt
@@ -211,17 +208,17 @@ def test_after_a_step_the_pressure_is_predicted(bench: Workbench) -> None:
 def test_a_ghost_for_every_step_of_the_path(bench: Workbench) -> None:
     bench.stepping.step("L0")
     bench.stepping.step("L1")
-    first, second = ghosts(bench.state)
+    first, second = step_effects(bench.state)
     assert (first.at, first.name, second.name) == (10, "L0", "L1")
     assert first.before > first.after == second.before
     bench.stepping.undo()
-    assert ghosts(bench.state) == (first,)
+    assert step_effects(bench.state) == (first,)
     bench.move(3)
-    assert ghosts(bench.state) == (first,)
+    assert step_effects(bench.state) == (first,)
     bench.stepping.forget()
     bench.move(10)
     bench.stepping.forget()
-    assert ghosts(bench.state) == ()
+    assert step_effects(bench.state) == ()
 
 
 # -- a whole turn --------------------------------------------------------------------------------------------------

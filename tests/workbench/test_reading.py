@@ -9,13 +9,11 @@ from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thi
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.compare.filters import KINDS, of_kind, with_text
 from inspector.workbench.composition import CATEGORIES, composition, split
-from inspector.workbench.previews.watermarks import reserve, watermarks
-from inspector.workbench.reading import Reading, reading
-from inspector.workbench.rows import FIRST_LINE, row, tool_names
-from inspector.workbench.series import series
-from inspector.workbench.state.state import State
+from inspector.workbench.gauge import GaugeReading, reading, reserve, watermarks
+from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, tool_names, with_text
+from inspector.workbench.state import State
+from inspector.workbench.timeline import series
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -55,7 +53,7 @@ def test_prompt_and_tools_have_categories() -> None:
     assert found["system"] == estimator("roku").weigh_prompt(prompt)
 
 
-def reading_at(at: int | None, window: int | None = None) -> Reading:
+def reading_at(at: int | None, window: int | None = None) -> GaugeReading:
     bench = Workbench()
     bench.open(session())
     bench.set_window(window)

@@ -5,7 +5,7 @@ from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer
 from inspector.core.offline import LABEL
 from inspector.core.session import Compaction, Request, Session, Thread
-from inspector.workbench.readable_summary import shadow
+from inspector.workbench.message_rows import readable_summary
 from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import conv, user
 
@@ -19,10 +19,10 @@ def test_of_a_recorded_compaction() -> None:
     thread = Thread("main", requests=requests, end=new.view(), compactions=[Compaction(1, "auto", summary=SEALED)])
     desk = Workbench()
     desk.open(Session("test", (thread,), path="a"))
-    text = shadow(desk.state, SEALED)
+    text = readable_summary(desk.state, SEALED)
     assert text.startswith(LABEL)
     assert "initial goal" in text
-    assert shadow(desk.state, old.own[0]) == ""
+    assert readable_summary(desk.state, old.own[0]) == ""
 
 
 def test_of_a_step() -> None:
@@ -33,4 +33,4 @@ def test_of_a_step() -> None:
     desk.stepping.step("L3a")
     desk.stepping.answer(Answer(messages=(SEALED,)))
     made = next(m for m in desk.state.buffer().messages if isinstance(m.parts[0], Opaque))
-    assert "user reply 0" in shadow(desk.state, made)
+    assert "user reply 0" in readable_summary(desk.state, made)

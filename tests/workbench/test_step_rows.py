@@ -7,9 +7,8 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import thread_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.workbench.state.steps import ORIGIN, Steps
-from inspector.workbench.steps.rows import branches, step_rows
-from inspector.workbench.steps.stepper import begin, complete
+from inspector.workbench.stepper import begin, complete
+from inspector.workbench.steps import ORIGIN, Steps, branches, step_rows
 from tests.core.policies.build import build
 
 SIZER = sizer(thread_pressures(Thread("main"), estimator("roku")), None)

@@ -1,6 +1,7 @@
 """The stepper's intents, on a session made here."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -8,13 +9,14 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.buffer import Stretch
 from inspector.core.needs import Answer, Need, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
-from inspector.workbench.state.state import State
-from inspector.workbench.workbench import Workbench
+from inspector.workbench.state import State
+from inspector.workbench.stepping import only_offline
+from inspector.workbench.workbench import Work, Workbench, at_once
 from tests.core.policies.build import assistant, build, user
 
 
-def bench(answerers: Callable[[str, State], Answerer] | None = None) -> Workbench:
-    made = Workbench(answerers=answerers) if answerers else Workbench()
+def bench(answerers: Callable[[str, State], Answerer] = only_offline, work: Work = at_once) -> Workbench:
+    made = Workbench(work, answerers)
     stretch = Stretch(None, build(10, "x" * 2000).messages)
     requests = [Request(n, stretch.view(1 + 2 * n)) for n in range(10)]
     made.open(Session("test", (Thread("main", requests=requests, end=stretch.view()),), path="a"))
@@ -158,3 +160,22 @@ def test_an_answerer_that_falls_leaves_its_need_to_the_person() -> None:
     assert "(Fallen)" in desk.state.failure
     desk.stepping.answer(Answer("Goal: Accomplished: Key Decisions: Relevant Files:", by="person"))
     assert desk.state.asking is None
+
+
+def test_of_two_tiers_on_their_way_only_the_newer_is_taken() -> None:
+    jobs: list[Callable[[], None]] = []
+
+    def later(job: Callable[[], Any], done: Callable[[Any], None], fell: Any = None, waits: bool = False) -> None:
+        jobs.append(lambda: done(job()))
+
+    desk = bench(work=later)
+    while jobs:
+        jobs.pop(0)()
+    desk.stepping.step("L0")
+    desk.stepping.step("L1")
+    first, second, *_ = jobs
+    second()
+    first()
+    steps = desk.state.steps
+    assert steps is not None
+    assert [step.tier for step in steps.taken] == ["L1"]

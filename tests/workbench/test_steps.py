@@ -6,8 +6,8 @@ from inspector.core.answering import offline, recorded
 from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
-from inspector.workbench.state.steps import ORIGIN, Step, Steps
-from inspector.workbench.steps.stepper import DUE, begin, complete
+from inspector.workbench.stepper import DUE, begin, complete
+from inspector.workbench.steps import ORIGIN, Step, Steps
 from tests.core.policies.build import build, plain
 
 SETTINGS = POLICY.settings((), 1000)

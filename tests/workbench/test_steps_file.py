@@ -17,14 +17,13 @@ from inspector.core.jsontext import dumps, loads, without_surrogates
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.policies.catalogue import POLICIES, policy
-from inspector.workbench.state.steps import ORIGIN, Steps
-from inspector.workbench.steps.file import Source, fingerprint, place_of, replay_steps, source_of, write_steps
-from inspector.workbench.steps.pytest_export import pytest_text
-from inspector.workbench.steps.regression import run
+from inspector.workbench.regression import pytest_text, run
+from inspector.workbench.steps import ORIGIN, Steps
+from inspector.workbench.steps_file import StepsSource, fingerprint, place_of, replay_steps, source_of, write_steps
 from inspector.workbench.workbench import Workbench
 from tests.gui.stepping import open_it
 
-SOURCE = Source("/home/me/s.jsonl", "id", "claude-code")
+SOURCE = StepsSource("/home/me/s.jsonl", "id", "claude-code")
 SUMMARY = "Goal: mend it\nAccomplished: much\nKey Decisions: none\nRelevant Files: src/reader.py"
 
 
@@ -159,7 +158,7 @@ def test_nothing_of_a_transcript_is_code(tmp_path: Path) -> None:
     desk.stepping.step("L0")
     made = desk.state.steps
     assert made is not None
-    text = pytest_text(made.rename(0, mean), Source(mean, mean, mean))
+    text = pytest_text(made.rename(0, mean), StepsSource(mean, mean, mean))
     names: dict[str, Any] = {}
     path = tmp_path / "test_mean.py"
     path.write_text(text, "utf-8")
@@ -208,7 +207,7 @@ def test_an_exported_test_compiles_whatever_it_holds(texts: list[str], levels: i
     made = desk.state.steps
     assert made is not None
     assert len(made.taken) == 2
-    text = pytest_text(made.rename(0, texts[0]), Source(*texts[:3]))
+    text = pytest_text(made.rename(0, texts[0]), StepsSource(*texts[:3]))
     names: dict[str, Any] = {}
     exec(compile(text.encode(), "exported.py", "exec"), names)
     again = run(names["POLICY"], names["START"], names["STATE"], names["STEPS"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
 
@@ -179,6 +179,20 @@ def test_the_window_is_looked_for_once() -> None:
     bench.set_window(None)
     assert window(bench) == (200_000, "catalogue")
     assert len(later.jobs) == 3
+
+
+def test_a_window_that_was_looked_for_on_another_thread_is_not_shown() -> None:
+    later = Later()
+    bench = Workbench(later)
+    bench.open(session())
+    later.finish(0)
+    bench.choose_thread("agent-1")
+    later.finish(2)
+    later.finish(1)
+    assert bench.state.thread_id == "agent-1"
+    assert window(bench) is None
+    later.finish(3)
+    assert window(bench) is not None
 
 
 def test_only_the_newest_wish_counts() -> None:

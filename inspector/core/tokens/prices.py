@@ -1,12 +1,12 @@
 """What model calls cost, by the price catalogue. An unknown model has no price, never a guessed one."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
+from inspector.core.identity import SameObject
 from inspector.core.session import Thread
 from inspector.core.tokens.catalogue import priced_model
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
@@ -31,27 +31,14 @@ def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
     counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
     if min(counts) < 0:
         return None  # numbers that no provider can have meant
-    same = _Same(price)
+    same = SameObject(price)
     rates = _rates(same, _size(same, prompt))
     if rates is None:
         return _asked(price, usage)
     return sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Same:
-    """Prices, known again by being the same object: they have no hash."""
-
-    price: "ModelPrice"
-
-    def __hash__(self) -> int:
-        return id(self.price)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.price is self.price
-
-
-def _size(same: _Same, prompt: int) -> int:
+def _size(same: SameObject, prompt: int) -> int:
     """A prompt of round size that costs as much a token as this one: prices may change with its size."""
     starts = _starts(same)
     at = bisect_left(starts, prompt)
@@ -61,16 +48,16 @@ def _size(same: _Same, prompt: int) -> int:
 
 
 @cache
-def _starts(same: _Same) -> tuple[int, ...]:
+def _starts(same: SameObject) -> tuple[int, ...]:
     """Sizes of the prompt above which another price holds, ascending."""
     from genai_prices.types import TieredPrices
 
-    tiered = [one for one in vars(same.price).values() if isinstance(one, TieredPrices)]
+    tiered = [one for one in vars(same.held).values() if isinstance(one, TieredPrices)]
     return tuple(sorted({tier.start for one in tiered for tier in one.tiers}))
 
 
 @cache
-def _rates(same: _Same, size: int) -> tuple[Decimal, ...] | None:
+def _rates(same: SameObject, size: int) -> tuple[Decimal, ...] | None:
     """Dollars a token, at that size of the prompt: fresh, from the cache, into it, into it for an hour, out.
 
     Exact where the size is round.
@@ -82,7 +69,7 @@ def _rates(same: _Same, size: int) -> tuple[Decimal, ...] | None:
         return None
     fresh, more = Usage(input=size), Usage(input=size, output=1000)
     calls = (fresh, Usage(cache_read=size), cache_written(size, MINUTES), cache_written(size, HOUR), more)
-    asked = [_asked(same.price, one) for one in calls]
+    asked = [_asked(same.held, one) for one in calls]
     found = [one for one in asked if one is not None]
     if len(found) < len(asked):
         return None

@@ -17,7 +17,7 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.need_text import NeedText
-from inspector.workbench.state.edits import editable
+from inspector.workbench.edits import editable
 
 Take = Callable[[int, str], None]
 """The text for the part of that index. Raises InspectorError with a sentence where it will not do."""

@@ -7,7 +7,7 @@ from inspector.core.message import Message, Text
 from inspector.gui.desk import Desk
 from inspector.gui.edits.dialog import DropDialog, EditDialog, texts
 from inspector.gui.look.number_formats import plural
-from inspector.workbench.state.edits import Partners
+from inspector.workbench.edits import Partners
 
 
 class Hand:

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QWidget
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.widgets.cover import Cover
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 """Where a panel stands in a fresh window; the user may move all but the centre."""

@@ -18,8 +18,8 @@ from inspector.gui.navigation import jump
 from inspector.gui.proxies.hold_prospects import Prospect, Prospects
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.live_proxy import ExchangeRow, LiveProxy
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 FRAME = 40

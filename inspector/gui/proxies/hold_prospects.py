@@ -12,8 +12,8 @@ from inspector.gui.bridge import Jobs
 from inspector.proxy.holds.compacting import Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
-from inspector.workbench.state.state import Choices
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.state import Choices
+from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)

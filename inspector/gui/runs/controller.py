@@ -19,7 +19,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure
 from inspector.gui.bridge import Bridge
 from inspector.gui.runs.place import Paused
-from inspector.workbench.steps.external_need import Lent
+from inspector.workbench.stepper import ExternalNeed
 from inspector.workbench.workbench import Workbench
 
 FRAME = 16
@@ -82,7 +82,7 @@ class Running(QObject):
         self._on_its_way = self._closed = self._busy = self._given_up = False
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
-        self._lent: Lent | None = None
+        self._lent: ExternalNeed | None = None
         self.about: About | None = None
         self.standing: Standing | None = None
         self.breakpoints = Breakpoints()
@@ -154,8 +154,8 @@ class Running(QObject):
         run, standing, about = self._run, self.standing, self.about
         if run is not None and about is not None and standing is not None and standing.need is not None:
             who = standing.verdict.tier if standing.verdict is not None else "The run"
-            self._lent = Lent(who, about.policy, standing.need, self._answer)
-            self._workbench.stepping.lend(self._lent)
+            self._lent = ExternalNeed(who, about.policy, standing.need, self._answer)
+            self._workbench.stepping.take_external(self._lent)
 
     def _answer(self, reply: Answer | Failure) -> None:
         try:

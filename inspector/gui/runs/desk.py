@@ -19,7 +19,7 @@ from inspector.gui.runs.controller import About, Begin, Run, Running, Tell
 from inspector.gui.runs.wanted import Wanted
 from inspector.gui.settings import Settings
 from inspector.workbench.policy_input import start_of
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
 JOURNAL = "journal"

@@ -12,8 +12,8 @@ from inspector.agent.standing import Standing
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.gui.navigation import jump
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 PATIENCE = 1.5

@@ -8,7 +8,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
-from inspector.workbench.reading import Reading
+from inspector.workbench.gauge import GaugeReading
 
 
 class Legend(Guarded, QWidget):
@@ -18,11 +18,11 @@ class Legend(Guarded, QWidget):
         super().__init__()
         self._theme = theme
         self._rows: tuple[tuple[str, str, str], ...] = ()
-        self._reading: Reading | None = None
+        self._reading: GaugeReading | None = None
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("What fills the buffer")
 
-    def show_reading(self, reading: Reading | None) -> None:
+    def show_reading(self, reading: GaugeReading | None) -> None:
         """Show this one from now on."""
         self._reading = reading
         count = len(self._rows)
@@ -36,7 +36,7 @@ class Legend(Guarded, QWidget):
         """The colours have changed."""
         self.show_reading(self._reading)
 
-    def _made(self, reading: Reading) -> tuple[tuple[str, str, str], ...]:
+    def _made(self, reading: GaugeReading) -> tuple[tuple[str, str, str], ...]:
         """(colour, name, number)."""
         colours = self._theme.colours
         rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]

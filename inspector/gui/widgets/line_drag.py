@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from inspector.core.policies.policy import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
-from inspector.workbench.previews.watermarks import value_for
+from inspector.workbench.gauge import value_for
 from inspector.workbench.workbench import Workbench
 
 REACH = 5

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.small import ProgressBar
-from inspector.workbench.state.state import Opening, State
+from inspector.workbench.state import OpeningProgress, State
 
 
 class Notice(QFrame):
@@ -34,7 +34,7 @@ class Notice(QFrame):
         row.addWidget(self.bar, 1)
         row.addWidget(self.more)
         row.addWidget(self.button)
-        self._opening: Opening | None = None
+        self._opening: OpeningProgress | None = None
         self.hide()
 
     def show_state(self, state: State) -> None:
@@ -58,7 +58,7 @@ class Notice(QFrame):
         self._more = then or self._dismiss
         self._show_words(sentence, bad=True)
 
-    def _show_opening(self, opening: Opening) -> None:
+    def _show_opening(self, opening: OpeningProgress) -> None:
         share = f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB" if opening.total > 2_000_000 else ""
         self.words.setText(f"Reading {Path(opening.path).name}{share}")
         self.bar.show_share(opening.done / opening.total if opening.total else None)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from inspector.gui.widgets.plot_parts import end_place
-from inspector.workbench.series import Series
+from inspector.workbench.timeline import Series
 
 UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
 from inspector.core.formats.claude_code.chain_nodes import AnswerNode, ChainNode, last_prompt, travelling_together
-from inspector.core.formats.claude_code.joined import Joined
 from inspector.core.formats.claude_code.records import numbers
 from inspector.core.formats.claude_code.sent import SentRequests
 from inspector.core.formats.claude_code.unrecorded import CLEARED, VERSIONS, inferred, keeps_thinking, without_thinking
 from inspector.core.message import Message, Text, ToolResult
+from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request
 
 
@@ -328,15 +328,15 @@ class ChainState:
 
     def messages(self) -> Sequence[Message]:
         """Every message, each once."""
-        return Joined(self._messages, self._drafts(counted=True))
+        return Prefix(self._messages, then=self._drafts(counted=True))
 
     def requests(self) -> Sequence[Request]:
         """Every model call."""
-        return Joined(self._requests, [self._request(*self._open)] if self._open is not None else [])
+        return Prefix(self._requests, then=[self._request(*self._open)] if self._open is not None else [])
 
     def compactions(self) -> Sequence[Compaction]:
         """Every recorded compaction."""
-        return Joined(self._compactions, [self._compaction] if self._compaction is not None else [])
+        return Prefix(self._compactions, then=[self._compaction] if self._compaction is not None else [])
 
     def end(self) -> View:
         """What the next call would send."""

@@ -11,7 +11,7 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.panels.buffer.model import BufferModel, Index, Line
-from inspector.workbench.compare.comparison import LETTERS
+from inspector.workbench.diff import LETTERS
 
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight

@@ -13,7 +13,7 @@ from inspector.core.tokens.estimators import Estimator, count
 from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.guard import Guarded
 from inspector.gui.look.number_formats import grouped
-from inspector.workbench.rows import Row, row
+from inspector.workbench.message_rows import MessageRow, row
 
 Order: TypeAlias = Literal["newest first", "oldest first", "largest first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -29,7 +29,7 @@ class Line:
     number: int
     """Position in the buffer, from 0."""
     message: Message
-    row: Row
+    row: MessageRow
     tokens: int
     fresh: bool
     """Was not in the buffer of the request before."""
@@ -53,7 +53,7 @@ class BufferModel(Guarded, QAbstractTableModel):
         self._estimator: Estimator | None = None
         self.scale = UNSCALED
         """What a counted token weighs where we stand."""
-        self._rows: dict[int, tuple[Message, Row]] = {}
+        self._rows: dict[int, tuple[Message, MessageRow]] = {}
         self._fates: Mapping[str, FateName] = {}
 
     # -- what is shown -----------------------------------------------------------------------------------------------

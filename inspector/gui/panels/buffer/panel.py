@@ -23,11 +23,10 @@ from inspector.gui.panels.buffer.delegate import BufferDelegate, row_height
 from inspector.gui.panels.buffer.menu import buffer_menu
 from inspector.gui.panels.buffer.model import NO_FATES, ORDERS, BufferModel
 from inspector.gui.panels.panel import Panel
-from inspector.workbench.compare.filters import KINDS, of_kind, with_text
+from inspector.workbench.message_rows import KINDS, of_kind, tool_names, with_text
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.rows import tool_names
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import ORIGIN
+from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""

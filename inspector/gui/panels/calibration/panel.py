@@ -18,7 +18,7 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.calibration.rows import ABOUT, COLUMNS, Row, Worked, has_usage, worked_out
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Rows
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 
 class CalibrationPanel(Panel):

@@ -7,7 +7,7 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.look import SAMPLE, look, sample_icon
 from inspector.gui.widgets.chips import Flow
-from inspector.workbench.compare.runs import BASE, DEFAULT, NAMES
+from inspector.workbench.compare import BASE, DEFAULT, NAMES
 
 
 class CompareBar(QWidget):

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
 
 from inspector.gui.look.colours import Colours, ink
-from inspector.workbench.compare.runs import BASE, PLAIN
+from inspector.workbench.compare import BASE, PLAIN
 
 
 @dataclass(frozen=True, slots=True)

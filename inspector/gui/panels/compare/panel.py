@@ -23,14 +23,24 @@ from inspector.gui.panels.compare.table import CompareTable
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Rows
 from inspector.gui.widgets.small import ProgressBar
-from inspector.workbench.compare.runs import BASE, NAMES, Comparison, Result, Run, Underway, compare, comparison, runs
-from inspector.workbench.state.state import State
+from inspector.workbench.compare import (
+    BASE,
+    NAMES,
+    Comparison,
+    ComparisonProgress,
+    PolicyRun,
+    Result,
+    compare,
+    comparison,
+    runs,
+)
+from inspector.workbench.state import State
 
 KEPT = 64
 """Results that are kept."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
-Told: TypeAlias = Underway | tuple[Run, Result]
+Told: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
 
 
 class ComparePanel(Panel):
@@ -43,12 +53,12 @@ class ComparePanel(Panel):
         self.plots: Any = None
         self._state = State()
         self._thread: Thread | None = None
-        self._results: dict[Run, Result] = {}
-        self._wanted: tuple[Run, ...] = ()
+        self._results: dict[PolicyRun, Result] = {}
+        self._wanted: tuple[PolicyRun, ...] = ()
         self._found = Comparison()
         self._picked = ""
         self._task: Task | None = None
-        self._underway: Underway | None = None
+        self._underway: ComparisonProgress | None = None
         self._loading = False
         self.bar = CompareBar(desk.theme)
         self.table = CompareTable(desk.theme)
@@ -124,7 +134,7 @@ class ComparePanel(Panel):
         self.show_state(self.desk.workbench.state)
         self.run()
 
-    def _runs(self) -> tuple[Run, ...]:
+    def _runs(self) -> tuple[PolicyRun, ...]:
         window = self.desk.workbench.end_window or self._state.window
         return runs(self._state, self.bar.chosen, window.tokens if window else None)
 
@@ -144,11 +154,11 @@ class ComparePanel(Panel):
             compare(thread, missing, lambda run, result: told((run, result)), told, task.cancelled, calls=calls)
 
         self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear, waits=True)
-        self._underway = Underway(missing[0].policy, 0, len(thread.requests), 0, len(missing))
+        self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
         self._show()
 
     def _hear(self, news: Told) -> None:
-        if isinstance(news, Underway):
+        if isinstance(news, ComparisonProgress):
             self._underway = news
             self._say()
             return

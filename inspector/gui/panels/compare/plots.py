@@ -20,7 +20,7 @@ from inspector.gui.panels.compare.look import look
 from inspector.gui.panels.compare.marks import MARGIN, CompareMarks
 from inspector.gui.widgets.graphs import pg
 from inspector.gui.widgets.plot_parts import Grid, PlayheadBox, TokenAxis
-from inspector.workbench.compare.runs import PLAIN
+from inspector.workbench.compare import PLAIN
 
 FADED = 120
 """Opacity of what is not chosen, of 255."""

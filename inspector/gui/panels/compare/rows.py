@@ -10,7 +10,7 @@ from inspector.core.usage import HOUR
 from inspector.gui.look.number_formats import grouped, lifetime, percent, signed
 from inspector.gui.panels.compare.look import look
 from inspector.gui.widgets.rows import Column
-from inspector.workbench.compare.runs import BASE, FIGURES, NAMES, Comparison, Figure, Number
+from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from inspector.gui.panels.buffer.model import Index
 from inspector.gui.panels.compare.look import SAMPLE, look, paint_sample
 from inspector.gui.panels.compare.rows import COLUMNS, Standing, as_table, differs, ordered, shown
 from inspector.gui.widgets.rows import Rows
-from inspector.workbench.compare.runs import FIGURES, NAMES, Comparison
+from inspector.workbench.compare import FIGURES, NAMES, Comparison
 
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 _LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

@@ -13,8 +13,8 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.workbench.compare.comparison import FATES, LETTERS, Comparison
-from inspector.workbench.state.steps import ORIGIN, Steps
+from inspector.workbench.diff import FATES, LETTERS, Diff
+from inspector.workbench.steps import ORIGIN, Steps
 
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 START = "the step's start"
@@ -78,7 +78,7 @@ class DiffBar(QWidget):
             chosen = self.choice.findData(steps.against) if steps.against is not None else 0
             self.choice.setCurrentIndex(max(0, chosen) if steps.against != steps.at else 0)
 
-    def show_comparison(self, comparison: Comparison) -> None:
+    def show_comparison(self, comparison: Diff) -> None:
         """Counts on the chips, the sum in the headline."""
         for name, chip in self.chips.items():
             count = comparison.counts.get(name, 0)
@@ -106,7 +106,7 @@ class DiffBar(QWidget):
         self.filtered.emit()
 
 
-def headline(comparison: Comparison) -> str:
+def headline(comparison: Diff) -> str:
     """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
     told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
     if not told:
@@ -116,7 +116,7 @@ def headline(comparison: Comparison) -> str:
     return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
 
 
-def in_short(comparison: Comparison) -> str:
+def in_short(comparison: Diff) -> str:
     """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. How many of each fate the chips tell."""
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
@@ -125,7 +125,7 @@ def in_short(comparison: Comparison) -> str:
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
 
 
-def _name(comparison: Comparison) -> str:
+def _name(comparison: Diff) -> str:
     return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
 
 

@@ -13,7 +13,7 @@ from inspector.gui.look.visible import visible
 from inspector.gui.panels.buffer.delegate import row_height
 from inspector.gui.panels.buffer.model import Index
 from inspector.gui.panels.diff.model import DiffLine, DiffModel, Side
-from inspector.workbench.compare.comparison import LETTERS
+from inspector.workbench.diff import LETTERS
 
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight

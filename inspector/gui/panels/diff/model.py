@@ -11,8 +11,8 @@ from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.gui.guard import Guarded
 from inspector.gui.look.number_formats import grouped, plural, signed
-from inspector.workbench.compare.comparison import FATES, Comparison, Listing
-from inspector.workbench.rows import Row, row
+from inspector.workbench.diff import FATES, Diff, Listing
+from inspector.workbench.message_rows import MessageRow, row
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 TOP = QModelIndex()
@@ -24,7 +24,7 @@ class Side:
 
     number: int
     """Position in that side's buffer, from 0."""
-    row: Row
+    row: MessageRow
     tokens: int
 
 
@@ -51,7 +51,7 @@ class DiffModel(Guarded, QAbstractTableModel):
         self._lines: dict[tuple[int, int], DiffLine] = {}
 
     @property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> Diff | None:
         """What is shown."""
         return self.listing.comparison if self.listing else None
 

@@ -15,9 +15,9 @@ from inspector.gui.panels.diff.model import DiffModel
 from inspector.gui.panels.diff.reading import DiffReading
 from inspector.gui.panels.diff.rows import DiffRows
 from inspector.gui.panels.panel import Panel
-from inspector.workbench.compare.comparison import Listing, Sides, compared, listing, rival, sides
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.diff import Listing, Sides, compared, listing, rival, sides
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 
 WIDE, TALL = 900, 340
 """Pixels from which the text of the chosen message has room beside or below the rows."""

@@ -6,7 +6,7 @@ from inspector.core.diff import DiffRow, LineRun, line_diff, readable
 from inspector.core.message import Message
 from inspector.gui.look.number_formats import grouped, plural, signed
 from inspector.gui.widgets.sections import Section
-from inspector.workbench.compare.comparison import LETTERS
+from inspector.workbench.diff import LETTERS
 
 AROUND = 3
 """Lines that are shown on either side of a change."""

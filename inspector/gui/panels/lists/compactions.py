@@ -19,7 +19,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.list_panel import copy_button, lay_out_list
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)

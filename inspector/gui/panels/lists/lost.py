@@ -18,9 +18,9 @@ from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.list_panel import copy_button
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.workbench.compare.comparison import Sides, sides
-from inspector.workbench.rows import row, tool_names
-from inspector.workbench.state.state import State
+from inspector.workbench.diff import Sides, sides
+from inspector.workbench.message_rows import row, tool_names
+from inspector.workbench.state import State
 
 SOON = 150
 """Milliseconds of quiet before the next look."""

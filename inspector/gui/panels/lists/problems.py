@@ -13,7 +13,7 @@ from inspector.gui.navigation import jump
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.list_panel import copy_button, lay_out_list
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Problem]] = (
     Column("line", lambda problem: f"{problem.line:,}" if problem.line else "", 7, figures=True),

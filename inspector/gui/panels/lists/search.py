@@ -20,7 +20,7 @@ from inspector.gui.navigation import jump
 from inspector.gui.panels.lists.search_rows import COLUMNS, LEAVES, Found, found_in
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Rows
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 MOST = 5_000
 """Rows that are shown."""

@@ -16,7 +16,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Column, Rows
 from inspector.transcripts.discover import FoundSession, found_sessions
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.rows import Column, Rows
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[Invalid]] = (
     Column("rule", lambda invalid: invalid.rule, 17),

@@ -21,9 +21,9 @@ from inspector.gui.widgets.find_bar import FindBar
 from inspector.gui.widgets.image_strip import HEIGHT, ImageStrip
 from inspector.gui.widgets.plain_text import PlainText
 from inspector.gui.widgets.sections import Section
+from inspector.workbench.message_rows import NAME, readable_summary
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.readable_summary import NAME, shadow
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 
 class MessageView(Panel):
@@ -76,7 +76,7 @@ class MessageView(Panel):
             self.text.show_sections(message_sections(message))
             self._show_images(message)
             if any(isinstance(part, Opaque) for part in message.parts):
-                self.desk.bridge.run(lambda task: shadow(state, message), partial(self._show_shadow, message))
+                self.desk.bridge.run(lambda task: readable_summary(state, message), partial(self._show_shadow, message))
         self._stack.setCurrentIndex(1)
 
     def _show_shadow(self, message: Message, text: str) -> None:

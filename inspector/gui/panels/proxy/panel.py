@@ -22,7 +22,7 @@ from inspector.gui.proxies.controller import Proxying
 from inspector.gui.widgets.rows import Column, Rows
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.live_proxy import ExchangeRow
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[ExchangeRow]] = (
     Column("#", lambda one: str(one.exchange), 3, figures=True),

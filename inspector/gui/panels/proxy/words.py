@@ -7,7 +7,7 @@ from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.proxy.holds.compacting import Proposal
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.live_proxy import ExchangeRow
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.steps import Steps
 
 _WHY = {"watermark": "at the watermark", "each": "each request is held", "by hand": "held by hand"}
 _NAMES = {

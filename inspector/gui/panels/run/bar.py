@@ -11,8 +11,8 @@ from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.panels.run.words import chip, told
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 GO, GO_WITH = "Run", "Go on with this buffer"

@@ -11,7 +11,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.model import Index
 from inspector.gui.panels.steps.model import StepsModel, facts
-from inspector.workbench.steps.rows import Branches, StepRow
+from inspector.workbench.steps import Branches, StepRow
 
 INDENT = 16
 DEEPEST = 8

@@ -22,9 +22,9 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import jump
 from inspector.transcripts.database import file_of
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
-from inspector.workbench.state.state import State
-from inspector.workbench.steps.file import Replay, Source, place_of, replay_steps, source_of, write_steps
-from inspector.workbench.steps.pytest_export import pytest_text
+from inspector.workbench.regression import pytest_text
+from inspector.workbench.state import State
+from inspector.workbench.steps_file import StepsReplay, StepsSource, place_of, replay_steps, source_of, write_steps
 
 T = TypeVar("T")
 _KINDS = {
@@ -129,7 +129,7 @@ class StepsFiles:
         if session is not None:
             self._run(lambda: replay_steps(document, _origin(session, document)), self._show)
 
-    def _show(self, replay: Replay) -> None:
+    def _show(self, replay: StepsReplay) -> None:
         workbench, steps = self._desk.workbench, replay.steps
         workbench.stepping.choose(policy=steps.policy)
         workbench.stepping.put(steps)
@@ -174,17 +174,17 @@ def _origin(session: Session, document: Any) -> Buffer:
     return buffer_at(policy(str(document.get("policy"))), thread, at)
 
 
-def _source(state: State) -> Source:
+def _source(state: State) -> StepsSource:
     session = state.session
     assert session is not None
-    return Source(str(Path(session.path).absolute()) if session.path else "", session.id, session.format)
+    return StepsSource(str(Path(session.path).absolute()) if session.path else "", session.id, session.format)
 
 
 def _model(state: State) -> str:
     return (state.request.model if state.request else "") or (state.thread.model if state.thread else "")
 
 
-def _is_of(session: Session, source: Source) -> bool:
+def _is_of(session: Session, source: StepsSource) -> bool:
     if source.session and session.id:
         return source.session == session.id
     return bool(source.path) and str(Path(session.path).absolute()) == source.path

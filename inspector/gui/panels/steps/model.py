@@ -8,8 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, Qt
 from inspector.gui.guard import Guarded
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.panels.buffer.model import TOP, Index
-from inspector.workbench.state.steps import ORIGIN
-from inspector.workbench.steps.rows import Branches, StepRow, branches
+from inspector.workbench.steps import ORIGIN, Branches, StepRow, branches
 
 
 class StepsModel(Guarded, QAbstractTableModel):

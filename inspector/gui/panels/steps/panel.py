@@ -15,9 +15,8 @@ from inspector.gui.panels.steps.model import StepsModel
 from inspector.gui.panels.steps.view import StepsView
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import ORIGIN, Step, Steps
-from inspector.workbench.steps.rows import StepRow, step_rows
+from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN, Step, StepRow, Steps, step_rows
 
 _SHAPES = {
     "anthropic": "As an Anthropic request body…",

@@ -8,7 +8,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.steps.delegate import StepsDelegate, step_height
 from inspector.gui.panels.steps.model import StepsModel
-from inspector.workbench.state.steps import ORIGIN
+from inspector.workbench.steps import ORIGIN
 
 
 class StepsView(Guarded, QTableView):

@@ -19,9 +19,9 @@ from inspector.gui.widgets.chips import Chips
 from inspector.safety.addresses import address_trouble
 from inspector.safety.keys import key_place
 from inspector.workbench.policy_input import summary_of
-from inspector.workbench.state.outlook import Outlook
-from inspector.workbench.state.state import State
-from inspector.workbench.steps.stepping import HAND
+from inspector.workbench.previews import Previews
+from inspector.workbench.state import State
+from inspector.workbench.stepping import HAND
 
 OFFLINE, SIMULATED, PROVIDER, BY_HAND = "offline", "simulated", "provider", "by hand"
 ANSWERERS = (
@@ -156,15 +156,15 @@ class MemoryBlock(QWidget):
         self.note = label(role="small", wrap=True)
         column(self.chips, self.text, self.note, of=self, gap=6)
 
-    def show_state(self, state: State, outlook: Outlook | None) -> None:
+    def show_state(self, state: State, previews: Previews | None) -> None:
         """The choice, and what it comes to here."""
         generated = GENERATE in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
             self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
         kind = GENERATED if generated else RECORDED if state.choices.recorded else TYPED if self._typing else NONE
         self.chips.take(kind)
-        if outlook is not None:
-            self.chips.buttons[GENERATED].setVisible(_can_generate(outlook.settings))
+        if previews is not None:
+            self.chips.buttons[GENERATED].setVisible(_can_generate(previews.settings))
         self.text.setVisible(kind == TYPED)
         if self.text.toPlainText() != state.choices.summary:
             with QSignalBlocker(self.text):

@@ -5,8 +5,8 @@ from functools import partial
 
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.gui.commands import Command
-from inspector.workbench.steps.stepping import HAND
-from inspector.workbench.steps.tier_keys import tier_of
+from inspector.workbench.policy_input import tier_of
+from inspector.workbench.stepping import HAND
 from inspector.workbench.workbench import Workbench
 
 GROUP = "Step"

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, lifetime, plural
-from inspector.workbench.previews.payback import payback
-from inspector.workbench.state.preview import Preview
+from inspector.workbench.previews import Preview, payback
 
 _TIP = (
     "For a provider that caches prompts: what stands before the first change is still read from its cache, the rest is "

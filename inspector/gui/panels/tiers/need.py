@@ -21,12 +21,12 @@ from inspector.core.needs import (
     Timeout,
 )
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.workbench.state.state import Asking
+from inspector.workbench.state import PendingNeed
 
 PERSON = "person"
 
 
-def asked(asking: Asking) -> str:
+def asked(asking: PendingNeed) -> str:
     """One line: who asks what, the how-manieth of this step, within which limits."""
     tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
     words = [f"{tier} asks for {_what(asking.need)}", f"call {asking.number} of this step"]

@@ -42,8 +42,8 @@ from inspector.gui.panels.tiers.need import (
 from inspector.gui.widgets.need_text import NeedText
 from inspector.gui.widgets.plain_text import PlainText
 from inspector.gui.widgets.sections import Section
-from inspector.workbench.state.state import Asking, State
-from inspector.workbench.steps.stepping import HAND
+from inspector.workbench.state import PendingNeed, State
+from inspector.workbench.stepping import HAND
 
 A_MOMENT = 300
 """Milliseconds; what is answered sooner does not bring the panel to the front."""
@@ -73,7 +73,7 @@ class NeedPanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._asking: Asking | None = None
+        self._asking: PendingNeed | None = None
         self._need: Need | None = None
         self._brought = False
         self._stepping = desk.workbench.stepping
@@ -167,7 +167,7 @@ class NeedPanel(Panel):
             if state.asking is not None and who != HAND and not self.who.hasFocus():
                 self.who.setCurrentText(who)
 
-    def _show_asking(self, asking: Asking | None) -> None:
+    def _show_asking(self, asking: PendingNeed | None) -> None:
         self._asking = asking
         self._body.setVisible(asking is not None)
         if asking is None:

@@ -1,6 +1,6 @@
 """The stepper: a row a tier with its verdict and its preview, and what every step depends on besides the buffer.
 
-What the rows say comes from the State's outlook. It is asked for a moment after the last change, so that walking
+What the rows say comes from the State's previews. It is asked for a moment after the last change, so that walking
 through requests costs nothing, and worked out off the GUI thread. A preview changes nothing.
 """
 
@@ -20,12 +20,11 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
 from inspector.gui.panels.tiers.cost import CostBlock
 from inspector.gui.panels.tiers.row import TierRow
-from inspector.workbench.state.outlook import Outlook
-from inspector.workbench.state.preview import Preview
-from inspector.workbench.state.state import State
+from inspector.workbench.previews import Preview, Previews
+from inspector.workbench.state import State
 
 SOON = 60
-"""Milliseconds of quiet before the outlook is worked out."""
+"""Milliseconds of quiet before the previews is worked out."""
 LINGER = 140
 """Milliseconds the mouse rests on a row before its preview is shown."""
 
@@ -38,7 +37,7 @@ class TierPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._policy = ""
-        self._outlook: Outlook | None = None
+        self._previews: Previews | None = None
         self._picked: str | None = None
         self._hovered = ""
         self._taken: object = None
@@ -62,7 +61,7 @@ class TierPanel(Panel):
         self.memory = MemoryBlock(desk)
         self.cost = CostBlock()
         self._soon = QTimer(self, singleShot=True, interval=SOON)
-        self._soon.timeout.connect(stepping.look)
+        self._soon.timeout.connect(desk.workbench.previews.look)
         self._linger = QTimer(self, singleShot=True, interval=LINGER)
         self._linger.timeout.connect(self._point)
         self._lay_out()
@@ -84,23 +83,23 @@ class TierPanel(Panel):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Rows where the outlook is another; the choices always."""
+        """Rows where the previews is another; the choices always."""
         self._name_policy(state)
-        if state.outlook is None or state.outlook.missing:
+        if state.previews is None or state.previews.missing:
             self._soon.start()
         standing = state.steps.step if state.steps else None
         if standing is not self._taken:  # a step was taken or left: its own diff is what counts now
             self._taken, self._picked = standing, None
-        if state.outlook is not self._outlook or state.outlook is None:
-            self._outlook = state.outlook
+        if state.previews is not self._previews or state.previews is None:
+            self._previews = state.previews
             for row in self.rows.values():
-                row.show_outlook(state.outlook, state)
+                row.show_previews(state.previews, state)
             self._show_here(state)
         for name, row in self.rows.items():
             row.pick(state.preview is not None and state.preview.tier == name)
         self._enable(state)
         self.answers.show_state(state)
-        self.memory.show_state(state, state.outlook)
+        self.memory.show_state(state, state.previews)
         thread = state.thread
         self.cost.show_preview(_costed(state), (model_at(thread, state.at) or thread.model) if thread else "")
 
@@ -122,14 +121,14 @@ class TierPanel(Panel):
             self._tiers.addWidget(one)
 
     def _show_here(self, state: State) -> None:
-        outlook = state.outlook
-        if outlook is None:
+        previews = state.previews
+        if previews is None:
             return
-        title = outlook.policy.title
-        known = outlook.sizer.kind == "predicted" and outlook.shown  # an estimate is no truth to be wrong about
-        error = error_words(outlook.tokens / outlook.shown - 1 if known else None)
-        self.here.setText(f"{title} believes {grouped(outlook.tokens)} tokens{error}")
-        breaker = outlook.policy.breaker(outlook.settings, outlook.running)
+        title = previews.policy.title
+        known = previews.sizer.kind == "predicted" and previews.shown  # an estimate is no truth to be wrong about
+        error = error_words(previews.tokens / previews.shown - 1 if known else None)
+        self.here.setText(f"{title} believes {grouped(previews.tokens)} tokens{error}")
+        breaker = previews.policy.breaker(previews.settings, previews.running)
         self._breaker_caption.setVisible(breaker is not None)
         self.breaker.show_breaker(breaker, title)
 
@@ -158,11 +157,11 @@ class TierPanel(Panel):
         self._point()
 
     def _point(self) -> None:
-        self.desk.workbench.stepping.show_preview(self._hovered or self._picked)
+        self.desk.workbench.previews.point(self._hovered or self._picked)
 
 
 def _costed(state: State) -> Preview | None:
     """The preview that is looked at, else that of the tier that would fire."""
-    if state.preview is not None or state.outlook is None:
+    if state.preview is not None or state.previews is None:
         return state.preview
-    return state.outlook.previews.get(state.outlook.next)
+    return state.previews.by_tier.get(state.previews.next)

@@ -13,10 +13,9 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
 from inspector.gui.panels.tiers.cost import dollars
-from inspector.workbench.state.outlook import Outlook
-from inspector.workbench.state.preview import Preview
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Step
+from inspector.workbench.previews import Preview, Previews
+from inspector.workbench.state import State
+from inspector.workbench.steps import Step
 
 
 class TierRow(Guarded, QFrame):
@@ -54,15 +53,15 @@ class TierRow(Guarded, QFrame):
         for at, text in enumerate((self.why, self.preview, self.last), 1):
             grid.addWidget(text, at, 1, 1, 2)
 
-    def show_outlook(self, outlook: Outlook | None, state: State) -> None:
-        """The verdict and the preview; without an outlook what was shown stays, greyed."""
+    def show_previews(self, previews: Previews | None, state: State) -> None:
+        """The verdict and the preview; without an previews what was shown stays, greyed."""
         self.setEnabled(state.thread is not None)
-        self._mark("stale", outlook is None)
-        if outlook is None:
+        self._mark("stale", previews is None)
+        if previews is None:
             return
-        verdict = next((one for one in outlook.verdicts if one.tier == self.tier.name), None)
-        self._show_verdict(verdict, outlook.next == self.tier.name)
-        self.preview.setText(preview_words(outlook.previews.get(self.tier.name), outlook.sizer.kind))
+        verdict = next((one for one in previews.verdicts if one.tier == self.tier.name), None)
+        self._show_verdict(verdict, previews.next == self.tier.name)
+        self.preview.setText(preview_words(previews.by_tier.get(self.tier.name), previews.sizer.kind))
         self.last.setText(last_outcome(state, self.tier.name))
         self.last.setVisible(bool(self.last.text()))
         self.updateGeometry()  # texts that wrap are as high as they are wide: the row must be asked again

@@ -13,7 +13,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.policy_input import settings_of
-from inspector.workbench.state.state import Choices, State
+from inspector.workbench.state import Choices, State
 
 
 class SettingsForm(Panel):

@@ -13,8 +13,8 @@ from inspector.gui.panels.timeline.tank import Tank
 from inspector.gui.panels.timeline.tank_words import belief_words
 from inspector.gui.widgets.legend import Legend
 from inspector.gui.widgets.line_drag import LineDrag
-from inspector.workbench.reading import Reading, reading
-from inspector.workbench.state.state import State
+from inspector.workbench.gauge import GaugeReading, reading
+from inspector.workbench.state import State
 
 _KINDS = {
     "reported": "the provider told this number for this call",
@@ -82,7 +82,7 @@ class Gauge(Panel):
         self._show_kind(now)
         self._tokens.setText(_tokens(now))
         self._state = state
-        if now is None or state.outlook is not None:
+        if now is None or state.previews is not None:
             self._say_next()
         else:  # until it is known again the last word stays for a moment: nothing jumps
             self._lingers.start()
@@ -98,7 +98,7 @@ class Gauge(Panel):
         self._next.setText(_next(self._state))
         _hide_if_empty(self._next)
 
-    def _show_kind(self, now: Reading | None) -> None:
+    def _show_kind(self, now: GaugeReading | None) -> None:
         kind = now.pressure.kind if now else ""
         self._kind.setText(kind)
         self._kind.setVisible(bool(kind))
@@ -118,7 +118,7 @@ def _hide_if_empty(*labels: QLabel) -> None:
         each.setVisible(bool(each.text()))
 
 
-def _tokens(now: Reading | None) -> str:
+def _tokens(now: GaugeReading | None) -> str:
     if now is None:
         return "nothing open"
     if now.pressure.tokens is None:
@@ -132,10 +132,10 @@ def _tokens(now: Reading | None) -> str:
 
 def _next(state: State) -> str:
     """Which tier would fire first; empty while nobody has worked it out."""
-    outlook = state.outlook
-    if outlook is None or not outlook.verdicts:
+    previews = state.previews
+    if previews is None or not previews.verdicts:
         return ""
-    return f"{outlook.next} would fire next" if outlook.next else "no tier is due"
+    return f"{previews.next} would fire next" if previews.next else "no tier is due"
 
 
 _SOURCES = {
@@ -147,11 +147,11 @@ _SOURCES = {
 }
 
 
-def _window(now: Reading | None) -> str:
+def _window(now: GaugeReading | None) -> str:
     return _SOURCES[now.window.source] if now else ""
 
 
-def _estimate(now: Reading | None, name: str) -> str:
+def _estimate(now: GaugeReading | None, name: str) -> str:
     """What the estimator counts, and what the policy believes, with its error."""
     if now is None:
         return ""

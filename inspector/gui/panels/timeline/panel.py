@@ -17,10 +17,9 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.curve_key import CurveKey
 from inspector.gui.widgets.line_drag import LineDrag
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.previews.watermark_hits import ghosts
-from inspector.workbench.previews.watermarks import firings, watermarks
-from inspector.workbench.series import series
-from inspector.workbench.state.state import Believed, State
+from inspector.workbench.gauge import firings, watermarks
+from inspector.workbench.state import PolicyBelief, State
+from inspector.workbench.timeline import series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
@@ -35,12 +34,12 @@ class Timeline(Panel):
         super().__init__(desk)
         self.plot: Any = None
         self._state: State | None = None
-        self._drawn: tuple[Thread | None, Pressures | None, Believed | None] = (None, None, None)
+        self._drawn: tuple[Thread | None, Pressures | None, PolicyBelief | None] = (None, None, None)
         self._curves_of: Thread | None = None
         self._task: Task | None = None
         self._loading = False
         self._lines: tuple[Watermark, ...] = ()
-        self._fired: Believed | None = None
+        self._fired: PolicyBelief | None = None
         self._trees: object = None
         self._whose = ("", "")
         self._caption = label("PRESSURE", role="caption")
@@ -138,7 +137,7 @@ class Timeline(Panel):
         whose = (state.thread_id, state.choices.policy)
         if state.trees is not self._trees or whose != self._whose:
             self._trees, self._whose = state.trees, whose
-            self.plot.tiers.show_ghosts(ghosts(state), len(state.thread.requests) if state.thread else 0)
+            self.plot.tiers.show_ghosts(step_effects(state), len(state.thread.requests) if state.thread else 0)
 
     def restyle(self) -> None:
         """The plot keeps pens."""

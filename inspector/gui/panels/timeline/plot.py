@@ -20,7 +20,7 @@ from inspector.gui.widgets.graphs import pg
 from inspector.gui.widgets.line_drag import REACH, LineDrag
 from inspector.gui.widgets.plot_curves import LOWER, UPPER, Curves
 from inspector.gui.widgets.plot_parts import Grid, PlayheadBox, TokenAxis
-from inspector.workbench.series import Series
+from inspector.workbench.timeline import Series
 
 LOWER_HEIGHT = 66
 """Pixels of the second plot."""

@@ -15,7 +15,7 @@ from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.line_drag import line_colour
 from inspector.gui.widgets.plot_parts import end_place
-from inspector.workbench.series import Mark
+from inspector.workbench.timeline import Mark
 
 
 class PlotMarks(Guarded, QWidget):

@@ -13,8 +13,8 @@ from inspector.gui.look.number_formats import grouped, plural, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.line_drag import line_colour
 from inspector.gui.widgets.plot_parts import end_place
-from inspector.workbench.previews.watermark_hits import Ghost
-from inspector.workbench.previews.watermarks import Firing
+from inspector.workbench.gauge import Firing
+from inspector.workbench.timeline import StepEffect
 
 STRIP, GAP = 4, 2
 """Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
@@ -33,7 +33,7 @@ class PlotTiers(Guarded, QWidget):
         view.viewport().installEventFilter(self)
         self._view, self._theme, self._upper = view, theme, upper
         self.firings: tuple[Firing, ...] = ()
-        self.ghosts: tuple[Ghost, ...] = ()
+        self.ghosts: tuple[StepEffect, ...] = ()
         self._told = False
         self._count = 0
         self._at: int | None = None
@@ -50,7 +50,7 @@ class PlotTiers(Guarded, QWidget):
             self.firings, self._told = firings, told
             self.update()
 
-    def show_ghosts(self, ghosts: tuple[Ghost, ...], count: int) -> None:
+    def show_ghosts(self, ghosts: tuple[StepEffect, ...], count: int) -> None:
         """Our steps. `count`: requests of the thread; behind the last one stands the buffer after the last record."""
         if (ghosts, count) != (self.ghosts, self._count):
             self.ghosts, self._count = ghosts, count
@@ -132,7 +132,7 @@ class PlotTiers(Guarded, QWidget):
                 self._paint_name(painter, metrics, area, after, ghost, APART * (place + 1))
 
     def _paint_name(
-        self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: Ghost, clear: float
+        self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: StepEffect, clear: float
     ) -> None:
         words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
         width = metrics.horizontalAdvance(words)

@@ -12,7 +12,7 @@ from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.tank_words import Layer, belief_words, headroom, layers, spoken
 from inspector.gui.widgets.line_drag import REACH, LineDrag, line_colour
-from inspector.workbench.reading import Reading
+from inspector.workbench.gauge import GaugeReading
 
 TANK = 92
 """Width of the tank in pixels; what is right of it belongs to the labels."""
@@ -23,13 +23,13 @@ FLAG = 6
 
 
 class Tank(Guarded, QWidget):
-    """Shows a Reading. Hover tells what is under the mouse."""
+    """Shows a GaugeReading. Hover tells what is under the mouse."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
         self._theme, self._drag = theme, drag
         self.setMouseTracking(True)
-        self._reading: Reading | None = None
+        self._reading: GaugeReading | None = None
         self._layers: tuple[Layer, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
@@ -38,7 +38,7 @@ class Tank(Guarded, QWidget):
         """Tall rather than wide."""
         return QSize(200, 340)
 
-    def show_reading(self, reading: Reading | None) -> None:
+    def show_reading(self, reading: GaugeReading | None) -> None:
         """Paint this one from now on."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()

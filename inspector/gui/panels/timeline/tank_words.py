@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inspector.core.policies.policy import Watermark
 from inspector.gui.look.colours import Colours
 from inspector.gui.look.number_formats import error_words, grouped
-from inspector.workbench.reading import Reading
+from inspector.workbench.gauge import GaugeReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Layer:
     colour: str
 
 
-def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
+def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
     """What fills the tank, from the bottom: what the file lacks, then the categories."""
     found: list[Layer] = []
     level = 0
@@ -31,14 +31,14 @@ def layers(reading: Reading, colours: Colours) -> tuple[Layer, ...]:
     return tuple(found)
 
 
-def belief_words(reading: Reading) -> str:
+def belief_words(reading: GaugeReading) -> str:
     """`Roku believes 53,264: 12.0 % too low`; empty while nobody has worked it out."""
     if reading.believed is None:
         return ""
     return f"{reading.believer} believes {grouped(reading.believed)}{error_words(reading.belief_error)}"
 
 
-def headroom(reading: Reading, line: Watermark) -> str:
+def headroom(reading: GaugeReading, line: Watermark) -> str:
     """`2,310 over`, `12,000 to go`: as the policy counts, like the verdict of the tier."""
     measured = reading.measured
     if measured is None:
@@ -47,7 +47,7 @@ def headroom(reading: Reading, line: Watermark) -> str:
     return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
 
 
-def spoken(reading: Reading | None) -> str:
+def spoken(reading: GaugeReading | None) -> str:
     """The tank for those who cannot see it."""
     if reading is None:
         return "nothing open"

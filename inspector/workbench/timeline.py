@@ -1,11 +1,13 @@
-"""What the timeline draws: one number a request, None where there is none."""
+"""What the timeline draws: one number a request, None where there is none; and what each step did to the pressure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.core.tokens.compacted import compaction_sizes
-from inspector.core.tokens.pressure import PressureKind
-from inspector.workbench.state.state import State
+from inspector.core.tokens.pressure import PressureKind, Pressures
+from inspector.core.tokens.sizing import sizer
+from inspector.workbench.state import State
+from inspector.workbench.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +100,32 @@ def _silent(state: State) -> Iterator[Mark]:
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
             yield Mark(drop.request, drop.kind, drop.loss, silent=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StepEffect:
+    """One step, at request `at` (None = behind the last record): from `before` to `after` tokens."""
+
+    at: int | None
+    name: str
+    before: int
+    after: int
+    """Both as the gauge shows them: what was reported or predicted, and what the next prompt would be instead."""
+
+
+def step_effects(state: State) -> tuple[StepEffect, ...]:
+    """Of every place of the chosen thread where the chosen policy took steps, along the path to where each stands."""
+    wanted = (state.thread_id, state.choices.policy)
+    places = [steps for (thread, _, by), steps in state.trees.items() if (thread, by) == wanted]
+    pressures = state.pressures
+    return tuple(ghost for steps in places for ghost in _path(steps, pressures)) if pressures is not None else ()
+
+
+def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:
+    size = sizer(pressures, steps.request)
+    before, found = size.tokens(steps.origin), []
+    for step in (steps.taken[n] for n in steps.path()):
+        after = size.tokens(step.buffer)
+        found.append(StepEffect(steps.request, step.name, before, after))
+        before = after
+    return found

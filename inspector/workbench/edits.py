@@ -31,7 +31,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Removal:
     """Messages taken out. `partners`: what pairs with them goes along, so that no call is left without its result."""
 
     messages: tuple[str, ...]
@@ -39,7 +39,7 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class Insertion:
     """A user message at the end."""
 
     message: str
@@ -47,7 +47,7 @@ class Insert:
     text: str
 
 
-Edit: TypeAlias = Rewrite | Drop | Insert
+Edit: TypeAlias = Rewrite | Removal | Insertion
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
     match edit:
         case Rewrite():
             return _rewrite(edit, buffer, running)
-        case Drop():
+        case Removal():
             return _drop(edit, buffer, running)
-        case Insert(message, text):
+        case Insertion(message, text):
             new = Message(message, "user", (Text(text),))
             if any(one.id == message for one in buffer.messages):
                 raise InspectorError(f"There is a message {message} in the buffer already.")
@@ -179,7 +179,7 @@ def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
     return Outcome(EDIT, buffer.with_messages(messages), running, (told,), changed={message.id: fate})
 
 
-def _drop(edit: Drop, buffer: Buffer, running: Any) -> Outcome[Any]:
+def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
     here = {message.id for message in buffer.messages}
     missing = next((one for one in edit.messages if one not in here), None)
     if missing is not None:
@@ -234,15 +234,15 @@ def described(edit: Edit) -> str:
     match edit:
         case Rewrite():
             return "edit by hand"
-        case Drop(messages):
+        case Removal(messages):
             return "drop by hand" if len(messages) == 1 else f"drop {len(messages)} by hand"
-        case Insert():
+        case Insertion():
             return "insert by hand"
 
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------
 
-_KINDS: Mapping[str, type[Rewrite | Drop | Insert]] = {"rewrite": Rewrite, "drop": Drop, "insert": Insert}
+_KINDS: Mapping[str, type[Rewrite | Removal | Insertion]] = {"rewrite": Rewrite, "drop": Removal, "insert": Insertion}
 
 
 def write_edit(edit: Edit) -> dict[str, Any]:

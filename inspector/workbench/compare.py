@@ -1,6 +1,6 @@
 """Policies side by side: each driven over the whole chosen thread, compared with what happened.
 
-A `Run` says what to drive, a `Comparison` what came of several. `recorded` is in every one: it is the base line.
+A `PolicyRun` says what to drive, a `Comparison` what came of several. `recorded` is in every one: it is the base line.
 Offline unless the caller brings an answerer; nothing here is written anywhere.
 """
 
@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
 from inspector.core.replay.recorded import RECORDED, TITLE, recorded
 from inspector.core.replay.report import Ground, Report, report
 from inspector.core.session import SideCall, Thread
-from inspector.workbench.state.outlook import Same
-from inspector.workbench.state.state import State
+from inspector.workbench.state import State
 
 BASE, PLAIN = RECORDED, "none"
 NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
@@ -26,10 +26,10 @@ DEFAULT = (BASE, "roku", "pulse", "pi", "learn-claude-code", PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PolicyRun:
     """A policy to be driven over a thread. Equal runs have equal reports."""
 
-    thread: Same
+    thread: SameObject
     policy: str
     window: int | None = None
     settings: tuple[tuple[str, str], ...] = ()
@@ -37,18 +37,18 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Impossible:
+class ImpossibleRun:
     """A run that cannot begin: its settings contradict each other. `why` is a sentence."""
 
     why: str
 
 
-Result: TypeAlias = Report | Impossible
-Results: TypeAlias = Mapping[Run, Result]
+Result: TypeAlias = Report | ImpossibleRun
+Results: TypeAlias = Mapping[PolicyRun, Result]
 
 
 @dataclass(frozen=True, slots=True)
-class Underway:
+class ComparisonProgress:
     """How far a comparison is: the policy, its requests, and how many runs came before."""
 
     policy: str
@@ -63,7 +63,7 @@ class Underway:
         return (self.before + self.done / max(1, self.requests)) / max(1, self.runs)
 
 
-def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, ...]:
+def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[PolicyRun, ...]:
     """One run a chosen policy, in the catalogue's order, what happened always first; empty while there is no request.
 
     What the user set holds for the policy that it was set for; `window` (tokens) is that of the session's model, and
@@ -72,9 +72,9 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, 
     thread, choices, names = state.thread, state.choices, {*chosen, BASE}
     if thread is None or not thread.requests:
         return ()
-    same, window_said = Same(thread), said(state.user_window)
+    same, window_said = SameObject(thread), said(state.user_window)
     return tuple(
-        Run(
+        PolicyRun(
             same,
             name,
             window,
@@ -88,9 +88,9 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Run, 
 
 def compare(
     thread: Thread,
-    wanted: Sequence[Run],
-    arrived: Callable[[Run, Result], None],
-    underway: Callable[[Underway], None] = lambda _: None,
+    wanted: Sequence[PolicyRun],
+    arrived: Callable[[PolicyRun, Result], None],
+    underway: Callable[[ComparisonProgress], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
     answer: Answerer = offline,
     calls: Sequence[SideCall] = (),
@@ -105,24 +105,26 @@ def compare(
             raise Cancelled("The comparison was stopped.")
         if ground is None or ground.window != run.window:
             ground = Ground(thread, run.window)
-        told = _told(underway, run.policy, number, len(wanted))
+        told = _counter(underway, run.policy, number, len(wanted))
         if run.policy == BASE:
             arrived(run, recorded(ground, calls=calls, progress=told, cancelled=cancelled))
         else:
             arrived(run, _result(ground, run, answer, told, cancelled))
 
 
-def _told(underway: Callable[[Underway], None], name: str, before: int, runs: int) -> Callable[[int, int], None]:
+def _counter(
+    underway: Callable[[ComparisonProgress], None], name: str, before: int, runs: int
+) -> Callable[[int, int], None]:
     def tell(done: int, requests: int) -> None:
         if done % max(1, requests // 50) == 0:  # more often nobody could see
-            underway(Underway(name, done, requests, before, runs))
+            underway(ComparisonProgress(name, done, requests, before, runs))
 
     return tell
 
 
 def _result(
     ground: Ground,
-    run: Run,
+    run: PolicyRun,
     answer: Answerer,
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool],
@@ -131,7 +133,7 @@ def _result(
     try:
         settings = by.settings(run.settings, run.window)
     except InspectorError as failure:
-        return Impossible(str(failure))
+        return ImpossibleRun(str(failure))
     return report(ground, by, settings, answer, remote=run.remote, progress=progress, cancelled=cancelled)
 
 
@@ -180,7 +182,7 @@ class Comparison:
     base: Report | None = None
     impossible: tuple[tuple[str, str], ...] = ()
     """(policy, why)."""
-    missing: tuple[Run, ...] = ()
+    missing: tuple[PolicyRun, ...] = ()
     """Runs without a result yet."""
 
     def report(self, name: str) -> Report | None:
@@ -193,13 +195,13 @@ class Comparison:
         return None if mine is None or plainly is None else mine - plainly
 
 
-def comparison(wanted: Sequence[Run], results: Results) -> Comparison:
+def comparison(wanted: Sequence[PolicyRun], results: Results) -> Comparison:
     """Of these runs, as far as there are results."""
     found = [(run, results[run]) for run in wanted if run in results]
     reports = tuple(one for _, one in found if isinstance(one, Report))
     return Comparison(
         reports,
         next((one for one in reports if one.policy == BASE), None),
-        tuple((run.policy, one.why) for run, one in found if isinstance(one, Impossible)),
+        tuple((run.policy, one.why) for run, one in found if isinstance(one, ImpossibleRun)),
         tuple(run for run in wanted if run not in results),
     )

@@ -4,7 +4,7 @@ A tier may be waiting for an answer while the user looks around, edits the need,
 is a generator and cannot be copied; it lives here until it ends or is given up. What a step made of it is a value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,10 +12,11 @@ from inspector.core.answering import Answerer, Asked
 from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
+from inspector.core.policies.catalogue import policy
 from inspector.core.policies.policy import Moment, Policy
 from inspector.core.repair import TIER, repair
-from inspector.workbench.state.edits import EDIT, Edit, apply, described
-from inspector.workbench.state.steps import Called, Step, named
+from inspector.workbench.edits import EDIT, Edit, apply, described
+from inspector.workbench.steps import RecordedCall, Step, named
 
 DUE = ""
 """The tier's name that means: whatever is due, in the policy's own order."""
@@ -28,7 +29,7 @@ CALL = "call"
 
 
 @dataclass
-class Running:
+class TierRun:
     """A tier on its way. `need` is what it waits for; `step` is there when it has ended."""
 
     policy: Policy[Any, Any]
@@ -36,7 +37,7 @@ class Running:
     settings: Any
     moment: Moment
     talk: Conversation[Any]
-    called: Called | None = None
+    called: RecordedCall | None = None
     edit: Edit | None = None
     need: Need | None = None
     step: Step | None = None
@@ -80,31 +81,31 @@ def begin(
     settings: Any,
     running: Any,
     moment: Moment,
-    called: Called | None = None,
+    called: RecordedCall | None = None,
     edit: Edit | None = None,
-) -> Running:
+) -> TierRun:
     """Start a tier (or DUE, REPAIR, with `called` a TURN, with `edit` an EDIT) on a buffer.
 
     Raises InspectorError for an unknown tier.
     """
     talk: Conversation[Any]
     if edit is not None:
-        talk = changed(edit, buffer, running)
+        talk = _asking_nobody(lambda: apply(edit, buffer, running))
     elif tier == DUE:
         talk = policy.run_due(buffer, settings, running, moment)
     elif tier == REPAIR:
-        talk = mend(buffer, running)
+        talk = _asking_nobody(lambda: repair(buffer, running))
     elif tier == TURN:
-        talk = turn(policy, buffer, settings, running, moment, called or Called())
+        talk = turn(policy, buffer, settings, running, moment, called or RecordedCall())
     else:
         talk = policy.tier(tier, buffer, settings, running, moment)
-    started = Running(policy, EDIT if edit else tier, settings, moment, talk, called, edit)
+    started = TierRun(policy, EDIT if edit else tier, settings, moment, talk, called, edit)
     started.start()
     return started
 
 
 def turn(
-    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment, called: Called
+    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment, called: RecordedCall
 ) -> Conversation[tuple[Outcome[Any], ...]]:
     """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
     before: Sequence[Outcome[Any]] = yield from policy.before_call(buffer, settings, running, moment)
@@ -118,19 +119,13 @@ def turn(
     return (*before, Outcome(CALL, grown, running), *after)
 
 
-def mend(buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
-    """A step of our own, which asks nobody: calls and results paired up (`core.repair`)."""
+def _asking_nobody(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
+    """A step of our own. Raises InspectorError, when it is started, for what is not there."""
     yield from ()
-    return repair(buffer, running)
+    return step()
 
 
-def changed(edit: Edit, buffer: Buffer, running: Any) -> Conversation[Outcome[Any]]:
-    """A step by hand, which asks nobody. Raises InspectorError, when it is started, for what is not there."""
-    yield from ()
-    return apply(edit, buffer, running)
-
-
-def complete(running: Running, answerer: Answerer) -> Step:
+def complete(running: TierRun, answerer: Answerer) -> Step:
     """Let one answerer meet every need that is left."""
     while running.need is not None:
         try:
@@ -140,3 +135,23 @@ def complete(running: Running, answerer: Answerer) -> Step:
         running.answer(reply)
     assert running.step is not None
     return running.step
+
+
+class ExternalNeed(TierRun):
+    """A need of somebody else (a run under way), met by the person with the means of the stepper.
+
+    Passes the one reply on to `reply`; giving it up passes nothing: the need stays open where it was asked.
+    """
+
+    def __init__(self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]) -> None:
+        super().__init__(
+            policy(policy_name), who, None, Moment(), _asking_nobody(lambda: Outcome(who, Buffer(()), None))
+        )
+        self.need = need
+        self._reply = reply
+
+    def answer(self, reply: Answer | Failure) -> None:
+        """Once."""
+        if self.need is not None:
+            self.need = None
+            self._reply(reply)

@@ -14,31 +14,13 @@ from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
 from inspector.workbench.policy_input import called_at, moment_of, settings_of, start_of
-from inspector.workbench.previews.lookahead import Foresight
-from inspector.workbench.state.state import Asking, Choices, State
-from inspector.workbench.state.steps import Steps
-from inspector.workbench.steps.stepper import DUE, REPAIR, TURN, Running, begin
+from inspector.workbench.state import Bench, Choices, PendingNeed, State, attempt
+from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
+from inspector.workbench.steps import Steps
 
 HAND = "hand"
 Answerers: TypeAlias = Callable[[str, State], Answerer]
 """Who answers, by name, for the place where we stand. Raises InspectorError."""
-
-
-class Bench(Protocol):
-    """What stepping needs of the Workbench."""
-
-    @property
-    def state(self) -> State: ...
-    def show(self, state: State) -> None: ...
-    def failed(self, sentence: str) -> None: ...
-    def work(
-        self,
-        job: Callable[[], Any],
-        done: Callable[[Any], None],
-        fell: Callable[[], None] = ...,
-        *,
-        waits: bool = ...,
-    ) -> None: ...
 
 
 def only_offline(who: str, state: State) -> Answerer:
@@ -61,11 +43,10 @@ class Stepping:
     def __init__(self, bench: Bench, answerers: Answerers = only_offline) -> None:
         self._bench = bench
         self._answerers = answerers
-        self._running: Running | None = None
+        self._running: TierRun | None = None
         self._from: Steps | None = None
         self._asked: object = None
         self._ticket = self._call = 0
-        self.foresight = Foresight(bench)
 
     # -- running a tier ---------------------------------------------------------------------------------------------
 
@@ -77,7 +58,7 @@ class Stepping:
         self.give_up()
         ticket = self._ticket
 
-        def started(running: tuple[Steps, Running] | InspectorError) -> None:
+        def started(running: tuple[Steps, TierRun] | InspectorError) -> None:
             if ticket != self._ticket:
                 return  # another tier was started, or this one given up
             if isinstance(running, InspectorError):
@@ -86,7 +67,7 @@ class Stepping:
             self._from, self._running = running
             self._go_on()
 
-        self._bench.work(lambda: _begun(tier, state), started)
+        self._bench.work(lambda: attempt(lambda: _begun(tier, state)), started)
 
     def step_turn(self) -> None:
         """Run to the end of the turn: what is due before the call, the call as recorded, what is due after it."""
@@ -99,19 +80,19 @@ class Stepping:
             return
         if running.need is None:
             self._drop()
-            if running.step is None or start is None:  # a lent one: its step is taken elsewhere
+            if running.step is None or start is None:  # an external need: its step is taken elsewhere
                 self._bench.show(replace(self._bench.state, asking=None))
                 return
             tree = self._bench.state.trees.get(start.start, start)
             self.keep(tree.go(start.at).add(running.step), asking=None, pointed=None)
             return
         by_hand = start is None or self._bench.state.choices.answer_by == HAND
-        asking = Asking(running.tier, running.need, len(running.asked) + 1, busy=not by_hand)
+        asking = PendingNeed(running.tier, running.need, len(running.asked) + 1, busy=not by_hand)
         self._bench.show(replace(self._bench.state, asking=asking))
         if not by_hand:
             self.send(running.need)
 
-    def lend(self, running: Running) -> None:
+    def take_external(self, running: TierRun) -> None:
         """Have the person meet a need that is asked elsewhere; what it leads to is no step of ours."""
         self.give_up()
         self._running = running
@@ -238,16 +219,6 @@ class Stepping:
         trees = MappingProxyType({**state.trees, steps.start: steps})
         self._bench.show(replace(state, trees=trees, **more))
 
-    # -- looking ahead ----------------------------------------------------------------------------------------------
-
-    def look(self) -> None:
-        """Work out the State's `outlook`: what every tier would do where we stand."""
-        self.foresight.look()
-
-    def show_preview(self, tier: str | None) -> None:
-        """Look at a tier's preview (the State's `preview`); empty = at none, None = at the one that would fire."""
-        self.foresight.point(tier)
-
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def choose(self, **choices: Any) -> None:
@@ -295,12 +266,8 @@ class Stepping:
         self.keep(steps.with_running(closed))
 
 
-def _begun(tier: str, state: State) -> tuple[Steps, Running] | InspectorError:
+def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
     """A tier from where `state` stands to its first need, and the steps it starts from."""
-    try:
-        steps = start_of(state)
-        by, called = policy(steps.policy), called_at(state) if tier == TURN else None
-        moment = moment_of(state, tier)
-        return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment, called)
-    except InspectorError as failure:
-        return failure
+    steps = start_of(state)
+    by, called = policy(steps.policy), called_at(state) if tier == TURN else None
+    return steps, begin(by, tier, steps.buffer, settings_of(state), steps.state, moment_of(state, tier), called)

@@ -12,10 +12,10 @@ from inspector.core.diff import DiffRow, rows
 from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.tokens.sizing import Sizer, rounded
+from inspector.workbench.message_rows import tool_names
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.rows import tool_names
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import ORIGIN, Steps
+from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN, Steps
 
 FATES: tuple[FateName, ...] = get_args(FateName)
 LETTERS: Mapping[FateName, str] = MappingProxyType(
@@ -72,8 +72,8 @@ class Sides:
 def sides(state: State) -> Sides | None:
     """What is compared where we stand: a preview that is looked at, else the steps; None while there is neither."""
     seen, steps = state.preview, state.steps
-    if seen is not None and seen.outcome is not None and state.outlook is not None:
-        return Sides(seen.tier, state.outlook.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
+    if seen is not None and seen.outcome is not None and state.previews is not None:
+        return Sides(seen.tier, state.previews.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
     name = steps.step.name if steps.step is not None else "recorded"
@@ -81,7 +81,7 @@ def sides(state: State) -> Sides | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Diff:
     """The rows of the diff. `before` and `after` hold a row's place in its buffer, -1 where it does not stand."""
 
     sides: Sides
@@ -97,14 +97,14 @@ class Comparison:
     """Name of the tool by call id."""
 
 
-def compared(sides: Sides) -> Comparison:
+def compared(sides: Sides) -> Diff:
     """The rows, worked out. O(messages); token counts are cached on the messages."""
     told = sized_rows(sides.fates(), sides.before, sides.after, sides.sizer)
     before, after = _numbers(row.fate.before for row in told), _numbers(row.fate.after for row in told)
     order = _order(told)
     found = tuple(told[n] for n in order)
     counts = Counter(row.fate.name for row in found)
-    return Comparison(
+    return Diff(
         sides,
         found,
         [before[n] for n in order],
@@ -155,7 +155,7 @@ def _order(told: Sequence[DiffRow]) -> list[int]:
     return found
 
 
-def rival(comparison: Comparison, at: int) -> Message | None:
+def rival(comparison: Diff, at: int) -> Message | None:
     """The summary on the other side that stands for the same stretch as the one in row `at`; None for none, or several.
 
     Two branches that summarise the same messages each have theirs: they are worth comparing line by line.
@@ -179,7 +179,7 @@ def rival(comparison: Comparison, at: int) -> Message | None:
 class Listing:
     """Which rows of a comparison are listed, and where its changes begin in the list."""
 
-    comparison: Comparison
+    comparison: Diff
     wanted: frozenset[FateName]
     rows: Sequence[tuple[int, int]]
     """(start, end) of the comparison's rows: one that is shown, or a stretch that is left out."""
@@ -192,13 +192,13 @@ class Listing:
         return Listing(self.comparison, self.wanted, rows, changes(self.comparison, rows))
 
 
-def listing(comparison: Comparison, wanted: frozenset[FateName]) -> Listing:
+def listing(comparison: Diff, wanted: frozenset[FateName]) -> Listing:
     """The rows whose fates are wanted, with a little around. O(rows)."""
     rows = shown(comparison, wanted)
     return Listing(comparison, wanted, rows, changes(comparison, rows))
 
 
-def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
+def shown(comparison: Diff, wanted: Collection[FateName], around: int = AROUND) -> list[tuple[int, int]]:
     """Which rows are shown: (start, end) pairs that cover all rows in order. O(rows).
 
     A row that is shown stands alone (end = start + 1) and is wanted, or is kept and near one that is wanted; a longer
@@ -225,7 +225,7 @@ def shown(comparison: Comparison, wanted: Collection[FateName], around: int = AR
     return found
 
 
-def changes(comparison: Comparison, listed: Sequence[tuple[int, int]]) -> list[int]:
+def changes(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
     """Places in `listed` where a change begins: neighbouring rows of one fate are one change."""
     names = ["kept"] + [comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed]
     return [at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last]

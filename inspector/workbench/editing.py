@@ -2,33 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.policies.catalogue import policy
+from inspector.workbench.edits import EDIT, Edit, Insertion, Partners, Removal, Rewrite, apply, fresh_id, partners
 from inspector.workbench.policy_input import moment_of, settings_of, start_of
-from inspector.workbench.state.edits import EDIT, Drop, Edit, Insert, Partners, Rewrite, apply, fresh_id, partners
-from inspector.workbench.state.state import State
-from inspector.workbench.state.steps import Origin, Steps
-from inspector.workbench.steps.stepper import begin
-
-
-class Bench(Protocol):
-    """What editing needs of the Workbench."""
-
-    @property
-    def state(self) -> State: ...
-    def select(self, message_id: str) -> None: ...
-    def failed(self, sentence: str) -> None: ...
-    def work(
-        self,
-        job: Callable[[], Any],
-        done: Callable[[Any], None],
-        fell: Callable[[], None] = ...,
-        *,
-        waits: bool = ...,
-    ) -> None: ...
+from inspector.workbench.state import Bench, State, attempt
+from inspector.workbench.stepper import begin
+from inspector.workbench.steps import Origin, Steps
 
 
 class Editing:
@@ -62,7 +44,7 @@ class Editing:
     def drop(self, message_ids: Sequence[str], with_partners: bool = True) -> None:
         """Take messages out; the one that stood behind them is selected."""
         if self._free():
-            edit = Drop(tuple(message_ids), with_partners)
+            edit = Removal(tuple(message_ids), with_partners)
             left = _next(self._bench.state.buffer().messages, edit, self.partners(message_ids))
             self._take(edit)
             self._bench.select(left)
@@ -73,7 +55,7 @@ class Editing:
         if state.thread is not None and self._free():
             waiting = self._waiting.get((state.thread_id, state.at, state.choices.policy), ())
             number = 1 + (len(state.steps.taken) if state.steps else len(waiting))
-            edit = Insert(fresh_id(state.buffer(), number), text)
+            edit = Insertion(fresh_id(state.buffer(), number), text)
             self._take(edit)
             self._bench.select(edit.message)
 
@@ -89,7 +71,7 @@ class Editing:
         waiting.append(edit)
         if len(waiting) == 1:
             self._bench.work(
-                lambda: _start(state),
+                lambda: attempt(lambda: start_of(state)),
                 lambda start: self._started(place, state, start),
                 partial(self._waiting.__delitem__, place),
             )
@@ -121,14 +103,7 @@ class Editing:
         return False
 
 
-def _start(state: State) -> Steps | InspectorError:
-    try:
-        return start_of(state)
-    except InspectorError as failure:
-        return failure
-
-
-def _next(messages: Sequence[Message], edit: Drop, along: Partners) -> str:
+def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
     """Id of the message behind the first that goes; of the one before where none is left behind it."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
     first = next((n for n, one in enumerate(messages) if one.id in gone), 0)

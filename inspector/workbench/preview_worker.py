@@ -1,38 +1,27 @@
-"""Works out the outlook where we stand, off the side, and keeps the last few. Nothing here takes a step."""
+"""Works out the previews where we stand, off the side, and keeps the last few. Nothing here takes a step."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
 
 from inspector.core.errors import InspectorError
+from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.start import watermark_tokens
 from inspector.workbench.policy_input import moment_of, settings_of, sizer_of, start_of
-from inspector.workbench.state.outlook import Outlook, Same
-from inspector.workbench.state.preview import Preview, preview
-from inspector.workbench.state.state import State
+from inspector.workbench.previews import Preview, Previews, preview
+from inspector.workbench.state import Bench, State, attempt
 
 KEPT = 24
-"""Outlooks that are kept: walking back and forth, undo and redo need no new ones."""
+"""Previews that are kept: walking back and forth, undo and redo need no new ones."""
 
 
-class Bench(Protocol):
-    """What foresight needs of the Workbench."""
-
-    @property
-    def state(self) -> State: ...
-    def show(self, state: State) -> None: ...
-    def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> None: ...
-
-
-def standpoint(state: State) -> tuple[object, ...]:
-    """All that an outlook depends on. O(1)."""
+def _key(state: State) -> tuple[object, ...]:
+    """All that they depend on. O(1)."""
     steps, choices = state.steps, state.choices
     return (
-        Same(state.thread),
+        SameObject(state.thread),
         state.at,
-        Same(steps.step if steps else None),
-        Same(steps.running if steps else None),
+        SameObject(steps.step if steps else None),
+        SameObject(steps.running if steps else None),
         replace(choices, answer_by="", model=""),
         state.window.tokens if state.window else None,
         state.user_window,
@@ -40,7 +29,7 @@ def standpoint(state: State) -> tuple[object, ...]:
     )
 
 
-def outlook(state: State) -> Outlook:
+def previews(state: State) -> Previews:
     """Verdicts where we stand, without previews yet. O(messages). Raises InspectorError for impossible settings."""
     by, settings, steps = policy(state.choices.policy), settings_of(state), start_of(state)
     estimated, tokens = by.measure(steps.buffer, settings, steps.state)
@@ -48,62 +37,62 @@ def outlook(state: State) -> Outlook:
     tokens = watermark_tokens(by, settings, verdicts, tokens)
     size = sizer_of(state)
     shown = size.pressure_of(steps.buffer).tokens or 0
-    return Outlook(standpoint(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
+    return Previews(_key(state), by, settings, steps.buffer, steps.state, estimated, tokens, size, verdicts, shown)
 
 
-class Foresight:
-    """Held by Stepping."""
+class PreviewWorker:
+    """Held by the Workbench as `previews`."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._known: dict[tuple[object, ...], Outlook] = {}
+        self._known: dict[tuple[object, ...], Previews] = {}
         self._underway: tuple[object, ...] | None = None
 
     def settled(self, state: State) -> State:
-        """`state` with the outlook that is known for where it stands, or none, and the preview that is looked at."""
-        known = self._known.get(standpoint(state)) if state.thread is not None else None
+        """`state` with the previews that are known for where it stands, if any, and the preview that is looked at."""
+        known = self._known.get(_key(state)) if state.thread is not None else None
         wanted = state.pointed
         if wanted is None:
             wanted = known.next if known is not None and not state.stepped else ""
-        seen = known.previews.get(wanted) if known is not None else None
-        if known is state.outlook and seen is state.preview:
+        seen = known.by_tier.get(wanted) if known is not None else None
+        if known is state.previews and seen is state.preview:
             return state
-        return replace(state, outlook=known, preview=seen)
+        return replace(state, previews=known, preview=seen)
 
     def look(self) -> None:
         """Work out what every tier would do where we stand: verdicts first, then one preview after the other."""
         state = self._bench.state
         if state.thread is None:
             return
-        known = self._known.get(standpoint(state))
+        known = self._known.get(_key(state))
         if known is not None and not known.missing:
             return
-        if self._underway == standpoint(state):
+        if self._underway == _key(state):
             return
-        self._underway = standpoint(state)
+        self._underway = _key(state)
         if known is not None:
             self._see(known, state)
         else:
-            self._bench.work(lambda: _tried(state), lambda found: self._arrived(found, state))
+            self._bench.work(lambda: attempt(lambda: previews(state)), lambda found: self._arrived(found, state))
 
-    def _arrived(self, found: Outlook | InspectorError, state: State) -> None:
+    def _arrived(self, found: Previews | InspectorError, state: State) -> None:
         if isinstance(found, InspectorError):
             self._underway = None
             return
         self._keep(found)
         self._see(found, state)
 
-    def _see(self, found: Outlook, state: State) -> None:
+    def _see(self, found: Previews, state: State) -> None:
         """The next preview, as long as somebody still stands there."""
-        if self._underway != found.standpoint:
+        if self._underway != found.key:
             return
-        if not found.missing or standpoint(self._bench.state) != found.standpoint:
+        if not found.missing or _key(self._bench.state) != found.key:
             self._underway = None
             return
         tier = found.missing[0]
 
         def seen(one: Preview) -> None:
-            grown = self._known.get(found.standpoint, found).with_preview(one)
+            grown = self._known.get(found.key, found).with_preview(one)
             self._keep(grown)
             self._see(grown, state)
 
@@ -113,12 +102,12 @@ class Foresight:
 
         self._bench.work(job, seen)
 
-    def _keep(self, found: Outlook) -> None:
-        self._known.pop(found.standpoint, None)
+    def _keep(self, found: Previews) -> None:
+        self._known.pop(found.key, None)
         while len(self._known) >= KEPT:
             del self._known[next(iter(self._known))]
-        self._known[found.standpoint] = found
-        if standpoint(self._bench.state) == found.standpoint:
+        self._known[found.key] = found
+        if _key(self._bench.state) == found.key:
             self._bench.show(self.settled(self._bench.state))
 
     def point(self, tier: str | None) -> None:
@@ -126,10 +115,3 @@ class Foresight:
         state = self._bench.state
         if state.pointed != tier:
             self._bench.show(self.settled(replace(state, pointed=tier)))
-
-
-def _tried(state: State) -> Outlook | InspectorError:
-    try:
-        return outlook(state)
-    except InspectorError as failure:
-        return failure

@@ -1,25 +1,28 @@
 """All that the window shows, as one frozen value. State flows down, intents go up to the Workbench."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
-from inspector.workbench.state.outlook import Outlook
-from inspector.workbench.state.preview import Preview
-from inspector.workbench.state.steps import Origin, Steps
+from inspector.workbench.previews import Preview, Previews
+from inspector.workbench.steps import Origin, Steps
 
-if TYPE_CHECKING:  # the start has no time for what nobody needs before a session is open
+if TYPE_CHECKING:
     from inspector.core.drops import Drops
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class Opening:
+class OpeningProgress:
     """A transcript on its way in: `done` of `total` bytes."""
 
     path: str
@@ -49,7 +52,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PendingNeed:
     """A tier that waits. `busy` = somebody is answering; else it is the person's turn."""
 
     tier: str
@@ -60,7 +63,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Believed:
+class PolicyBelief:
     """What the chosen policy would measure at every request of the thread (`beliefs`)."""
 
     whose: tuple[object, ...]
@@ -79,7 +82,7 @@ class State:
     """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
 
     session: Session | None = None
-    opening: Opening | None = None
+    opening: OpeningProgress | None = None
     """Set while a transcript is being read; `session` may then already hold its first requests."""
     following: Following = ""
     failure: str = ""
@@ -94,7 +97,7 @@ class State:
     estimator: str = "roku"
     pressures: Pressures | None = None
     """Of the chosen thread, by the chosen estimator."""
-    believed: Believed | None = None
+    believed: PolicyBelief | None = None
     """By the chosen policy; None, or of other settings, until it is worked out."""
     drops: "Drops | None" = None
     """Where the buffer of the chosen thread shrank or changed other than by appending."""
@@ -102,10 +105,10 @@ class State:
     choices: Choices = field(default_factory=Choices)
     trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
     """Steps by where they start, and whose they are."""
-    asking: Asking | None = None
+    asking: PendingNeed | None = None
     """Set while a tier waits for an answer."""
-    outlook: Outlook | None = None
-    """What every tier would do where we stand; None until somebody asked for it (`stepping.look`)."""
+    previews: Previews | None = None
+    """What every tier would do where we stand; None until somebody asked for it (`Workbench.previews`)."""
     pointed: str | None = None
     """The tier whose preview the user looks at; empty = none, None = the one that would fire, before the first step."""
     preview: Preview | None = None
@@ -167,3 +170,29 @@ class State:
         if thread is None or at is None:
             return replace(self, at=None)
         return replace(self, at=max(0, min(at, len(thread.requests) - 1)) if thread.requests else None)
+
+
+class Bench(Protocol):
+    """What the parts of the Workbench that carry out intents need of it."""
+
+    @property
+    def state(self) -> State: ...
+    def show(self, state: State) -> None: ...
+    def select(self, message_id: str) -> None: ...
+    def failed(self, sentence: str) -> None: ...
+    def work(
+        self,
+        job: Callable[[], Any],
+        done: Callable[[Any], None],
+        fell: Callable[[], None] = ...,
+        *,
+        waits: bool = ...,
+    ) -> None: ...
+
+
+def attempt(job: Callable[[], T]) -> T | InspectorError:
+    """What a job gives, or the expected failure that it raises: whatever else a job raises, nobody expected."""
+    try:
+        return job()
+    except InspectorError as failure:
+        return failure

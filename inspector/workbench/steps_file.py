@@ -20,15 +20,15 @@ from inspector.core.policies.settings import settable
 from inspector.core.recording import read_reply, write_reply
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
-from inspector.workbench.state.edits import read_edit, write_edit
-from inspector.workbench.state.steps import ORIGIN, Called, Step, Steps
-from inspector.workbench.steps.stepper import begin, complete
+from inspector.workbench.edits import read_edit, write_edit
+from inspector.workbench.stepper import begin, complete
+from inspector.workbench.steps import ORIGIN, RecordedCall, Step, Steps
 
 KIND, VERSION = "context-inspector steps", 1
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StepsSource:
     """The transcript that the steps start from."""
 
     path: str = ""
@@ -37,14 +37,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class StepsReplay:
     """Steps that were run again, and the names of those that ended elsewhere than when they were saved."""
 
     steps: Steps
     elsewhere: tuple[str, ...] = ()
 
 
-def write_steps(steps: Steps, source: Source) -> dict[str, Any]:
+def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
     """All steps of the tree as one JSON document."""
     by = policy(steps.policy)
     return {
@@ -109,7 +109,7 @@ def _word(value: Any) -> str:
             return str(value)
 
 
-def _written_call(called: Called) -> dict[str, Any]:
+def _written_call(called: RecordedCall) -> dict[str, Any]:
     messages = [write_message(message) for message in called.messages]
     usage = to_json(called.usage) if called.usage is not None else None
     return {"messages": messages, "usage": usage, "finish": called.finish}
@@ -136,9 +136,9 @@ def check_document(document: Any) -> Mapping[str, Any]:
     return document
 
 
-def source_of(document: Any) -> Source:
+def source_of(document: Any) -> StepsSource:
     """Where the steps of a document start. Raises InspectorError."""
-    return from_json(Source, check_document(document).get("source"))
+    return from_json(StepsSource, check_document(document).get("source"))
 
 
 def place_of(document: Any) -> tuple[str, int | None]:
@@ -148,7 +148,7 @@ def place_of(document: Any) -> tuple[str, int | None]:
     return str(checked.get("thread") or "main"), request if isinstance(request, int) else None
 
 
-def replay_steps(document: Any, origin: Buffer) -> Replay:
+def replay_steps(document: Any, origin: Buffer) -> StepsReplay:
     """Run all steps again on the buffer where they started, with their own answers. Raises InspectorError."""
     checked = check_document(document)
     _check_start(checked, origin)
@@ -166,7 +166,9 @@ def replay_steps(document: Any, origin: Buffer) -> Replay:
             elsewhere.append(step.name)
         steps = steps.add(step)
     at = checked.get("at")
-    return Replay(steps.go(at) if isinstance(at, int) and ORIGIN <= at < len(steps.taken) else steps, tuple(elsewhere))
+    return StepsReplay(
+        steps.go(at) if isinstance(at, int) and ORIGIN <= at < len(steps.taken) else steps, tuple(elsewhere)
+    )
 
 
 def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Step:
@@ -195,11 +197,11 @@ def _check_start(document: Mapping[str, Any], origin: Buffer) -> None:
         )
 
 
-def _read_call(value: Any) -> Called:
+def _read_call(value: Any) -> RecordedCall:
     if not isinstance(value, Mapping):
         raise InspectorError("The recorded call of a turn must be a JSON object.")
     usage = from_json(Usage, value["usage"]) if value.get("usage") is not None else None
-    return Called(read_messages(value.get("messages") or [], "call"), usage, str(value.get("finish") or ""))
+    return RecordedCall(read_messages(value.get("messages") or [], "call"), usage, str(value.get("finish") or ""))
 
 
 def _object(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

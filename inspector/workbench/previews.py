@@ -1,15 +1,23 @@
-"""What a tier would do, without doing it: tokens freed, messages touched, the call it costs, the cache it breaks."""
+"""What every tier would do where we stand, without doing it: tokens freed, the calls it costs, the cache it breaks, and
+whether it pays. A verdict at once, a preview a moment later; nothing here takes a step.
 
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+Without the step the next request reads its whole buffer from the provider's cache. With it, what stands in front of the
+first change is still read from the cache, what comes after is written anew. From then on each request reads so many
+tokens less as the step freed. All for a provider that caches prompts; prices are the model's, never guessed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from inspector.core.answering import Asked, Listening, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
 from inspector.core.outcome import Outcome, fates
-from inspector.core.policies.policy import Moment, Policy
+from inspector.core.policies.policy import Moment, Policy, Verdict
 from inspector.core.tokens.prices import cost
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import MINUTES, Usage, cache_written
@@ -103,3 +111,69 @@ def _call_tokens(asked: list[Asked], sizer: Sizer) -> tuple[int, int]:
             case _:
                 pass
     return read, written
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Previews:
+    """Of every tier, at one place: for a buffer, a running state, and what the user chose."""
+
+    key: tuple[object, ...]
+    """All that they depend on."""
+    policy: Policy[Any, Any]
+    settings: Any
+    buffer: Buffer
+    running: Any
+    estimated: int
+    """Tokens of the buffer by the policy's own estimator, raw ..."""
+    tokens: int
+    """... and as it believes them to be: what its watermarks are compared with."""
+    sizer: Sizer
+    """What a buffer here really weighs: every size that is shown."""
+    verdicts: tuple[Verdict, ...]
+    shown: int = 0
+    """Tokens of the buffer by that measure."""
+    by_tier: Mapping[str, Preview] = field(default_factory=lambda: MappingProxyType({}))
+    """By tier; those that are missing are being worked out."""
+
+    @property
+    def next(self) -> str:
+        """The tier that would fire first; empty where none is due."""
+        return next((verdict.tier for verdict in self.verdicts if verdict.due), "")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Tiers whose preview is not there yet."""
+        return tuple(tier.name for tier in self.policy.tiers if tier.name not in self.by_tier)
+
+    def with_preview(self, preview: Preview) -> "Previews":
+        """With one more preview."""
+        return replace(self, by_tier=MappingProxyType({**self.by_tier, preview.tier: preview}))
+
+
+@dataclass(frozen=True, slots=True)
+class Payback:
+    """US dollars."""
+
+    verdict: Literal["pays", "never", "unknown"]
+    once: Decimal | None = None
+    """Model calls, and the cache write of what is rewritten instead of its cache read."""
+    saved: Decimal | None = None
+    """By each later request: the cache reads of what was freed."""
+    requests: int | None = None
+    """After so many requests the savings reach the cost. 0 = it costs nothing."""
+
+
+def payback(preview: Preview, model: str) -> Payback:
+    """Of one step. `never` where it frees nothing, `unknown` where a price is."""
+    if preview.freed <= 0:
+        return Payback("never")
+    write = cost(model, cache_written(preview.rewritten, preview.cache_ttl_s))
+    read = cost(model, Usage(cache_read=preview.rewritten))
+    saved = cost(model, Usage(cache_read=preview.freed))
+    calls = preview.call_cost if preview.calls else Decimal(0)
+    if write is None or read is None or saved is None or calls is None:
+        return Payback("unknown")
+    once = calls + write - read
+    if not saved:
+        return Payback("never", once, saved)
+    return Payback("pays", once, saved, max(0, int((once / saved).to_integral_value(ROUND_CEILING))))

@@ -1,1 +1,0 @@
-"""Policies side by side: over a whole session, or two buffers."""

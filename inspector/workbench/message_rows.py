@@ -1,0 +1,193 @@
+"""One row a message: what the buffer list shows of it, worked out when it is looked at; which messages are wanted; and
+what a readable summary would have kept where a provider compacted into something only it can read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.errors import Cancelled
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from inspector.core.needs import Summarize
+from inspector.core.offline import summarise
+from inspector.workbench.composition import Category, message_category
+from inspector.workbench.state import State
+
+Badge: TypeAlias = Literal["error", "image", "thinking", "summary", "cleared", "client", "reminder", "opaque"]
+FIRST_LINE = 400
+"""Characters of a first line that are kept."""
+_LOOK = 4000
+"""Characters that are searched for the first line."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """`line` is text of the transcript: never markup, may hold anything but line breaks."""
+
+    role: str
+    tool: str
+    line: str
+    badges: tuple[Badge, ...]
+    category: Category
+
+
+def row(message: Message, tools: Mapping[str, str]) -> MessageRow:
+    """The row of a message. `tools`: name of the tool by call id."""
+    calls = message.calls
+    if calls:
+        tool = calls[0].name + (f" +{len(calls) - 1}" if len(calls) > 1 else "")
+    else:
+        result = message.result
+        tool = tools.get(result.call_id, "") if result else ""
+    return MessageRow(message.role, tool, first_line(message), badges(message), message_category(message))
+
+
+def tool_names(messages: Iterable[Message]) -> dict[str, str]:
+    """Name of the tool by call id."""
+    return {call.id: call.name for message in messages for call in message.calls}
+
+
+def first_line(message: Message) -> str:
+    """The first line with something on it: of text or a result, else a call's arguments, else of thinking."""
+    for part in message.parts:
+        match part:
+            case Text(text) | ToolResult(content=text) if found := _line(text):
+                return found
+            case _:
+                pass
+    if message.calls:
+        return _arguments(message.calls[0].arguments)
+    for part in message.parts:
+        match part:
+            case Thinking(text) if found := _line(text):
+                return found
+            case Image(media_type=kind):
+                return kind
+            case Opaque(kind=kind):
+                return kind
+            case _:
+                pass
+    return ""
+
+
+def _arguments(arguments: Json) -> str:
+    """What a call asks for, without the brackets: `command: ls -l  timeout: 5`."""
+    if not isinstance(arguments, Mapping):
+        return _line(arguments if isinstance(arguments, str) else dumps(arguments))
+    words = ((key, value if isinstance(value, str) else dumps(value)) for key, value in arguments.items())
+    return "  ".join(f"{_line(key)}: {_line(value)}" for key, value in words)[:FIRST_LINE]
+
+
+def _line(text: str) -> str:
+    for line in text[:_LOOK].splitlines():
+        if stripped := line.strip():
+            return stripped[:FIRST_LINE]
+    return ""
+
+
+def badges(message: Message) -> tuple[Badge, ...]:
+    """What the eye should catch, most urgent first."""
+    found: list[Badge] = []
+    if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
+        found.append("error")
+    if message.summary:
+        found.append("summary")
+    match message.mark:
+        case "placeholder":
+            found.append("cleared")
+        case "meta":
+            found.append("client")
+        case "attachment":
+            found.append("reminder")
+        case "":
+            pass
+    kinds: tuple[tuple[type, Badge], ...] = ((Image, "image"), (Thinking, "thinking"), (Opaque, "opaque"))
+    found += [name for kind, name in kinds if any(isinstance(part, kind) for part in message.parts)]
+    return tuple(found)
+
+
+_KINDS: dict[str, Callable[[Message], bool]] = {
+    "user": lambda message: message.role == "user",
+    "assistant": lambda message: message.role == "assistant",
+    "tool": lambda message: message.role == "tool",
+    "system": lambda message: message.role == "system",
+    "errors": lambda message: any(isinstance(part, ToolResult) and part.is_error for part in message.parts),
+    "summaries": lambda message: message.summary,
+    "images": lambda message: any(isinstance(part, Image) for part in message.parts),
+    "cleared": lambda message: message.mark == "placeholder",
+}
+KINDS = ("all", *_KINDS)
+
+
+def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
+    """Indices of the messages of a kind, None for all of them. Raises KeyError for an unknown kind."""
+    if kind == "all":
+        return None
+    wanted = _KINDS[kind]
+    return [n for n, message in enumerate(messages) if wanted(message)]
+
+
+def with_text(
+    messages: Sequence[Message], text: str, among: Sequence[int] | None, cancelled: Callable[[], bool]
+) -> list[int]:
+    """Indices of the messages that hold `text` anywhere, case ignored. Raises Cancelled."""
+    needle = text.casefold()
+    found = []
+    for n in range(len(messages)) if among is None else among:
+        if cancelled():
+            raise Cancelled("The filter was changed.")
+        if any(needle in piece.casefold() for piece in _pieces(messages[n])):
+            found.append(n)
+    return found
+
+
+def _pieces(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        match part:
+            case Text(text) | Thinking(text):
+                yield text
+            case ToolCall(name=name):
+                yield name
+                yield dumps(part.arguments)
+            case ToolResult(content=content):
+                yield content
+            case Image() | Opaque():
+                pass
+
+
+NAME = "shadow summary · extracted offline from the same messages, the model does not see it"
+
+
+def readable_summary(state: State, message: Message) -> str:
+    """The shadow of `message`; empty where it is no opaque compaction, or what it stands for is not known."""
+    if not any(isinstance(part, Opaque) and "compaction" in part.kind for part in message.parts):
+        return ""
+    replaced = _by_step(state, message) or _recorded(state, message)
+    return summarise(Summarize("", "", source=replaced)) if replaced else ""
+
+
+def _by_step(state: State, message: Message) -> tuple[Message, ...]:
+    """What the step that inserted it summarised."""
+    steps = state.steps
+    for at in reversed(steps.path() if steps else ()):
+        assert steps is not None
+        fates = steps.fates(at)
+        if any(fate.id == message.id and fate.name == "inserted" for fate in fates):
+            return tuple(fate.before for fate in fates if fate.name == "summarised" and fate.before is not None)
+    return ()
+
+
+def _recorded(state: State, message: Message) -> tuple[Message, ...]:
+    """What stood in the buffer right before a recorded compaction, and not behind it."""
+    thread = state.thread
+    for compaction in thread.compactions if thread else ():
+        if thread is None or compaction.summary is None or compaction.summary.id != message.id:
+            continue
+        at = compaction.before_request
+        before = Buffer(thread.requests[at - 1].view.messages()) if at else Buffer(())
+        view = thread.requests[at].view if at < len(thread.requests) else thread.end
+        kept = {one.id for one in view.messages()}
+        return tuple(one for one in before.messages if one.id not in kept)
+    return ()

@@ -1,1 +1,0 @@
-"""What is shown: one value, and the values it is made of. Nothing here changes."""
