@@ -118,5 +118,5 @@ def test_many_records_are_opened_without_a_stall(window: Window, qtbot: QtBot, t
     assert max(gaps.work) < 0.25
     assert all(panel.cover is None for panel in window.docks.panels.values())
     timeline = window.docks.panels["Timeline"]
-    assert len(timeline.plot._series.reported) == records // 2  # type: ignore[attr-defined]
+    assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
     assert window.docks.centre.model._tools  # type: ignore[attr-defined]

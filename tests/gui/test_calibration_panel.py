@@ -63,24 +63,24 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
     panel: CalibrationPanel, desk: Desk, qtbot: QtBot
 ) -> None:
     desk.workbench.open(session(12))
-    qtbot.waitUntil(lambda: panel.plots is not None and panel.plots._fit is not None, timeout=20_000)
-    assert panel.plots._fit.name == "roku"
-    assert len(panel.plots._points.getData()[0]) == 12
-    assert panel.plots._curve.getData()[1].max() <= 2.0
-    requests, errors = panel.plots._error_points.getData()
+    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None, timeout=20_000)
+    assert panel.plot.found.fit.name == "roku"
+    assert len(panel.plot._points.getData()[0]) == 12
+    assert panel.plot._curve.getData()[1].max() <= 2.0
+    requests, errors = panel.plot._error_points.getData()
     assert list(requests) == list(range(1, 12)), "before the first report there is nothing to go by"
     assert abs(errors[2:]).max() < 0.001, "two growths tell the slope"
-    assert "predicted" not in panel.plots.told(panel.plots._fit.samples[0])
-    assert "reported 7,800 · error 0.00 %" in panel.plots.told(panel.plots._fit.samples[4])
+    assert "predicted" not in panel.plot.about(0)
+    assert "reported 7,800 · error 0.00 %" in panel.plot.about(4)
     qtbot.wait(50)
-    view = panel.plots._graphics
-    below = panel.plots.errors.getViewBox()
+    view = panel.plot._graphics
+    below = panel.plot.errors.getViewBox()
     click(view.viewport(), view.mapFromScene(below.mapViewToScene(QPointF(4, 0))))
     qtbot.waitUntil(lambda: desk.workbench.state.at == 4)
-    assert panel.plots._here.getData()[0].size == 1
+    assert panel.plot._here.getData()[0].size == 1
     second = panel.table.visualRect(panel.table.model().index(1, 0)).center()
     click(panel.table.viewport(), second)
-    qtbot.waitUntil(lambda: panel.plots._fit is not None and panel.plots._fit.name == "chars4")
+    qtbot.waitUntil(lambda: panel.plot.found is not None and panel.plot.found.fit.name == "chars4")
     press(panel.table, Qt.Key.Key_Return)
     assert desk.workbench.state.estimator == "chars4"
     assert row(panel, "chars4")[0] == "● chars4"
@@ -88,11 +88,11 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
 
 def test_a_point_of_the_scatter_leads_to_its_request(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.open(session(6))
-    qtbot.waitUntil(lambda: panel.plots is not None and panel.plots._fit is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None, timeout=20_000)
     qtbot.wait(50)
-    points = panel.plots._points
+    points = panel.plot._points
     x, y = (values[2] for values in points.getData())
-    box, view = panel.plots.scatter.getViewBox(), panel.plots._graphics
+    box, view = panel.plot.scatter.getViewBox(), panel.plot._graphics
     click(view.viewport(), view.mapFromScene(box.mapViewToScene(QPointF(x, y))))
     qtbot.waitUntil(lambda: desk.workbench.state.at == 2)
 
@@ -108,7 +108,7 @@ def test_a_thread_without_usage_gets_a_sentence(panel: CalibrationPanel, desk: D
 
 def test_restyle_keeps_the_plots(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.open(session(6))
-    qtbot.waitUntil(lambda: panel.plots is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None, timeout=20_000)
     desk.theme.toggle()
     panel.restyle()
     assert not panel.grab().isNull()

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
-from inspector.gui.panels.compare.marks import spread
 from inspector.gui.panels.compare.panel import ComparePanel
+from inspector.gui.panels.compare.plot import spread
 from inspector.gui.window import Window
 from inspector.resources import resource
 from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
@@ -50,7 +50,7 @@ def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
     desk.workbench.open(session())
     desk.workbench.set_window(20_000)
     run(panel, qtbot)
-    qtbot.waitUntil(lambda: panel.plots is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None, timeout=20_000)
     return panel
 
 
@@ -97,9 +97,9 @@ def test_each_empty_state_is_one_sentence(panel: ComparePanel, desk: Desk) -> No
 
 def test_a_row_and_a_curve_for_every_chosen_policy(compared: ComparePanel) -> None:
     assert names(compared) == [name for name in NAMES if name in DEFAULT]
-    assert set(compared.plots.curves) == set(DEFAULT)
+    assert set(compared.plot.curves) == set(DEFAULT)
     for one in compared._found.reports:
-        assert compared.plots.curves[one.policy].getData()[1].tolist() == [row.tokens for row in one.rows]
+        assert compared.plot.curves[one.policy].getData()[1].tolist() == [row.tokens for row in one.rows]
     model = compared.table.model()
     sent = 1 + [figure.name for figure in FIGURES].index("sent")
     for place, row in enumerate(compared.table.rows):
@@ -138,7 +138,7 @@ def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: Q
     assert all(compared._found.report(name) is one for name, one in before.items())
     click(compared.bar.chips["codex"])
     assert "codex" not in names(compared)
-    assert "codex" not in compared.plots.curves
+    assert "codex" not in compared.plot.curves
     click(compared.bar.chips[BASE])
     assert BASE in names(compared)
 
@@ -226,8 +226,8 @@ def test_a_row_brings_its_curve_forward_and_its_regrets(compared: ComparePanel) 
         one = compared._found.report(name)
         assert one is not None
         assert tuple(compared.regrets.rows) == one.losses.regrets
-        assert compared.plots.curves[name].zValue() > 0
-        others = [curve for other, curve in compared.plots.curves.items() if other != name]
+        assert compared.plot.curves[name].zValue() > 0
+        others = [curve for other, curve in compared.plot.curves.items() if other != name]
         assert all(curve.opts["pen"].color().alpha() < 255 for curve in others)
         assert one.title in compared.says.text()
     assert any(row.report.losses.regrets for row in compared.table.rows), "or this says nothing"
@@ -249,10 +249,10 @@ def test_it_is_copied_for_a_spreadsheet(compared: ComparePanel) -> None:
 
 def test_a_click_on_a_curve_moves_the_playhead(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
     qtbot.wait(50)
-    view = compared.plots._graphics
-    click(view.viewport(), view.mapFromScene(compared.plots.box.mapViewToScene(QPointF(7, 4_000))))
+    view = compared.plot._graphics
+    click(view.viewport(), view.mapFromScene(compared.plot.plot.getViewBox().mapViewToScene(QPointF(7, 4_000))))
     qtbot.waitUntil(lambda: at(desk) == 7)
-    assert compared.plots.marks._at == 7
+    assert compared.plot.overlay._at == 7
 
 
 def test_a_regret_leads_to_its_need_and_to_its_loss(compared: ComparePanel, desk: Desk) -> None:
@@ -276,11 +276,11 @@ def test_where_there_is_little_room_the_regrets_take_turns_with_the_curves(compa
     assert compared.bar.chips["pi"].text() == "π Pi"
     compared.resize(700, 220)
     assert compared.bar.chips["pi"].text() == "π"
-    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (False, True)
+    assert (compared.regrets.isVisible(), compared.plot.isVisible()) == (False, True)
     click(compared.regretted)
-    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (True, False)
+    assert (compared.regrets.isVisible(), compared.plot.isVisible()) == (True, False)
     compared.resize(1_200, 220)
-    assert (compared.regrets.isVisible(), compared.plots.isVisible()) == (True, True)
+    assert (compared.regrets.isVisible(), compared.plot.isVisible()) == (True, True)
 
 
 def test_both_themes(compared: ComparePanel, desk: Desk) -> None:

@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 import inspector.gui
 from inspector.gui.guard import Guarded, attempt, is_guarded, overrides
-from inspector.gui.widgets import graphs
+from inspector.gui.widgets import plot
 from inspector.gui.window import Window
 from tests.gui.thrown import Thrown, thrown_in
 
@@ -48,14 +48,14 @@ def test_everything_that_qt_calls_is_guarded() -> None:
 
 
 def test_pyqtgraph_is_guarded_and_imported_in_one_place_only() -> None:
-    kinds = [kind for kind in graphs.classes() if list(graphs.called(kind))]
+    kinds = [kind for kind in plot.classes() if list(plot.called(kind))]
     assert len(kinds) > 20
     for kind in kinds:
-        assert all(is_guarded(vars(kind)[name]) for name in graphs.called(kind))
+        assert all(is_guarded(vars(kind)[name]) for name in plot.called(kind))
     others = [
         path.name
         for path in (ROOT / "inspector").rglob("*.py")
-        if "import pyqtgraph" in path.read_text("utf-8") and path.name != "graphs.py"
+        if "import pyqtgraph" in path.read_text("utf-8") and str(path) != plot.__file__
     ]
     assert others == []
 
@@ -119,7 +119,7 @@ def touch(widget: QWidget) -> None:
 def test_nothing_leaves_any_panel(opened: Window, qtbot: QtBot) -> None:
     """Real widgets, real events; every method that Qt calls throws at its first line."""
     methods = [vars(kind)[name] for kind, name in ours() if kind is not Window]
-    methods += [vars(kind)[name] for kind in graphs.classes() for name in graphs.called(kind)]
+    methods += [vars(kind)[name] for kind in plot.classes() for name in plot.called(kind)]
     methods = [one for one in methods if one.__name__ not in ("eventFilter", "rowCount", "columnCount", "count")]
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:
         warnings.simplefilter("error")  # an answer of the wrong kind is a warning of PySide

@@ -110,9 +110,9 @@ def test_the_plots_of_calibration_and_comparison_too(opened: Window, until: Unti
     calibration = opened.docks.panels["Calibration"]
     assert isinstance(calibration, CalibrationPanel)
     opened.docks.bring("Calibration")
-    until(lambda: calibration.plots is not None and idle(opened))
-    graphics = calibration.plots._graphics
-    for part in (calibration.plots.scatter, calibration.plots.scale, calibration.plots.errors):
+    until(lambda: calibration.plot is not None and idle(opened))
+    graphics = calibration.plot._graphics
+    for part in (calibration.plot.scatter, calibration.plot.scale, calibration.plot.errors):
         before = part.getViewBox().viewRange()[0]
         part.getViewBox().setXRange(before[0] + 1, before[0] + 9, padding=0)
         corner = part.getViewBox().sceneBoundingRect().bottomRight() - QPointF(5, 5)  # where no point is in the way

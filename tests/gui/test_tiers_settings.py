@@ -242,7 +242,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     # what the policy believes is drawn when it is worked out, and takes its room on the scale
     qtbot.waitUntil(lambda: opened.workbench.state.believed is not None and not opened.bridge.busy, timeout=20_000)
     QApplication.processEvents()
-    box, viewport = timeline.plot.above.getViewBox(), timeline.plot.marks.parentWidget()
+    box, viewport = timeline.plot.above.getViewBox(), timeline.plot.overlay.parentWidget()
 
     def spot(tokens: float) -> QPoint:
         place = box.mapViewToScene(QPointF(0, tokens))
@@ -258,7 +258,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     assert opened.workbench.state.at == at  # the playhead stood still
     low, _ = firings(opened.workbench.state)
     assert low.runs == ((0, 1),)
-    assert timeline.plot.tiers.firings[0] == low
+    assert timeline.plot.overlay.firings[0] == low
     hold(viewport, spot(1_200))  # no line there: the playhead it is
     for tokens in (1_150, 1_000, 1_400):
         qtbot.wait(20)
@@ -275,6 +275,6 @@ def test_the_ghost_of_a_step_stays_on_the_timeline(opened: Window, qtbot: QtBot)
     opened.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: opened.workbench.state.stepped, timeout=20_000)
     opened.workbench.move(3)
-    (ghost,) = timeline.plot.tiers.ghosts
+    (ghost,) = timeline.plot.overlay.ghosts
     assert (ghost.at, ghost.name) == (9, "L0")
     assert ghost.after < ghost.before

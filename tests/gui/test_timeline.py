@@ -38,7 +38,7 @@ def test_what_the_cache_kept_is_told_with_its_life(desk: Desk, qtbot: QtBot) -> 
     requests = tuple(Request(n, one.main.requests[0].view, usage=usage) for n, usage in enumerate(usages))
     desk.workbench.open(replace(one, threads=(replace(one.main, requests=requests),)))
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
-    told = [timeline.plot.told(n) for n in range(3)]
+    told = [timeline.plot.about(n) for n in range(3)]
     assert "cache 3,100 written for 1 h" in told[0]
     assert "cache 2,000 read, 40 written for 5 min, 60 written for 1 h" in told[1]
     assert "cache" not in told[2]
@@ -53,10 +53,10 @@ def test_the_mouse_over_a_request_tells_all_three_numbers(desk: Desk, qtbot: QtB
     desk.workbench.open(reported(10, without=(6,)))
     desk.workbench.previews.look()
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: "believed" in timeline.plot.told(5))
-    assert timeline.plot.told(0).startswith("request 0 · 3,000 reported · 1,00")
-    assert timeline.plot.told(5).startswith("request 5 · 13,000 reported · 13,000 predicted · 13,")
-    assert timeline.plot.told(6).startswith("request 6 · 15,000 predicted · 1")
+    qtbot.waitUntil(lambda: "believed" in timeline.plot.about(5))
+    assert timeline.plot.about(0).startswith("request 0 · 3,000 reported · 1,00")
+    assert timeline.plot.about(5).startswith("request 5 · 13,000 reported · 13,000 predicted · 13,")
+    assert timeline.plot.about(6).startswith("request 6 · 15,000 predicted · 1")
 
 
 def test_what_was_not_reported_is_a_dashed_line_between_what_was_and_to_the_end(desk: Desk, qtbot: QtBot) -> None:

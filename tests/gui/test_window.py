@@ -139,7 +139,7 @@ def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
     QApplication.processEvents()
     box = timeline.plot.above.getViewBox()
-    viewport = timeline.plot.marks.parentWidget()
+    viewport = timeline.plot.overlay.parentWidget()
     for wanted in (2, 9):
         spot = box.mapViewToScene(QPointF(wanted, 10_000))
         click(viewport, QPoint(round(spot.x()), round(spot.y())))

@@ -14,7 +14,8 @@ To add one: a file with a `Panel` subclass, named with its place in the list in 
   `gui.plain.tip`.
 """
 
-from typing import ClassVar, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QShowEvent
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import QWidget
 
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
+from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.cover import Cover
 from inspector.workbench.state import State
 
@@ -110,3 +112,42 @@ class Panel(Guarded, QWidget):
         if self.cover is None:
             self.cover = Cover(self)
         self.cover.say(f"{self.TITLE} cannot be shown here: something went wrong ({type(failure).__name__}).")
+
+
+class PlotPanel(Panel):
+    """A panel with a plot. pyqtgraph and numpy take 0.4 s to load, so that is done when the panel is first shown."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.plot: Any = None
+        self._loading = False
+
+    def load_plot(self) -> None:
+        """Once; `place_plot` is called when it is there."""
+        if not self._loading:
+            self._loading = True
+            self.desk.bridge.run(lambda task: self.plot_class(), self._plot_loaded)
+
+    def plot_class(self) -> Callable[[Theme], Any]:
+        """What makes the plot; imported here, on another thread."""
+        raise NotImplementedError
+
+    def place_plot(self) -> None:
+        """Give the new plot its place, and show there what is shown."""
+        raise NotImplementedError
+
+    def say(self, words: str) -> None:
+        """What is under the mouse in the plot; empty where nothing is."""
+        raise NotImplementedError
+
+    def _plot_loaded(self, make: Callable[[Theme], Any]) -> None:
+        self.plot = make(self.desk.theme)
+        self.plot.moved.connect(self.desk.workbench.move)
+        self.plot.hovered.connect(self.say)
+        self.place_plot()
+
+    def restyle(self) -> None:
+        """The plot keeps pens."""
+        super().restyle()
+        if self.plot is not None:
+            self.plot.restyle()

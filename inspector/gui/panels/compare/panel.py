@@ -4,27 +4,32 @@ They are driven off the GUI thread when the user says so, and each result is sho
 as the thread stays, by everything it depends on: another chip or another setting runs only what is missing.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QWidget
 
 from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label
+from inspector.gui.look.build import button, column, mark, row, small_button
+from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
+from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import jump
-from inspector.gui.panels.compare.bar import CompareBar
-from inspector.gui.panels.compare.rows import LOST, REGRETS, told
-from inspector.gui.panels.compare.table import CompareTable
-from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
+from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
+from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.widgets.chips import Flow
+from inspector.gui.widgets.list_panel import copy_button
 from inspector.gui.widgets.rows import Rows
 from inspector.gui.widgets.small import ProgressBar
 from inspector.workbench.compare import (
     BASE,
+    DEFAULT,
     NAMES,
     Comparison,
     ComparisonProgress,
@@ -43,14 +48,72 @@ TALL, WIDE = 400, 1_100
 Told: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
 
 
-class ComparePanel(Panel):
+class CompareBar(QWidget):
+    """`changed`: other policies were chosen; `run` and `cancel`: the button was pressed."""
+
+    changed = Signal()
+    run = Signal()
+    cancel = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._running = False
+        self.chips: dict[str, QPushButton] = {}
+        flow = Flow()
+        for name, title in NAMES.items():
+            flow.addWidget(self._chip(name, title))
+        chips = QWidget()
+        chips.setLayout(flow)
+        self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
+        row((chips, 1), self.button, of=self, margins=(13, 5, 8, 4))
+        self.name_chips(brief=False)
+        self.restyle()
+
+    def _chip(self, name: str, title: str) -> QPushButton:
+        chip = self.chips[name] = button("", role="chip")
+        chip.setStyleSheet("padding: 3px 7px")
+        chip.setCheckable(True)
+        chip.setChecked(name in DEFAULT)
+        chip.setIconSize(SAMPLE)
+        chip.setAccessibleName(f"Compare {title}")
+        chip.setEnabled(name != BASE)
+        what = "the base line, always there" if name == BASE else "drive it over this thread, or not"
+        chip.setToolTip(tip(f"{title}: {what}"))
+        chip.toggled.connect(lambda _: self.changed.emit())
+        return chip
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the policies."""
+        return tuple(name for name, chip in self.chips.items() if chip.isChecked())
+
+    def name_chips(self, brief: bool) -> None:
+        """By their letters alone where there is little room, else by their titles too."""
+        for name, chip in self.chips.items():
+            letter, title = style_of(name).letter, NAMES[name].partition(" (")[0]
+            chip.setText(letter if brief else f"{letter} {title}")
+
+    def show_run(self, running: bool, missing: int) -> None:
+        """What the button does: cancel, or run what has no result yet."""
+        self._running = running
+        self.button.setText("Cancel" if running else "Run")
+        self.button.setEnabled(running or missing > 0)
+        mark(self.button, "role", "" if running or not missing else "primary")
+
+    def restyle(self) -> None:
+        """The samples have colours."""
+        for name, chip in self.chips.items():
+            chip.setIcon(sample_icon(name, self._theme.colours, self.devicePixelRatioF()))
+
+
+class ComparePanel(PlotPanel):
     """Shows what is there for the chosen policies; the button runs the rest."""
 
     TITLE: ClassVar[str] = "Compare"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.plots: Any = None
         self._state = State()
         self._thread: Thread | None = None
         self._results: dict[PolicyRun, Result] = {}
@@ -59,54 +122,35 @@ class ComparePanel(Panel):
         self._picked = ""
         self._task: Task | None = None
         self._underway: ComparisonProgress | None = None
-        self._loading = False
         self.bar = CompareBar(desk.theme)
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = label(role="quiet")
         self.progress = ProgressBar(desk.theme)
-        self.regretted, self.copy = _flat("regrets", "The regretted facts instead of the curves"), _flat("copy")
+        self.regretted = small_button("regrets", about="The regretted facts instead of the curves")
         self.regretted.setCheckable(True)
+        self.copy = copy_button(self.table)
         self.copy.setToolTip("The table, for a spreadsheet")
-        self._lay_out()
-        self._connect()
-        self._show()
-
-    def _lay_out(self) -> None:
-        self._below = QSplitter(Qt.Orientation.Horizontal)
+        self._empty = label(role="quiet", wrap=True, centred=True)
+        self._below, self._split = QSplitter(Qt.Orientation.Horizontal), QSplitter(Qt.Orientation.Horizontal)
         self._below.addWidget(self.regrets)
-        self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.addWidget(self.table)
         self._split.addWidget(self._below)
         for split in (self._below, self._split):
             split.setChildrenCollapsible(False)
-        self._empty = label(role="quiet")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setWordWrap(True)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._split)
-        foot = QWidget()
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(13, 0, 8, 1)
-        for widget in (self.says, self.progress, self.regretted, self.copy):
-            row.addWidget(widget, 1 if widget is self.says else 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addWidget(self._stack, 1)
-        column.addWidget(foot)
+        foot = row((self.says, 1), self.progress, self.regretted, self.copy, margins=(13, 0, 8, 1))
+        column(self.bar, (self._stack, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
-
-    def _connect(self) -> None:
         self.bar.changed.connect(self._show)
         self.bar.run.connect(self.run)
         self.bar.cancel.connect(self._cancel)
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.table.copied()))
         self.regretted.toggled.connect(self._arrange)
         self.table.picked.connect(self._pick)
         self.regrets.chosen.connect(self._go)
+        self._show()
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -122,12 +166,12 @@ class ComparePanel(Panel):
         """Other runs where the thread, the window or the settings are others; the playhead always."""
         former, self._state = self._state, state
         if state.thread is not None:
-            self._load()
+            self.load_plot()
         wanted = self._runs()
         if wanted != self._wanted or former.thread is not state.thread:
             self._show()
-        if self.plots is not None and former.at != state.at:
-            self.plots.show_playhead(state.at)
+        if self.plot is not None and former.at != state.at:
+            self.plot.overlay.show_playhead(state.at)
 
     def take(self, text: str) -> None:
         """Compare now, even before the panel was seen."""
@@ -160,7 +204,7 @@ class ComparePanel(Panel):
     def _hear(self, news: Told) -> None:
         if isinstance(news, ComparisonProgress):
             self._underway = news
-            self._say()
+            self.say()
             return
         while len(self._results) >= KEPT:
             del self._results[next(iter(self._results))]
@@ -200,20 +244,20 @@ class ComparePanel(Panel):
         if regrets is not self.regrets.rows:
             self.regrets.show_rows(regrets)
             self.regrets.scrollToTop()
-        if self.plots is not None:
-            self.plots.show_reports(self._found.reports, self._picked)
+        if self.plot is not None:
+            self.plot.show_reports(self._found.reports, self._picked)
         self.regretted.setText(f"regrets ({len(regrets):,})")
         self._arrange()
-        self._say()
+        self.say()
 
-    def _say(self, text: str = "") -> None:
+    def say(self, text: str = "") -> None:
         one, on = self._found.report(self._picked), self._underway
         self.progress.setVisible(on is not None)
         self.progress.show_share(on.share if on else None)
         if on is not None:
             said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
-            said = " ".join((told(one) if one else "", self._why_not())).strip()
+            said = " ".join((regret_words(one) if one else "", self._why_not())).strip()
         self.says.setText(text or said if self._found.reports else "")
         self._empty.setText(said)
 
@@ -246,19 +290,18 @@ class ComparePanel(Panel):
 
     # -- the plots and the room ----------------------------------------------------------------------------------------
 
-    def _load(self) -> None:
-        if not self._loading:
-            self._loading = True
-            self.desk.bridge.run(lambda task: _load(), self._loaded)
+    def plot_class(self) -> Callable[[Theme], Any]:
+        """A curve a policy."""
+        from inspector.gui.panels.compare.plot import ComparePlot
 
-    def _loaded(self, make: Any) -> None:
-        self.plots = make(self.desk.theme)
-        self.plots.moved.connect(self.desk.workbench.move)
-        self.plots.hovered.connect(self._say)
-        self._below.insertWidget(0, self.plots)
+        return ComparePlot
+
+    def place_plot(self) -> None:
+        """Beside the regrets."""
+        self._below.insertWidget(0, self.plot)
         self._arrange()
-        self.plots.show_reports(self._found.reports, self._picked)
-        self.plots.show_playhead(self._state.at)
+        self.plot.show_reports(self._found.reports, self._picked)
+        self.plot.overlay.show_playhead(self._state.at)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The lists stand where there is room."""
@@ -273,30 +316,15 @@ class ComparePanel(Panel):
             self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
             self._split.setSizes([45, 55])
             self._below.setSizes([60, 40])
-            self._split.setProperty("sized", self.plots is not None)
+            self._split.setProperty("sized", self.plot is not None)
         room = tall or wide
         self.regretted.setVisible(not room and bool(self._found.reports))
         self.regrets.setVisible(room or self.regretted.isChecked())
-        if self.plots is not None:
-            self.plots.setVisible(room or not self.regretted.isChecked())
+        if self.plot is not None:
+            self.plot.setVisible(room or not self.regretted.isChecked())
 
     def restyle(self) -> None:
         """The plot keeps pens, the chips their samples."""
+        super().restyle()
         self.bar.restyle()
         self.table.viewport().update()
-        if self.plots is not None:
-            self.plots.restyle()
-
-
-def _flat(words: str, what: str = "") -> QToolButton:
-    made = QToolButton()
-    made.setText(words)
-    made.setToolTip(what)
-    made.setProperty("role", "flat")
-    return made
-
-
-def _load() -> Any:
-    from inspector.gui.panels.compare.plots import ComparePlots  # pyqtgraph and numpy: only when looked at
-
-    return ComparePlots

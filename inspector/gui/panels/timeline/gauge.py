@@ -9,10 +9,10 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, percent, signed
 from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.tank import Tank
 from inspector.gui.panels.timeline.tank_words import belief_words
 from inspector.gui.widgets.legend import Legend
-from inspector.gui.widgets.line_drag import LineDrag
 from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.state import State
 

@@ -1,21 +1,26 @@
-"""The timeline: pressure over all requests. The plot, and pyqtgraph with it, is loaded after the window was painted."""
+"""The timeline: pressure over all requests, with the key to its curves."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, row
+from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
-from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.curve_key import CurveKey
-from inspector.gui.widgets.line_drag import LineDrag
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.gauge import firings, watermarks
 from inspector.workbench.state import PolicyBelief, State
@@ -23,21 +28,21 @@ from inspector.workbench.timeline import series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
+_STROKE = 18
+"""Pixels of a stroke in the key."""
 
 
-class Timeline(Panel):
+class Timeline(PlotPanel):
     """Shows the State's thread; a click, a drag and the arrow keys move the playhead."""
 
     TITLE: ClassVar[str] = "Timeline"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.plot: Any = None
         self._state: State | None = None
         self._drawn: tuple[Thread | None, Pressures | None, PolicyBelief | None] = (None, None, None)
         self._curves_of: Thread | None = None
         self._task: Task | None = None
-        self._loading = False
         self._lines: tuple[Watermark, ...] = ()
         self._fired: PolicyBelief | None = None
         self._trees: object = None
@@ -45,19 +50,10 @@ class Timeline(Panel):
         self._caption = label("PRESSURE", role="caption")
         self._here = Elided("quiet")
         self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        head = QHBoxLayout()
-        head.setContentsMargins(13, 6, 13, 0)
-        head.addWidget(self._caption)
-        head.addSpacing(12)
-        head.addWidget(self._here, 1)
-        self._key = CurveKey(desk.theme)
-        head.addWidget(self._key)
+        self._key = _CurveKey(desk.theme)
+        head = row(self._caption, 12, (self._here, 1), self._key, margins=(13, 6, 13, 0))
         head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addStretch()
+        self._column = column(head, ..., of=self, gap=0)
 
     def show_state(self, state: State) -> None:
         """Curves where they are others; the playhead always."""
@@ -65,21 +61,21 @@ class Timeline(Panel):
         thread = state.thread
         count = len(thread.requests) if thread else 0
         self._caption.setText(f"PRESSURE OVER {plural(count, 'request').upper()}")
+        self.load_plot()
         if self.plot is not None:
             self._draw(state)
-        elif not self._loading:
-            self._loading = True
-            self.desk.bridge.run(lambda task: _load(), self._plot_loaded)
 
-    def _plot_loaded(self, make: Any) -> None:
-        self.plot = make(self.desk.theme, LineDrag(self.desk.workbench, self))
-        self.plot.moved.connect(self.desk.workbench.move)
-        self.plot.hovered.connect(self._tell)
+    def plot_class(self) -> Callable[[Theme], Any]:
+        """With what drags its watermarks."""
+        from inspector.gui.panels.timeline.plot import TimelinePlot
+
+        return lambda theme: TimelinePlot(theme, LineDrag(self.desk.workbench, self))
+
+    def place_plot(self) -> None:
+        """Below the key."""
         self.plot.offered.connect(lambda at, where: self.menu_at(at).popup(where))
-        column = self.layout()
-        assert isinstance(column, QVBoxLayout)
-        column.takeAt(1)
-        column.addWidget(self.plot, 1)
+        self._column.takeAt(1)
+        self._column.addWidget(self.plot, 1)
         if self._state is not None:
             self._draw(self._state)
 
@@ -95,7 +91,7 @@ class Timeline(Panel):
                 menu.addAction("Resume this run", runs.resume)
         return menu
 
-    def _tell(self, words: str) -> None:
+    def say(self, words: str) -> None:
         """About the request under the mouse; the key comes back when there is none."""
         self._here.show_text(words)
         self._key.setVisible(not words)
@@ -109,13 +105,12 @@ class Timeline(Panel):
                 self._task = None
             self._draw_curves(state, state.thread)
         self.plot.show_window(state.window, watermarks(state))
-        self.plot.show_playhead(state.at)
+        self.plot.overlay.show_playhead(state.at)
         self._draw_tiers(state)
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
         """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
-        from inspector.gui.panels.timeline.plot import grown  # loaded with the plot
-        from inspector.gui.widgets.plot_curves import Curves, curves
+        from inspector.gui.panels.timeline.plot import Curves, curves, grown  # loaded with the plot
 
         if thread is None or len(thread.requests) <= MANY:
             self.plot.show_curves(curves(series(state)), thread)
@@ -133,20 +128,53 @@ class Timeline(Panel):
         if lines != self._lines or state.believed is not self._fired:
             self._lines, self._fired = lines, state.believed
             moved = {name for name, _ in state.choices.settings} & {line.setting for line in lines}
-            self.plot.tiers.show_firings(firings(state), bool(moved))
+            self.plot.overlay.show_firings(firings(state), bool(moved))
         whose = (state.thread_id, state.choices.policy)
         if state.trees is not self._trees or whose != self._whose:
             self._trees, self._whose = state.trees, whose
-            self.plot.tiers.show_ghosts(step_effects(state), len(state.thread.requests) if state.thread else 0)
+            self.plot.overlay.show_ghosts(step_effects(state), len(state.thread.requests) if state.thread else 0)
 
     def restyle(self) -> None:
         """The plot keeps pens."""
+        super().restyle()
         self._key.update()
-        if self.plot is not None:
-            self.plot.restyle()
 
 
-def _load() -> Any:
-    from inspector.gui.panels.timeline.plot import Plot  # pyqtgraph and numpy: 0.4 s, so only when a plot is wanted
+class _CurveKey(Guarded, QWidget):
+    """Which curve is which: three strokes with their names. They differ in stroke, not in colour alone."""
 
-    return Plot
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("reported: solid; predicted: dashed; what the policy believes: thin grey")
+
+    def _words(self) -> tuple[tuple[str, str, Qt.PenStyle], ...]:
+        c = self._theme.colours
+        return (
+            ("reported", c.accent, Qt.PenStyle.SolidLine),
+            ("predicted", c.accent, Qt.PenStyle.DashLine),
+            ("believed", c.missing, Qt.PenStyle.SolidLine),
+        )
+
+    def sizeHint(self) -> QSize:
+        """All words in a line."""
+        metrics = self.fontMetrics()
+        width = sum(metrics.horizontalAdvance(word) + _STROKE + 18 for word, _, _ in self._words())
+        return QSize(width, metrics.height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Stroke, word, stroke, word."""
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        metrics, x = self.fontMetrics(), 0
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for word, colour, style in self._words():
+            painter.setPen(QPen(ink(colour), 1.6, style))
+            y = self.height() / 2
+            painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
+            painter.setPen(ink(self._theme.colours.quiet))
+            painter.drawText(QPointF(x + _STROKE + 5, (self.height() + metrics.ascent() - metrics.descent()) / 2), word)
+            x += _STROKE + 18 + metrics.horizontalAdvance(word)

@@ -3,23 +3,21 @@
 Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
 """
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QPen
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from PySide6.QtCore import QPointF, Qt
 
 from inspector.core.policies.policy import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
-from inspector.gui.guard import Guarded
-from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.timeline.plot_marks import PlotMarks
-from inspector.gui.panels.timeline.plot_tiers import PlotTiers
-from inspector.gui.widgets.graphs import pg
-from inspector.gui.widgets.line_drag import REACH, LineDrag
-from inspector.gui.widgets.plot_curves import LOWER, UPPER, Curves
-from inspector.gui.widgets.plot_parts import Grid, PlayheadBox, TokenAxis
+from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
+from inspector.gui.panels.timeline.overlay import TimelineOverlay
+from inspector.gui.widgets.plot import Plot, end_place, pg, set_height
 from inspector.workbench.timeline import Series
 
 LOWER_HEIGHT = 66
@@ -28,142 +26,104 @@ FEW = 3000
 """Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
 HEADROOM = 1.3
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
+UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
+Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 
 
-class Plot(Guarded, QWidget):
-    """`moved` carries the request the user pointed at, `hovered` the words about what is under the mouse."""
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """A series, and what is drawn of it."""
 
-    moved = Signal(object)
-    hovered = Signal(str)
-    offered = Signal(int, object)
-    """A right click at that request, and where on the screen."""
+    series: Series | None = None
+    heights: Sequence[int | None] = ()
+    points: "Mapping[str, tuple[Numbers, Numbers]]" = field(default_factory=dict)
+    """(requests, values) of a curve, by its name."""
+    top: int = 1
+    """The highest value of the upper plot ..."""
+    most: int = 0
+    """... and of the lower one."""
+
+
+def curves(series: Series | None) -> Curves:
+    """What is drawn of a series. Any thread."""
+    if series is None:
+        return Curves()
+    heights = series.heights
+    top = max((*filter(None, heights), *series.believed, series.end or 0), default=1)
+    most = max(filter(None, (*series.cache_read, *series.fresh, *series.output)), default=0)
+    points = {name: _points(name, getattr(series, name)) for name in (*UPPER, *LOWER)}
+    return Curves(series, heights, points, top, most)
+
+
+def _points(name: str, values: Sequence[int | None]) -> "tuple[Numbers, Numbers]":
+    places = np.arange(len(values), dtype=np.float64)
+    if name == "unreported" and len(values):
+        places[-1] = end_place(len(values) - 1)
+    return places, np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+
+
+class TimelinePlot(Plot):
+    """A drag of a watermark moves its setting; any other one the playhead."""
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
-        super().__init__()
+        super().__init__(theme, "Pressure over all requests", (6, 2, 12, 2))
+        self._drag = drag
         self._drawn = Curves()
-        self._theme, self._drag = theme, drag
-        self._lines: tuple[Watermark, ...] = ()
-        self._series: Series | None = None
         self._thread: Thread | None = None
         self._few = True
-        self._graphics = pg.GraphicsLayoutWidget()
-        self._graphics.ci.layout.setContentsMargins(6, 2, 12, 2)
         self._graphics.ci.layout.setSpacing(4)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Pressure over all requests")
-        self._axes: list[TokenAxis] = []
-        self.above = self._add_plot(0)
-        self.below = self._add_plot(1)
+        self.above, self.below = self._add_plot(row=0), self._add_plot(row=1)
         self.below.setMaximumHeight(LOWER_HEIGHT)
         self.below.setXLink(self.above)
-        self._curves = {name: self.above.plot() for name in UPPER}
-        self._curves |= {name: self.below.plot() for name in LOWER}
-        for curve in self._curves.values():
-            curve.setDownsampling(auto=True, method="peak")
-            curve.setClipToView(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._graphics)
-        self.marks = PlotMarks(self._graphics, theme, self.above.getViewBox(), self.below.getViewBox())
-        self.tiers = PlotTiers(self._graphics, theme, self.above.getViewBox())
-        for over in (self.marks, self.tiers):
-            self.above.getViewBox().sigRangeChanged.connect(over.update)
-        self.above.getViewBox().grip = self._grip
-        self.above.getViewBox().lifted.connect(self._lift)
-        self._graphics.scene().sigMouseMoved.connect(self._hover)
+        self._curves = {name: self._add_curve(self.above) for name in UPPER}
+        self._curves |= {name: self._add_curve(self.below) for name in LOWER}
+        self._box, lower = self._boxes
+        self.overlay = TimelineOverlay(self._graphics, theme, self._box, lower)
+        self._box.grip = self._grip
+        self._box.lifted.connect(self._lift)
         self.restyle()
-
-    def _add_plot(self, row: int) -> pg.PlotItem:
-        box = PlayheadBox()
-        box.pointed.connect(self._point)
-        box.offered.connect(self._offer)
-        box.all_wanted.connect(lambda: self._keep_range(None))
-        axis = TokenAxis()
-        plot = self._graphics.addPlot(row=row, col=0, viewBox=box, axisItems={"left": axis})
-        plot.hideButtons()
-        plot.setMenuEnabled(False)
-        plot.hideAxis("bottom")
-        axis.setWidth(46)
-        self._axes.append(axis)
-        box.addItem(Grid(box, axis, self._theme), ignoreBounds=True)
-        return plot
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
     def show_curves(self, curves: Curves, thread: Thread | None) -> None:
-        """Other curves."""
-        before = self._shown_range() if grown(self._thread, thread) else None
-        self._drawn, self._series, self._thread = curves, curves.series, thread
+        """Other curves. What the user looks at closely stays in sight, and the end of it, where that is looked at."""
+        closer, then = self._looks_closer() if grown(self._thread, thread) else None, self.count
+        self._drawn, self._thread = curves, thread
         self._few = thread is None or len(thread.requests) <= FEW
         self._set_pens()
         for name, curve in self._curves.items():
             curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
         series = curves.series
-        self.marks.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
-        count = len(thread.requests) if thread else 0
-        for plot in (self.above, self.below):
-            plot.getViewBox().setLimits(xMin=-2, xMax=count + 2, minXRange=4)  # first: a range is cut to the limits
-        self._keep_range(before)
+        self.overlay.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
+        self.show_count(len(thread.requests) if thread else 0)
+        if closer is None:
+            self.show_all()
+        else:
+            moved = self.count - then if closer[1] >= then - 1 else 0
+            self.above.setXRange(closer[0] + moved, closer[1] + moved, padding=0)
         self._scale()
 
-    def _shown_range(self) -> tuple[float, float, int] | None:
-        """What is seen (first, last, number of requests then); None where that is all of it."""
-        count = len(self._thread.requests) if self._thread else 0
-        first, last = self.above.getViewBox().viewRange()[0]
-        whole = first <= 0 and last >= count - 1
-        return None if whole else (float(first), float(last), count)
-
-    def _keep_range(self, before: tuple[float, float, int] | None) -> None:
-        """All of it, unless the user looks closer: then the same, moved along where they looked at the end."""
-        count = len(self._thread.requests) if self._thread else 0
-        if before is None:
-            self.above.setXRange(-0.5, max(1, count) - 0.3, padding=0.01)
-            return
-        first, last, then = before
-        moved = count - then if last >= then - 1 else 0
-        self.above.setXRange(first + moved, last + moved, padding=0)
+    def _looks_closer(self) -> tuple[float, float] | None:
+        """What is seen of the requests; None where that is all of them."""
+        first, last = self._box.viewRange()[0]
+        return None if first <= 0 and last >= self.count - 1 else (first, last)
 
     def show_window(self, window: Window | None, lines: tuple[Watermark, ...]) -> None:
         """The window and its watermarks."""
-        self._lines = lines
-        if self.marks.show_lines(window.tokens if window else None, lines):
+        if self.overlay.show_lines(window.tokens if window else None, lines):
             self._scale()
 
     def _scale(self) -> None:
-        """Up to the window where the curve comes near it; a curve far below is not flattened to the floor."""
-        top = self._drawn.top
-        window = self.marks.window_tokens
-        if window and top > 0.3 * window:
-            top = max(top, window)
-        self.above.setYRange(0, top * HEADROOM, padding=0)
-        if self._series is not None:
+        set_height(self.above, self._drawn.top, self.overlay.window_tokens, HEADROOM)
+        if self._drawn.series is not None:
             self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
-
-    def show_playhead(self, at: int | None) -> None:
-        """Where we stand; None = behind the last request."""
-        self.marks.show_playhead(at)
-        self.tiers.show_playhead(at)
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
-    def _nearest(self, x: float) -> int | None:
-        count = len(self._thread.requests) if self._thread else 0
-        return max(0, min(round(x), count - 1)) if count else None
-
-    def _point(self, x: float) -> None:
-        nearest = self._nearest(x)
-        if nearest is not None:
-            self.moved.emit(nearest)
-
-    def _offer(self, x: float, where: QPoint) -> None:
-        nearest = self._nearest(x)
-        if nearest is not None:
-            self.offered.emit(nearest, where)
-
     def _line_at(self, place: QPointF) -> Watermark | None:
         """The watermark within reach of a place of the upper plot."""
-        reach = REACH * self.above.getViewBox().viewPixelSize()[1]
-        near = [line for line in self._lines if abs(line.tokens - place.y()) <= reach]
+        reach = REACH * self._box.viewPixelSize()[1]
+        near = [line for line in self.overlay.lines if abs(line.tokens - place.y()) <= reach]
         return min(near, key=lambda line: abs(line.tokens - place.y()), default=None)
 
     def _grip(self, place: QPointF) -> bool:
@@ -177,40 +137,26 @@ class Plot(Guarded, QWidget):
         if let_go:
             self._drag.drop()
 
-    def _hover(self, where: object) -> None:
-        box = self.above.getViewBox()
-        over = self.above.sceneBoundingRect().contains(where) and self._line_at(box.mapSceneToView(where))
-        shape = Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor
-        self._graphics.viewport().setCursor(shape)
-        at = self._nearest(box.mapSceneToView(where).x())
-        self.hovered.emit(self.told(at) if at is not None else "")
+    def _hover(self, where: QPointF) -> None:
+        over = self.above.sceneBoundingRect().contains(where) and self._line_at(self._box.mapSceneToView(where))
+        self._graphics.viewport().setCursor(Qt.CursorShape.SplitVCursor if over else Qt.CursorShape.ArrowCursor)
+        super()._hover(where)
 
-    def told(self, at: int) -> str:
-        """What the mouse over a request is told: the three numbers first."""
-        if self._series is None or self._thread is None:
+    def about(self, at: int) -> str:
+        """The three numbers first."""
+        series, thread = self._drawn.series, self._thread
+        if series is None or thread is None:
             return ""
-        request = self._thread.requests[at]
-        words = (*_three(self._series, at), cache_words(request.usage), request.time[11:16], self.tiers.told_at(at))
+        request = thread.requests[at]
+        words = (*_three(series, at), cache_words(request.usage), request.time[11:16], self.overlay.fired_at(at))
         return " · ".join(word for word in (f"request {at}", *words) if word)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the mouse any more."""
-        super().leaveEvent(event)
-        self.hovered.emit("")
 
     # -- looks ---------------------------------------------------------------------------------------------------------
 
     def restyle(self) -> None:
         """Pens and grounds from the theme."""
-        c = self._theme.colours
-        self._graphics.setBackground(QColor(c.window))
-        self._set_pens()
-        for axis in self._axes:
-            axis.setPen(QPen(QColor(c.window)))
-            axis.setTextPen(QColor(c.quiet))
-            axis.setTickFont(ui_font(self._theme.small))
-        self.marks.update()
-        self.tiers.update()
+        super().restyle()
+        self.overlay.update()
 
     def _set_pens(self) -> None:
         c, main = self._theme.colours, 1.6 if self._few else 1

@@ -10,8 +10,8 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.look.theme import Theme
+from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
 from inspector.gui.panels.timeline.tank_words import Layer, belief_words, headroom, layers, spoken
-from inspector.gui.widgets.line_drag import REACH, LineDrag, line_colour
 from inspector.workbench.gauge import GaugeReading
 
 TANK = 92

@@ -11,7 +11,7 @@ from inspector.workbench.compare import BASE, PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PolicyStyle:
     """`strokes`: lengths of stroke, gap, stroke ... in pixels; empty = solid. `#rrggbb` on dark and on light."""
 
     letter: str
@@ -32,24 +32,24 @@ class Look:
         return pen
 
 
-LOOKS: Mapping[str, Look] = {
-    "roku": Look("R", (), "#56b4e9", "#0072b2"),
-    "pulse": Look("P", (7, 3), "#e69f00", "#a86f00"),
-    "pi": Look("π", (2, 2), "#2fb888", "#007a58"),
-    "learn-claude-code": Look("L", (9, 3, 2, 3), "#cc79a7", "#a8447d"),
-    "codex": Look("C", (14, 4), "#e8743b", "#c04f00"),
-    "anthropic-editing": Look("A", (4, 4), "#a394f0", "#6a55d0"),
-    "opencode": Look("O", (1, 3), "#f0e442", "#7a7200"),
-    "gemini": Look("G", (7, 3, 2, 3, 2, 3), "#c79a6b", "#7a4a12"),
-    PLAIN: Look("N", ()),
-    BASE: Look("S", (18, 3, 2, 3), "#ffffff", "#000000"),
+STYLES: Mapping[str, PolicyStyle] = {
+    "roku": PolicyStyle("R", (), "#56b4e9", "#0072b2"),
+    "pulse": PolicyStyle("P", (7, 3), "#e69f00", "#a86f00"),
+    "pi": PolicyStyle("π", (2, 2), "#2fb888", "#007a58"),
+    "learn-claude-code": PolicyStyle("L", (9, 3, 2, 3), "#cc79a7", "#a8447d"),
+    "codex": PolicyStyle("C", (14, 4), "#e8743b", "#c04f00"),
+    "anthropic-editing": PolicyStyle("A", (4, 4), "#a394f0", "#6a55d0"),
+    "opencode": PolicyStyle("O", (1, 3), "#f0e442", "#7a7200"),
+    "gemini": PolicyStyle("G", (7, 3, 2, 3, 2, 3), "#c79a6b", "#7a4a12"),
+    PLAIN: PolicyStyle("N", ()),
+    BASE: PolicyStyle("S", (18, 3, 2, 3), "#ffffff", "#000000"),
 }
 """Okabe and Ito's colours, made darker where they must stand on white."""
 
 
-def look(name: str) -> Look:
+def style_of(name: str) -> PolicyStyle:
     """Of the policy of that name; any other one's initial, dotted."""
-    return LOOKS.get(name) or Look(name[:1].upper(), (2, 4))
+    return STYLES.get(name) or PolicyStyle(name[:1].upper(), (2, 4))
 
 
 SAMPLE = QSize(22, 12)
@@ -57,7 +57,7 @@ SAMPLE = QSize(22, 12)
 
 def paint_sample(painter: QPainter, room: QRectF, name: str, colours: Colours) -> None:
     """A piece of its line across the middle of `room`."""
-    painter.setPen(look(name).pen(colours, 2))
+    painter.setPen(style_of(name).pen(colours, 2))
     painter.drawLine(QPointF(room.left(), room.center().y()), QPointF(room.right(), room.center().y()))
 
 

@@ -1,0 +1,223 @@
+"""What lies over the curves of the timeline: window, watermarks, compactions, playhead; and of the stepper's making:
+where each tier would have fired, and what our steps did."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsView
+
+from inspector.core.policies.policy import Watermark
+from inspector.gui.look.colours import ink
+from inspector.gui.look.number_formats import grouped, plural, signed
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.timeline.line_drag import line_colour
+from inspector.gui.widgets.plot import Overlay, area_of
+from inspector.workbench.gauge import Firing
+from inspector.workbench.timeline import Mark, StepEffect
+
+STRIP, GAP = 4, 2
+"""Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
+APART = 7
+"""Pixels from one step's ghost to the next one's."""
+
+
+class TimelineOverlay(Overlay):
+    """Over both plots; only the playhead and compactions reach into the lower one."""
+
+    def __init__(self, view: QGraphicsView, theme: Theme, upper: Any, lower: Any) -> None:
+        super().__init__(view, theme, upper)
+        self._lower = lower
+        self.window_tokens: int | None = None
+        self.lines: tuple[Watermark, ...] = ()
+        self.firings: tuple[Firing, ...] = ()
+        self.ghosts: tuple[StepEffect, ...] = ()
+        self._in_words = False
+        self._marks: tuple[Mark, ...] = ()
+        self._heights: Sequence[int | None] = ()
+        self._end: int | None = None
+        self._count = 0
+
+    def show_marks(self, marks: tuple[Mark, ...], heights: Sequence[int | None], end: int | None) -> None:
+        """Other compactions; `heights`: the pressure at each request and at the end, for the dot of the playhead."""
+        self._marks, self._heights, self._end = marks, heights, end
+        self.update()
+
+    def show_lines(self, window: int | None, lines: tuple[Watermark, ...]) -> bool:
+        """Another window, other watermarks. Returns whether it is another window."""
+        changed = window != self.window_tokens
+        if changed or lines != self.lines:
+            self.window_tokens, self.lines = window, lines
+            self.update()
+        return changed
+
+    def show_firings(self, firings: tuple[Firing, ...], in_words: bool) -> None:
+        """Where each line's tiers would have fired; in words, too, where the lines are not the policy's own."""
+        self.firings, self._in_words = firings, in_words
+        self.update()
+
+    def show_ghosts(self, ghosts: tuple[StepEffect, ...], count: int) -> None:
+        """Our steps. `count`: requests of the thread; after the last one stands the buffer after the last record."""
+        self.ghosts, self._count = ghosts, count
+        self.update()
+
+    def fired_at(self, at: int) -> str:
+        """`L1 / L2 would have fired`: what the strips say about a request; empty where they say nothing."""
+        above = [firing.line for firing in self.firings if any(first <= at <= last for first, last in firing.runs)]
+        names = [" / ".join(line.tiers) for line in above]
+        return f"{', '.join(names)} would have fired" if names else ""
+
+    # -- painting ------------------------------------------------------------------------------------------------------
+
+    def _paint(self, painter: QPainter, area: QRectF) -> None:
+        """Lines first, then compactions and silent drops, then the playhead, our steps on top."""
+        lower = area_of(self._lower)
+        both = area.united(lower)
+        painter.setClipRect(both)
+        self._paint_lines(painter, area)
+        self._paint_key(painter, lower)
+        self._paint_compactions(painter, area, both)
+        self._paint_here(painter, area, both)
+        painter.setClipRect(area)
+        self._paint_firings(painter, area)
+        self._paint_ghosts(painter, area)
+
+    def _paint_lines(self, painter: QPainter, area: QRectF) -> None:
+        c = self._theme.colours
+        rows = (
+            [(f"window {grouped(self.window_tokens)}", self.window_tokens, c.quiet, Qt.PenStyle.SolidLine)]
+            if self.window_tokens
+            else []
+        )
+        for n, line in enumerate(self.lines):
+            rows.append((line.label, line.tokens, line_colour(c, n), Qt.PenStyle.DashLine))
+        metrics, taken = QFontMetricsF(painter.font()), area.top() - 100.0
+        for text, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
+            y = self._point(0, tokens).y()
+            if area.top() <= y <= area.bottom():
+                painter.setPen(QPen(ink(colour), 1, style))
+                painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+                taken = max(y - 3, taken + metrics.height() - 2)  # below the name of the line above
+                painter.drawText(QPointF(area.left() + 6, taken), text)
+
+    def _paint_key(self, painter: QPainter, area: QRectF) -> None:
+        """What the curves of the second plot are."""
+        c, x = self._theme.colours, area.left() + 6
+        for word, colour in (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"])):
+            painter.setPen(ink(colour))
+            painter.drawText(QPointF(x, area.top() + 10), word)
+            x += QFontMetricsF(painter.font()).horizontalAdvance(word) + 12
+
+    def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
+        c = self._theme.colours
+        metrics = QFontMetricsF(painter.font())
+        free = [area.left() - 100.0, area.left() - 100.0]  # where the text of each of two rows ends
+        for mark in self._marks:
+            x = self._point(mark.at - 0.5, 0).x()
+            if not area.left() <= x <= area.right():
+                continue
+            colour = ink(c.high if mark.silent and mark.large else c.good)
+            style = (
+                Qt.PenStyle.DotLine
+                if not mark.large
+                else Qt.PenStyle.DashLine
+                if mark.silent
+                else Qt.PenStyle.SolidLine
+            )
+            painter.setPen(QPen(colour, 1, style))
+            top = area.top() if mark.large else area.bottom() - 8
+            painter.drawLine(QPointF(x, top), QPointF(x, both.bottom() if mark.large else area.bottom()))
+            width = metrics.horizontalAdvance(mark.label) + 10
+            left = x + 5 if x + width < area.right() else x - width + 5
+            row = next((row for row in (0, 1) if mark.large and free[row] < left), None)
+            if row is not None:
+                free[row] = left + width
+                painter.drawText(QPointF(left, area.top() + metrics.ascent() + row * metrics.height()), mark.label)
+
+    def _paint_here(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
+        count = len(self._heights)
+        if not count:
+            return
+        c, at = self._theme.colours, self._at
+        height = self._end if at is None else self._heights[at] if at < count else None
+        point = self._point(self._place(at, count), height or 0)
+        if not area.left() - 1 <= point.x() <= area.right() + 1:
+            return
+        plain, bold = painter.font(), QFont(painter.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        painter.setFont(bold)
+        self._paint_playhead(painter, point.x(), both.bottom(), 30)
+        painter.setFont(plain)
+        if height is not None:
+            painter.setPen(QPen(ink(c.window), 1.5))
+            painter.setBrush(ink(c.accent))
+            painter.drawEllipse(point, 4.5, 4.5)
+
+    def _paint_firings(self, painter: QPainter, area: QRectF) -> None:
+        top = area.bottom() - len(self.firings) * (STRIP + GAP)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for n, firing in enumerate(self.firings):
+            colour = ink(line_colour(self._theme.colours, n))
+            y = area.bottom() - (n + 1) * (STRIP + GAP)
+            for first, last in firing.runs:
+                left, right = self._point(first - 0.5, 0).x(), self._point(last + 0.5, 0).x()
+                painter.fillRect(QRectF(left, y, max(2.0, right - left), STRIP), colour)
+        if self._in_words:
+            self._paint_words(painter, area, top)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+    def _paint_words(self, painter: QPainter, area: QRectF, bottom: float) -> None:
+        metrics = QFontMetricsF(painter.font())
+        ground = QColor(ink(self._theme.colours.window))
+        ground.setAlphaF(0.82)
+        left = area.left() + 16  # clear of the names of the lines
+        left += max((metrics.horizontalAdvance(firing.line.label) for firing in self.firings), default=0.0)
+        for n, firing in enumerate(self.firings):
+            words = fired_words(firing)
+            base = bottom - 3 - n * metrics.height()
+            box = QRectF(left - 2, base - metrics.ascent(), metrics.horizontalAdvance(words) + 4, metrics.height())
+            painter.fillRect(box, ground)
+            painter.setPen(ink(line_colour(self._theme.colours, n)))
+            painter.drawText(QPointF(left, base), words)
+
+    def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
+        c, place = self._theme.colours, 0
+        metrics = QFontMetricsF(painter.font())
+        for n, ghost in enumerate(self.ghosts):
+            place = place + 1 if n and self.ghosts[n - 1].at == ghost.at else 0
+            x = self._place(ghost.at, self._count)
+            before, after = self._point(x, ghost.before), self._point(x, ghost.after)
+            shift = QPointF(APART * (place + 1), 0)
+            if before.x() + shift.x() + 6 > area.right():
+                shift = -shift
+            before, after = before + shift, after + shift
+            painter.setPen(QPen(ink(c.accent), 1.2, Qt.PenStyle.DashLine))
+            painter.drawLine(before, after)
+            painter.setPen(QPen(ink(c.accent), 1.4))
+            painter.setBrush(ink(c.window))
+            painter.drawEllipse(after, 3.5, 3.5)
+            last = n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at
+            if last and ghost.at == self._at:
+                self._paint_name(painter, metrics, area, after, ghost, APART * (place + 1))
+
+    def _paint_name(
+        self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: StepEffect, clear: float
+    ) -> None:
+        words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
+        width = metrics.horizontalAdvance(words)
+        left = at.x() + 8 if at.x() + width + 10 < area.right() else at.x() - width - 8 - clear
+        middle = min(at.y(), area.bottom() - 38 - metrics.height() / 2)  # clear of the number of the playhead
+        ground = QColor(ink(self._theme.colours.window))
+        ground.setAlphaF(0.82)
+        painter.fillRect(QRectF(left - 2, middle - metrics.height() / 2, width + 4, metrics.height()), ground)
+        painter.setPen(ink(self._theme.colours.accent))
+        painter.drawText(QPointF(left, middle + metrics.ascent() / 2 - 1), words)
+
+
+def fired_words(firing: Firing) -> str:
+    """`L1 / L2 would have fired at 43 requests, from 172 on`: above its line, had nothing fired before."""
+    tiers = " / ".join(firing.line.tiers)
+    if not firing.count:
+        return f"{tiers} would have fired at no request"
+    return f"{tiers} would have fired at {plural(firing.count, 'request')}, first at {grouped(firing.runs[0][0])}"

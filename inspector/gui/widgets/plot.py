@@ -1,0 +1,373 @@
+"""What the plots of the window have in common, by pyqtgraph: axes, view boxes, what lies over the curves, the mouse.
+
+The only file that imports pyqtgraph, with all that Qt calls of it guarded as our own is: what it cannot draw must not
+end the program. A panel loads it when it is first seen (`panels.panel.PlotPanel`): with numpy it takes 0.4 s.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPicture
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsView, QSizePolicy, QWidget
+
+from inspector.gui.guard import Guarded, guarded, is_guarded, overrides
+from inspector.gui.look.build import column
+from inspector.gui.look.colours import ink
+from inspector.gui.look.fonts import ui_font
+from inspector.gui.look.number_formats import short
+from inspector.gui.look.theme import Theme
+
+__all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "pg", "set_height"]
+
+Spell: TypeAlias = Callable[[float], str]
+
+# -- pyqtgraph, guarded ------------------------------------------------------------------------------------------------
+
+_CALLED = ("paint", "event", "eventFilter", "boundingRect", "shape")
+"""Beside the event handlers: pyqtgraph also gives names of Qt's methods to others, which only Python calls."""
+
+
+def classes() -> Iterator[type]:
+    """Those of pyqtgraph that Qt knows."""
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith("pyqtgraph"):
+            for kind in tuple(vars(module).values()):
+                if isinstance(kind, type) and kind.__module__ == name and issubclass(kind, QObject | QGraphicsItem):
+                    yield kind
+
+
+def called(kind: type) -> Iterator[str]:
+    """Names of the methods of a class of pyqtgraph that Qt calls."""
+    for name, method in tuple(vars(kind).items()):
+        if callable(method) and (name in _CALLED or name.endswith("Event")) and overrides(kind, name):
+            yield name
+
+
+for _kind in classes():
+    for _name in called(_kind):
+        if not is_guarded(vars(_kind)[_name]):
+            setattr(_kind, _name, guarded(_name, vars(_kind)[_name]))
+
+
+# -- the parts of a plot -----------------------------------------------------------------------------------------------
+
+_PAST = 0.6
+
+
+def end_place(count: int) -> float:
+    """Where the buffer after the last record stands, of a thread with so many requests."""
+    return count - 1 + _PAST
+
+
+class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
+    """Left click and drag point at a request; the wheel and the right button zoom and move along the requests."""
+
+    pointed = Signal(float)
+    offered = Signal(float, object)
+    """A right click at that request, and where on the screen."""
+    all_wanted = Signal()
+    lifted = Signal(float, bool)
+    """A line that was gripped is dragged to that height; True: and let go."""
+
+    def __init__(self) -> None:
+        super().__init__(enableMenu=False)
+        self.grip: Callable[[QPointF], bool] = lambda place: False
+        """Asked where a drag begins: is there something in its way that is to be dragged instead of the playhead?"""
+        self._gripped = False
+        self.setMouseEnabled(x=True, y=False)
+        self.setDefaultPadding(0)
+
+    def mouseClickEvent(self, event: Any) -> None:
+        """A click points; a double click wants all again."""
+        if event.button() == Qt.MouseButton.RightButton:
+            event.accept()
+            self.offered.emit(self.mapToView(event.pos()).x(), event.screenPos().toPoint())
+            return
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        event.accept()
+        if event.double():
+            self.all_wanted.emit()
+        else:
+            self.pointed.emit(self.mapToView(event.pos()).x())
+
+    def mouseDragEvent(self, event: Any, axis: int | None = None) -> None:
+        """Left drags the playhead, others the view."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            event.accept()
+            if event.isStart():
+                self._gripped = self.grip(self.mapToView(event.buttonDownPos()))
+            place = self.mapToView(event.pos())
+            if self._gripped:
+                self.lifted.emit(place.y(), event.isFinish())
+            else:
+                self.pointed.emit(place.x())
+        else:
+            super().mouseDragEvent(event, axis)
+
+
+class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
+    """An axis that spells its numbers in its own way, without ticks."""
+
+    def __init__(self, side: str, spell: Spell) -> None:
+        super().__init__(side, maxTickLength=0)
+        self._spell = spell
+        self.setStyle(tickTextOffset=5, autoExpandTextSpace=False)
+        self.enableAutoSIPrefix(False)
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """`0`, `50k`, `100k`."""
+        return [self._spell(value) for value in values]
+
+    def restyle(self, theme: Theme) -> None:
+        """Pens and font from the theme."""
+        self.setPen(QPen(QColor(theme.colours.line)))
+        self.setTextPen(QColor(theme.colours.quiet))
+        self.setTickFont(ui_font(theme.small))
+
+
+class TokenAxis(Axis):
+    """Tokens in thousands beside the plot, and nothing else: no line.
+
+    pyqtgraph records an axis in a QPicture and replays it in every frame; drawing these few texts is ten times as fast.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("left", short)
+        self._texts: list[tuple[QRectF, int, str]] = []
+        self.picture: QPicture | None = None
+        self.setStyle(tickTextOffset=6, autoReduceTextSpace=True)
+        self.setWidth(46)
+
+    def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
+        """The texts; worked out anew when the range or the size has changed."""
+        font = self.style["tickFont"] or self.font()
+        if self.picture is None:  # pyqtgraph's sign that the range or the size has changed
+            canvas = QPicture()
+            measuring = QPainter(canvas)
+            measuring.setFont(font)
+            specs = self.generateDrawSpecs(measuring)
+            measuring.end()
+            self.picture = canvas
+            self._texts = specs[2] if specs else []
+        painter.setFont(font)
+        painter.setPen(self.textPen())
+        for rect, flags, text in self._texts:
+            painter.drawText(rect, int(flags), text)
+
+    def levels(self, low: float, high: float) -> list[float]:
+        """Where the numbers stand: the lines of the grid."""
+        ticks = self.tickValues(low, high, self.geometry().height())
+        return [float(value) for value in ticks[0][1]] if ticks else []
+
+
+class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
+    """Hairlines below the curves, where the axis has its numbers."""
+
+    def __init__(self, box: pg.ViewBox, axis: TokenAxis, theme: Theme) -> None:
+        super().__init__()
+        self._box, self._axis, self._theme = box, axis, theme
+        self.setZValue(-10)
+
+    def boundingRect(self) -> QRectF:
+        """All that can be seen."""
+        return QRectF(self._box.viewRect())
+
+    def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
+        """One line a number."""
+        seen = self._box.viewRect()
+        pen = QPen(ink(self._theme.colours.faint), 1)
+        pen.setCosmetic(True)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(pen)
+        for level in self._axis.levels(seen.top(), seen.bottom()):
+            painter.drawLine(QPointF(seen.left(), level), QPointF(seen.right(), level))
+
+
+class Overlay(Guarded, QWidget):
+    """A transparent widget over a plot, for all that is painted by hand. Lets the mouse through.
+
+    Positions come from the view box whenever it paints.
+    """
+
+    def __init__(self, view: QGraphicsView, theme: Theme, box: pg.ViewBox) -> None:
+        super().__init__(view.viewport())
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self.setStyleSheet("background: transparent")
+        view.viewport().installEventFilter(self)
+        box.sigRangeChanged.connect(self.update)
+        self._view, self._theme, self._box = view, theme, box
+        self._at: int | None = None
+        self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
+        """What is covered; where the range lies, in pixels, and in requests and tokens; while it paints."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Cover the whole plot, whatever its size."""
+        if event.type() == QEvent.Type.Resize:
+            self.setGeometry(self._view.viewport().rect())
+        return False
+
+    def show_playhead(self, at: int | None) -> None:
+        """Where we stand; None = after the last request."""
+        self._at = at
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """All of it."""
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(ui_font(self._theme.small))
+            self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
+            self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
+            self._paint(painter, self._area)
+
+    def _paint(self, painter: QPainter, area: QRectF) -> None:
+        raise NotImplementedError
+
+    def _point(self, x: float, y: float) -> QPointF:
+        """Request and tokens to pixels. By hand: there may be thousands, and Qt's own way takes six calls each."""
+        area, seen = self._pixels, self._range
+        right = (x - seen.left()) / seen.width() * area.width()
+        up = (y - seen.top()) / seen.height() * area.height()
+        return QPointF(area.left() + right, area.bottom() - up)
+
+    def _place(self, at: int | None, count: int) -> float:
+        """Where a request stands along the axis, of a thread with so many."""
+        return end_place(count) if at is None else float(at)
+
+    def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float) -> None:
+        """The line, from the top down to `foot`; beside it where we stand, so many pixels above the floor."""
+        area = self._area
+        painter.setPen(QPen(ink(self._theme.colours.playhead), 1.5))
+        painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
+        word = "end" if self._at is None else str(self._at)
+        width = QFontMetricsF(painter.font()).horizontalAdvance(word) + 10
+        left = x + 4 if x + width + 6 < area.right() else x - width - 4
+        painter.drawText(QRectF(left, area.bottom() - above, width, 16), Qt.AlignmentFlag.AlignCenter, word)
+
+
+def area_of(box: pg.ViewBox) -> QRectF:
+    """The pixels that a view box covers."""
+    return QRectF(box.mapRectToScene(box.boundingRect()))
+
+
+class Plot(Guarded, QWidget):
+    """One plot or several over the requests of a thread.
+
+    `moved` carries the request that the user pointed at, `hovered` the words about what is under the mouse, `offered`
+    the request of a right click, and where on the screen.
+    """
+
+    moved = Signal(object)
+    hovered = Signal(str)
+    offered = Signal(int, object)
+
+    def __init__(self, theme: Theme, name: str, margins: tuple[int, int, int, int]) -> None:
+        super().__init__()
+        self._theme = theme
+        self.count = 0
+        """Requests of the thread."""
+        self._axes: list[Axis] = []
+        self._boxes: list[PlayheadBox] = []
+        """Those along which the requests stand."""
+        self._graphics = pg.GraphicsLayoutWidget()
+        self._graphics.ci.layout.setContentsMargins(*margins)
+        self._graphics.scene().sigMouseMoved.connect(self._hover)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(name)
+        column(self._graphics, of=self)
+
+    def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
+        """`requests`: they stand along its x axis. `axes`: by their sides, a TokenAxis with its grid unless told."""
+        box = PlayheadBox()
+        box.all_wanted.connect(self.show_all)
+        if requests:
+            box.pointed.connect(self._point)
+            box.offered.connect(self._offer)
+            self._boxes.append(box)
+        if not axes:
+            axes["left"] = axis = TokenAxis()
+            box.addItem(_GridLines(box, axis, self._theme), ignoreBounds=True)
+        plot = self._graphics.addPlot(row=row, col=col, rowspan=rows, viewBox=box, axisItems=axes)
+        plot.hideButtons()
+        plot.setMenuEnabled(False)
+        if "bottom" not in axes:
+            plot.hideAxis("bottom")
+        self._axes += axes.values()
+        return plot
+
+    @staticmethod
+    def _add_curve(plot: pg.PlotItem) -> pg.PlotDataItem:
+        """Thinned to what can be seen."""
+        curve = plot.plot()
+        curve.setDownsampling(auto=True, method="peak")
+        curve.setClipToView(True)
+        return curve
+
+    # -- what is seen --------------------------------------------------------------------------------------------------
+
+    def show_count(self, count: int) -> None:
+        """So many requests; before a range is set, as that is cut to the limits."""
+        self.count = count
+        for box in self._boxes:
+            box.setLimits(xMin=-2, xMax=count + 2, minXRange=4)
+
+    def show_all(self) -> None:
+        """Every request in sight."""
+        self._boxes[0].setXRange(-0.5, max(1, self.count) - 0.3, padding=0.01)
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def about(self, at: int) -> str:
+        """What the mouse over a request is told."""
+        raise NotImplementedError
+
+    def nearest(self, x: float) -> int | None:
+        """The request at that place of the axis."""
+        return max(0, min(round(x), self.count - 1)) if self.count else None
+
+    def under(self, where: QPointF) -> int | None:
+        """The request under the mouse."""
+        return self.nearest(self._boxes[0].mapSceneToView(where).x())
+
+    def _hover(self, where: QPointF) -> None:
+        at = self.under(where)
+        self.hovered.emit("" if at is None else self.about(at))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        super().leaveEvent(event)
+        self.hovered.emit("")
+
+    def _point(self, x: float) -> None:
+        at = self.nearest(x)
+        if at is not None:
+            self.moved.emit(at)
+
+    def _offer(self, x: float, where: QPoint) -> None:
+        at = self.nearest(x)
+        if at is not None:
+            self.offered.emit(at, where)
+
+    # -- looks ---------------------------------------------------------------------------------------------------------
+
+    def restyle(self) -> None:
+        """Pens and grounds from the theme."""
+        self._graphics.setBackground(QColor(self._theme.colours.window))
+        for axis in self._axes:
+            axis.restyle(self._theme)
+        self._set_pens()
+
+    def _set_pens(self) -> None:
+        raise NotImplementedError
+
+
+def set_height(plot: pg.PlotItem, top: float, window: int | None, headroom: float) -> None:
+    """Up to the window where the curves come near it; a curve far below is not flattened to the floor."""
+    if window and top > 0.3 * window:
+        top = max(top, window)
+    plot.setYRange(0, top * headroom, padding=0)
