@@ -4,18 +4,22 @@ import argparse
 import signal
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inspector.cli.holds import Attendant, rule_of
 from inspector.cli.holds import add_arguments as add_hold_arguments
 from inspector.cli.output import note, plain, write_json
 from inspector.cli.select import tokens
 from inspector.extensions.windows import user_windows
-from inspector.proxy.gate import Gate, OpenGate
+from inspector.proxy.gate import OpenGate
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
+
+if TYPE_CHECKING:
+    from inspector.proxy.relay.server import ProxyServer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,26 +52,22 @@ def run(arguments: argparse.Namespace) -> None:
     from inspector.proxy.relay.server import ProxyServer
 
     lines: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
-    gate = _gate(arguments, lines)
-    path = Path(arguments.record)
+    rule = rule_of(arguments)
+    gate = OpenGate() if rule is None else Holds(rule, user_windows())
     if isinstance(gate, Holds):
         Attendant(gate, arguments)
     server = ProxyServer(
         arguments.upstream,
-        path,
+        Path(arguments.record),
         host=arguments.host,
         port=arguments.port,
         gate=gate,
-        rule=_rule_document(arguments),
+        heard=lines.put if arguments.json else None,
+        rule=_rule_document(arguments, rule),
     )
     told = Exchanges(arguments.window)
-
-    def tell(what: str) -> None:
-        server.recorder.note(what)
-        note(plain(what))
-
     if isinstance(gate, Holds):
-        gate.note = tell
+        gate.note = partial(_note, server)
 
     def stop(number: int, _: object) -> None:  # behind the line that is being told; the second time at once
         signal.signal(number, signal.default_int_handler)
@@ -78,49 +78,28 @@ def run(arguments: argparse.Namespace) -> None:
     server.start()
     try:
         print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
-        note(f"to {plain(arguments.upstream)}, recording into {plain(str(path))}; Ctrl+C ends it.")
-        while (line := lines.get()) is not None:  # without --json no other is put there
+        note(f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it.")
+        for line in iter(lines.get, None):  # without --json no other is put there
             _write(told.take(line))
         note("stopped.")
     finally:
         server.close()
     while not lines.empty():
-        if (line := lines.get()) is not None:
-            _write(told.take(line))
+        if (late := lines.get()) is not None:
+            _write(told.take(late))
 
 
-def _rule_document(arguments: argparse.Namespace) -> dict[str, Any]:
+def _note(server: "ProxyServer", what: str) -> None:
+    server.recorder.note(what)
+    note(plain(what))
+
+
+def _rule_document(arguments: argparse.Namespace, rule: Rule | None) -> dict[str, Any]:
     """What the recording's head says of the window and of holding."""
-    told = (rule_of(arguments) or Rule(window=arguments.window)).document()
+    told = (rule or Rule(window=arguments.window)).document()
     if arguments.compact_with:
         told["hold"]["compact_with"] = arguments.compact_with
     return told
-
-
-def _gate(arguments: argparse.Namespace, lines: "SimpleQueue[Mapping[str, Any] | None]") -> Gate:
-    """One that lets everything pass, unless holding was asked for. With `--json` it hears what is recorded."""
-    rule = rule_of(arguments)
-
-    class Listening(OpenGate):
-        """Observes, and hears."""
-
-        hears = True
-
-        def heard(self, line: Mapping[str, Any]) -> None:
-            """A line of the recording."""
-            lines.put(line)
-
-    class ListeningHolds(Holds):
-        """Holds, and hears."""
-
-        def heard(self, line: Mapping[str, Any]) -> None:
-            """A line of the recording."""
-            super().heard(line)
-            lines.put(line)
-
-    if rule is None:
-        return Listening() if arguments.json else OpenGate()
-    return (ListeningHolds if arguments.json else Holds)(rule, user_windows())
 
 
 def _write(documents: Iterable[dict[str, Any]]) -> None:

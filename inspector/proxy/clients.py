@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.proxy.gate import Transport
+from inspector.proxy.record.records import Transport
 
 Ping: TypeAlias = Literal["", "comment", "event"]
 """Nothing may be sent early; a comment (`: ...`); an event of the type `ping`."""

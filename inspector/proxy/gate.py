@@ -5,37 +5,15 @@ requests then stream through while they arrive.
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.decoding import decoded
-
-Pairs: TypeAlias = tuple[tuple[str, str], ...]
-Transport: TypeAlias = Literal["http", "websocket"]
-HoldReason: TypeAlias = Literal["watermark", "each", "by hand"]
-ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again", "client gone"]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestHead:
-    """What a request says before its body is read. `path` is as forwarded (tag taken off), secrets and all."""
-
-    exchange: int
-    connection: int
-    transport: Transport
-    method: str
-    path: str
-    tag: str
-    headers: Pairs
-
-    def header(self, name: str) -> str:
-        """The first header of that name (any case); empty where there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), "")
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.records import HoldReason, Pairs, ReleaseKind, RequestHead, ResponseRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,57 +35,16 @@ class Refuse:
 Decision: TypeAlias = Forward | Refuse
 
 
-class ClientChannel(Protocol):
-    """How the gate talks to the one who asked: the server's side of it."""
-
-    async def early(self, status: int, headers: Pairs) -> None:
-        """Begin the answer."""
-
-    async def send(self, data: bytes) -> None:
-        """A piece of the answer's body."""
-
-    def held(self, why: HoldReason, tokens: int | None) -> None:
-        """Record that it waits."""
-
-    def released(self, how: ReleaseKind) -> None:
-        """Record that it waits no longer."""
-
-    def sends(self, body: bytes) -> None:
-        """Record what would be forwarded, while it waits."""
-
-
 class PendingRequest:
     """A whole request that waits at the gate. All methods are for the server's own loop."""
 
-    def __init__(self, head: RequestHead, raw: bytes, line: ClientChannel) -> None:
-        self.head = head
+    def __init__(self, head: RequestHead, raw: bytes, log: ExchangeLog) -> None:
+        self.head, self._log = head, log
         self.raw = raw
         """The body's bytes as they were sent, perhaps compressed."""
-        self.gone = asyncio.Event()
-        """Set as soon as the client has closed. `admit` is then cancelled as well."""
         self.begun = False
         """Has the answer begun before the provider's?"""
-        self._line = line
-
-    @property
-    def exchange(self) -> int:
-        """Its number in the recording."""
-        return self.head.exchange
-
-    @property
-    def path(self) -> str:
-        """Path and query, the tag taken off."""
-        return self.head.path
-
-    @property
-    def tag(self) -> str:
-        """The per-launch tag, where the client's base URL has one."""
-        return self.head.tag
-
-    @property
-    def headers(self) -> Pairs:
-        """All of them, in order, as they came."""
-        return self.head.headers
+        self.exchange, self.path, self.tag, self.headers = head.exchange, head.path, head.tag, head.headers
 
     @cached_property
     def plain(self) -> bytes:
@@ -129,29 +66,26 @@ class PendingRequest:
         return client_name(self.headers)
 
     async def early(self, status: int, headers: Pairs) -> None:
-        """Begin the answer before the provider has: what it answers will be put behind (decompressed, in chunks).
+        """Begin the answer before the provider has: what it answers will follow (decompressed, in chunks).
 
         Hop-by-hop headers and Content-Length are the server's business. A second call does nothing.
         """
-        if not self.begun:
-            self.begun = True
-            await self._line.early(status, headers)
+        self.begun = True
 
     async def send(self, data: bytes) -> None:
         """A piece of an answer begun early (a ping); on a WebSocket, one text message."""
-        await self._line.send(data)
 
     def held(self, why: HoldReason, tokens: int | None = None) -> None:
         """Record that it waits, and why."""
-        self._line.held(why, tokens)
+        self._log.held(why, tokens)
 
     def released(self, how: ReleaseKind) -> None:
         """Record that it waits no longer, and what was done."""
-        self._line.released(how)
+        self._log.released(how)
 
     def sends(self, body: bytes) -> None:
         """Record what would be forwarded as it stands, where that is not what the client sent."""
-        self._line.sends(body)
+        self._log.sent(body)
 
 
 class Gate(Protocol):
@@ -163,20 +97,12 @@ class Gate(Protocol):
     async def admit(self, pending: PendingRequest) -> Decision:
         """Wait as long as it takes. Cancelled when the client closes."""
 
-    def answered(self, head: RequestHead, status: int, ended: str) -> None:
-        """The answer is through (also of requests that were not wanted); status 0 where there was none."""
-
-    hears: bool
-    """Does it want to hear the lines of the recording?"""
-
-    def heard(self, line: Mapping[str, Any]) -> None:
-        """A line of the recording, as it is written. Called in a thread of the recorder's."""
+    def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
+        """The answer is through (also of requests that were not wanted). Its body is kept for the time of this call."""
 
 
 class OpenGate:
     """Lets everything pass while it arrives."""
-
-    hears = False
 
     def wants(self, head: RequestHead) -> bool:
         """Nothing."""
@@ -186,11 +112,19 @@ class OpenGate:
         """At once."""
         return Forward()
 
-    def answered(self, head: RequestHead, status: int, ended: str) -> None:
+    def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
         """Nobody waits for it."""
 
-    def heard(self, line: Mapping[str, Any]) -> None:
-        """Nobody listens."""
+
+def decision_of(admission: "asyncio.Task[Decision]") -> Decision | None:
+    """What `admit` said, now that it is done; None where it was cancelled. A gate that breaks lets everything pass."""
+    if admission.cancelled():
+        return None
+    if (broke := admission.exception()) is not None:
+        report = {"message": "the gate of the proxy broke", "exception": broke, "task": admission}
+        asyncio.get_running_loop().call_exception_handler(report)
+        return Forward()
+    return admission.result()
 
 
 _SDKS = {

@@ -132,19 +132,6 @@ UPSTREAMS: Mapping[str, str] = {
 """Providers by name."""
 
 
-class _Gate(Holds):
-    """Tells what was recorded, too."""
-
-    def __init__(self, rule: Rule, told: Callable[[Mapping[str, Any]], None]) -> None:
-        super().__init__(rule, user_windows())
-        self._heard_of = told
-
-    def heard(self, line: Mapping[str, Any]) -> None:
-        """In the recorder's thread."""
-        super().heard(line)
-        self._heard_of(line)
-
-
 class LiveProxy:
     """Begins at once; `close` ends it. Raises InspectorError where it cannot begin.
 
@@ -155,7 +142,7 @@ class LiveProxy:
         self._simulated: Any = None
         self.ledger = ExchangeTable()
         self._told = told
-        self.holds: Holds = _Gate(rule, self._take)
+        self.holds: Holds = Holds(rule, user_windows())
         self.upstream, self.record = upstream, record
         try:
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -168,6 +155,7 @@ class LiveProxy:
                 port=port,
                 gate=self.holds,
                 tell=self._trouble,
+                heard=self._take,
                 rule=rule.document(),
             )
             self._server.start()

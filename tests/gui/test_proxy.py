@@ -377,7 +377,7 @@ def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: 
         raise LookupError("nobody thought of this")
 
     with monkeypatch.context() as broken, stage.qtbot.captureExceptions() as caught:
-        broken.setattr("inspector.gui.proxies.controller.Watching", fall)
+        broken.setattr("inspector.gui.proxies.controller.LiveProxy", fall)
         proxying.begin(Wanted(stage.provider.url, str(stage.record), 0, Rule()))
         assert proxying.active
         stage.until(lambda: caught)

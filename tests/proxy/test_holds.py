@@ -1,5 +1,8 @@
 """Held requests with the real SDKs: changed, cut again, dropped, gone, tried again, kept alive."""
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +113,28 @@ def test_as_it_was(kind: str, stream: bool, gate: Holds, proxy: ProxyServer, sim
     assert arrived(simulated, kind) == [one["content"] for one in TOLD]
     assert settled(proxy, hold.exchange) == ["request", "held each", "released as it was", "response"]
     assert gate.list() == ()
+
+
+def test_the_gate_waits_for_no_disk(gate: Holds, proxy: ProxyServer) -> None:
+    """What an answer cost is known to the next request at once, though nothing of it is written yet."""
+    proxy.recorder.settle()
+    os.kill(proxy.recorder._writer.pid, signal.SIGSTOP)
+    try:
+        first = Later(lambda: ask("anthropic", proxy, TOLD))
+        gate.release(the_hold(gate).id)
+        first.result()
+        until(lambda: not gate.list())
+        began = time.monotonic()
+        again = [*TOLD, {"role": "assistant", "content": first.result()}, *TOLD[2:]]
+        call = Later(lambda: ask("anthropic", proxy, again))
+        hold = the_hold(gate)
+        assert time.monotonic() - began < 0.9
+        assert hold.usage is not None
+        gate.release(hold.id)
+        assert call.result()
+    finally:
+        os.kill(proxy.recorder._writer.pid, signal.SIGCONT)
+    assert settled(proxy, hold.exchange)[-1] == "response"
 
 
 @pytest.mark.parametrize("kind", DIALECTS)

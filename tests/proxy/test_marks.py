@@ -1,10 +1,11 @@
 """What the gate remembers of a conversation: marks that it got to, what was decided about a request made again."""
 
 from inspector.core.jsontext import dumps
-from inspector.proxy.gate import PendingRequest, RequestHead
+from inspector.proxy.gate import PendingRequest
 from inspector.proxy.holds.call import ModelCall, read
 from inspector.proxy.holds.hold import DROPPED_S, Retries, Rule
 from inspector.proxy.holds.memory import ConversationState
+from inspector.proxy.record.records import RequestHead
 
 
 def marks(rule: Rule, window: int) -> list[float]:

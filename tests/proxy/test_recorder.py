@@ -23,7 +23,16 @@ from inspector.proxy.decoding import decoded
 from inspector.proxy.record.body_delta import BodyDeltas, shape_of
 from inspector.proxy.record.captured_body import LARGEST, Budget, CapturedBody
 from inspector.proxy.record.lines import is_over
-from inspector.proxy.record.records import FramesRecord, NoteRecord, Record, RequestRecord, SentRecord, packed, received
+from inspector.proxy.record.records import (
+    NoteRecord,
+    Record,
+    RequestHead,
+    RequestRecord,
+    ResponseRecord,
+    SentRecord,
+    packed,
+    received,
+)
 from inspector.proxy.record.redact import REDACTED, redacted_headers, redacted_path, redacted_url
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import answer, client, echo, eventually, kinds, lines, post, provider, proxied, read_lines
@@ -356,10 +365,12 @@ def test_a_tape_is_bounded() -> None:
 
 
 RECORDS: list[Record] = [
-    RequestRecord(1.5, 3, "http", 2, "POST", "/ü", "t", (("A", "é"), ("b", "")), CapturedBody.of([b"ab", b"c"], 3, "")),
+    RequestRecord(
+        RequestHead(3, 2, "http", "POST", "/ü", "t", (("A", "é"), ("b", ""))), CapturedBody.of([b"ab", b"c"], 3, "")
+    ),
     SentRecord(1.0, 3, CapturedBody.of([b""], 0, "")),
-    FramesRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"),
-    FramesRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([], 9, "too large"), "failed", "why"),
+    ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([b"one", b"", b"three"], 8, ""), "complete"),
+    ResponseRecord(1.0, 3, 101, (), 0.5, 2.0, CapturedBody.of([], 9, "too large"), "failed", "why"),
     NoteRecord(2.0, "words"),
 ]
 
@@ -381,7 +392,7 @@ def test_a_record_arrives_as_it_was_sent(tmp_path: Path, record: Record) -> None
                 body, sent = vars_of(got)["body"], vars_of(record)["body"]
                 assert (body.join(), body.size, body.left_out) == (sent.join(), sent.size, sent.left_out)
             if isinstance(record, RequestRecord) and isinstance(got, RequestRecord):
-                assert got.headers == record.headers
+                assert got.head == record.head
         assert received(file) is None
     path.write_bytes(b"".join(packed(record))[:-1])
     with path.open("rb") as file:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, RequestHead
+from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest
+from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from tests.proxy.raw import END, client, eventually, kinds, post
 from tests.proxy.secure import Asked, Http1Server, Http2Server, secure

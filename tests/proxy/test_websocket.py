@@ -13,7 +13,8 @@ from aiohttp import WSMessage, WSMsgType, web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, Refuse, RequestHead
+from inspector.proxy.gate import Decision, Forward, Gate, OpenGate, PendingRequest, Refuse
+from inspector.proxy.record.records import RequestHead
 from inspector.proxy.relay.server import ProxyServer
 from inspector.proxy.relay.websocket import (
     BINARY,

@@ -15,9 +15,10 @@ from inspector.core.cuts import Cut
 from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
-from inspector.proxy.gate import HoldReason, PendingRequest
+from inspector.proxy.gate import PendingRequest
 from inspector.proxy.holds.call import ModelCall, ThreadKey
 from inspector.proxy.holds.memory import ConversationState
+from inspector.proxy.record.records import HoldReason
 
 HoldOutcome: TypeAlias = Literal["as it was", "changed", "dropped"]
 _KEPT = 64
@@ -96,7 +97,7 @@ class HoldInfo:
     exchange: int
     """Its number in the recording; a retry has another one than `id`."""
     time: str
-    """When it came, as the recording has it; empty while it is not written down."""
+    """When it came, as the recording has it."""
     why: HoldReason
     client: str
     session: str
@@ -212,11 +213,6 @@ class HoldRegistry:
         """It is shown otherwise."""
         held.shown = replace(held.shown, **changes)
         self.tell()
-
-    def of_exchange(self, exchange: Any) -> HeldRequest | None:
-        """The one that waits as this exchange."""
-        with self._lock:
-            return next((one for one in self._held.values() if one.shown.exchange == exchange), None)
 
     def same_turn(self, call: ModelCall) -> HeldRequest | None:
         """The held request of which this is a retry."""

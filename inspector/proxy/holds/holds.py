@@ -18,7 +18,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
 from inspector.proxy.clients import EVERY_S, Patience, patience, ping_of
-from inspector.proxy.gate import Decision, Forward, HoldReason, PendingRequest, Refuse, RequestHead
+from inspector.proxy.gate import Decision, Forward, PendingRequest, Refuse
 from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
 from inspector.proxy.holds.hold import (
     HeldRequest,
@@ -34,6 +34,7 @@ from inspector.proxy.holds.hold import (
 from inspector.proxy.holds.judging import Judge
 from inspector.proxy.holds.memory import Memory
 from inspector.proxy.holds.predicting import TokenCount
+from inspector.proxy.record.records import HoldReason, RequestHead, ResponseRecord, iso
 from inspector.proxy.relay.refusals import error_body, late_error
 
 STREAM = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
@@ -122,7 +123,6 @@ def new_hold(
     pending: PendingRequest,
     call: ModelCall,
     why: HoldReason,
-    arrived: str,
     sizes: Sizes,
     usage: Usage | None,
     can_change: bool,
@@ -136,7 +136,7 @@ def new_hold(
     )  # fmt: skip
     cannot = "" if can_change else "It goes on from a response that did not pass through here."
     return HoldInfo(
-        pending.exchange, pending.exchange, arrived, why, client, call.key.session, pending.tag, call.model,
+        pending.exchange, pending.exchange, iso(head.time), why, client, call.key.session, pending.tag, call.model,
         None if size is None else size.tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
         thread=call.thread, usage=usage, band=None if size is None else size.band,
     )  # fmt: skip
@@ -148,8 +148,6 @@ GRACE_S = 120.0
 
 class Holds:
     """Give it to a `ProxyServer` as its gate. `models`: the user's own table of windows."""
-
-    hears = True
 
     def __init__(self, rule: Rule | None = None, models: Mapping[str, int] | None = None) -> None:
         self.note: Callable[[str], None] = lambda what: None
@@ -236,30 +234,9 @@ class Holds:
         read = head.transport == "websocket" or (self._in_use and head.method == "POST")
         return read and is_call("POST", head.path)
 
-    def answered(self, head: RequestHead, status: int, ended: str) -> None:
-        """Its answer will be heard of."""
-        self._memory.expect(head.exchange)
-
-    def heard(self, line: Mapping[str, Any]) -> None:
-        """A line of the recording: what a call cost, and what it leads to. In the recorder's thread."""
-        loop = self._loop
-        kind = line.get("type")
-        if loop is not None and not loop.is_closed() and kind in ("response", "request"):
-            found = self._memory.read(line) if kind == "response" else None
-            try:
-                loop.call_soon_threadsafe(self._heard, line, found)
-            except RuntimeError:  # the proxy has ended
-                return
-
-    def _heard(self, line: Mapping[str, Any], found: Any) -> None:
-        number = line.get("exchange")
-        if found is not None or line.get("type") == "response":
-            self._memory.settle(number, found)
-            return
-        if isinstance(number, int):
-            self._memory.came(number, str(line.get("time", "")))
-        if (held := self._board.of_exchange(number)) is not None:
-            self._board.show(held, time=str(line.get("time", "")))
+    def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
+        """What a call cost, and what it leads to."""
+        self._memory.answered(answer)
 
     async def admit(self, pending: PendingRequest) -> Decision:
         """Make the cuts of its conversation again; hold it where that is wanted."""
@@ -284,9 +261,8 @@ class Holds:
         if why is None:
             return self._forward(pending, call, items, counted, "cut again" if again else "")
         sizes = size, self._judge.window(call, state), len(buffer.messages)
-        when = self._memory.times.get(pending.exchange, "")
         before = state.usage if state.learned.goes_on_in(counted) else None
-        shown = new_hold(pending, call, why, when, sizes, before, items is not None)
+        shown = new_hold(pending, call, why, sizes, before, items is not None)
         decision = asyncio.get_running_loop().create_future()
         held = HeldRequest(shown, call, items, buffer, pending, state, decision)
         return await self._hold(held, arrived, counted, again)
@@ -297,7 +273,7 @@ class Holds:
         held.left, held.pending, held.call = asyncio.Event(), pending, call
         bears = held.shown.patience
         self._board.show(
-            held, exchange=pending.exchange, time=self._memory.times.get(pending.exchange, ""), is_gone=False,
+            held, exchange=pending.exchange, time=iso(pending.head.time), is_gone=False,
             is_begun=False, retries=held.shown.retries + 1, until=time.time() + bears.limit_s,
         )  # fmt: skip
         return held

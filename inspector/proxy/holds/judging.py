@@ -6,10 +6,10 @@ from typing import Any
 
 from inspector.core.cuts import recut
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.gate import HoldReason
 from inspector.proxy.holds.call import ModelCall
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.memory import ConversationState
+from inspector.proxy.record.records import HoldReason
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """What the gate remembers: every conversation's state, what is under way, where responses lead to.
 
-Answers are known from the recording, which is written a little later than they pass: a request waits until the answers
-before it were heard of.
+Answers are read in a thread: a request waits until those before it were.
 """
 
 import asyncio
@@ -22,6 +21,8 @@ from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
 from inspector.proxy.holds.call import ModelCall, ResponseChain, ThreadKey
 from inspector.proxy.holds.predicting import SizeLearner, TokenCount, TokenCounter
+from inspector.proxy.record.lines import response_document
+from inspector.proxy.record.records import ResponseRecord
 
 REARMED = 0.95
 """A mark is told of again once the conversation was below this share of it: not for wavering about it."""
@@ -59,8 +60,6 @@ class ConversationState:
 
 
 _THREADS, _CHAINS = 500, 64
-_HEARD_S = 1.0
-"""Seconds that a request waits for the recorder; where that hangs, it goes on without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,6 @@ class _Forwarded:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerReport:
-    """An answer, and its size."""
-
-    reply: Reply
-    answer: TokenCount
-
-
-@dataclass(frozen=True, slots=True)
 class _UnnamedAgent:
     """What came with its last request."""
 
@@ -89,20 +80,21 @@ class _UnnamedAgent:
 
 
 class Memory:
-    """Used on the proxy's loop, but for `read`."""
+    """Used on the proxy's loop."""
 
     def __init__(self) -> None:
         self.counts = TokenCounter()
         self.chains: OrderedDict[str, ResponseChain] = OrderedDict()
-        self.times: OrderedDict[int, str] = OrderedDict()
-        """When requests came, as the recording has it, by exchange."""
         self._states: OrderedDict[ThreadKey, ConversationState] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
         """Tokens of a model's provider for one of ours, as its last answer had it."""
         self._agents: OrderedDict[ThreadKey, list[_UnnamedAgent]] = OrderedDict()
         """Those that share a weak key."""
         self._under_way: dict[int, _Forwarded] = {}
-        self._expected: set[int] = set()
+        self._answers: set[asyncio.Task[None]] = set()
+        """Those that are being read, ..."""
+        self._in_order = asyncio.Lock()
+        """... in the order in which they came."""
 
     def told_apart(self, call: ModelCall, connection: int) -> ModelCall:
         """Where the client names no session, agents that begin with the same words are told apart by what goes with
@@ -147,43 +139,33 @@ class Memory:
         """That one goes to the provider, who will read `items`."""
         self._under_way[exchange] = _Forwarded(call, items, counted)
 
-    def came(self, exchange: int, time: str) -> None:
-        """A request is written down."""
-        self.times[exchange] = time
-        while len(self.times) > _THREADS:
-            self.times.popitem(last=False)
-
-    def expect(self, exchange: int) -> None:
-        """Its answer has passed, and will be heard of."""
-        if exchange in self._under_way:
-            self._expected.add(exchange)
+    def answered(self, answer: ResponseRecord) -> None:
+        """An answer has passed: it is read in a thread, before the next request is admitted."""
+        under = self._under_way.pop(answer.exchange, None)
+        if under is not None:
+            task = asyncio.create_task(self._take(under, replace(answer, body=answer.body.copy())))
+            self._answers.add(task)
+            task.add_done_callback(self._answers.discard)
 
     async def settled(self) -> None:
-        """All answers that have passed were heard of."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + _HEARD_S
-        while self._expected and loop.time() < until:
-            await asyncio.sleep(0.002)
-        self._expected.clear()
+        """All answers that have passed are read."""
+        while self._answers:
+            await asyncio.wait(self._answers)
 
-    def read(self, line: Mapping[str, Any]) -> AnswerReport | None:
-        """The answer in a line of the recording. In any thread."""
-        number = line.get("exchange")
-        under = self._under_way.get(number) if isinstance(number, int) else None
-        if under is None:
-            return None
-        reply = read_reply(DIALECTS[under.call.dialect], line)
-        return AnswerReport(reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire))))
+    async def _take(self, under: _Forwarded, answer: ResponseRecord) -> None:
+        """What a call cost, and what it leads to."""
 
-    def settle(self, exchange: Any, heard: AnswerReport | None) -> None:
-        """An answer was heard of."""
-        self._expected.discard(exchange)
-        under = self._under_way.pop(exchange, None)
-        if under is None or heard is None or heard.reply.failure:
+        def read() -> tuple[Reply, TokenCount]:
+            reply = read_reply(DIALECTS[under.call.dialect], response_document(answer))
+            return reply, self.counts(Buffer(read_items(under.call.dialect, reply.wire)))
+
+        async with self._in_order:
+            reply, said = await asyncio.to_thread(read)
+        call = under.call
+        if reply.failure:
             return
-        call, reply = under.call, heard.reply
         if reply.usage is not None and reply.usage.prompt and under.counted.tokens and call.items is not None:
-            self._learn(under, reply.usage, heard.answer)
+            self._learn(under, reply.usage, said)
         elif reply.usage is not None and not call.side:
             self.state(call.thread).usage = reply.usage
         is_stored = call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False

@@ -53,10 +53,6 @@ class BodyDeltas:
     def __init__(self) -> None:
         self._shapes: OrderedDict[int, BodyShape] = OrderedDict()
 
-    def forget(self) -> None:
-        """Nothing that was written down can be pointed at any more."""
-        self._shapes.clear()
-
     def find(self, shape: BodyShape) -> BodyDelta | None:
         """The earlier body that saves most; the latest of those that save alike. None where none is worth it."""
         best: BodyDelta | None = None

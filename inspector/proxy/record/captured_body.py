@@ -5,7 +5,9 @@ of the recording, and its record says so.
 """
 
 from collections.abc import Iterable, Sequence
+from pickle import PickleBuffer
 from threading import Lock
+from typing import Any
 
 LARGEST = 64_000_000
 """Bytes of one body, as sent."""
@@ -54,6 +56,13 @@ class CapturedBody:
         made._pieces, made.size, made.left_out = list(pieces), size, left_out
         return made
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return CapturedBody.of, ([PickleBuffer(piece) for piece in self._pieces], self.size, self.left_out)
+
+    def copy(self) -> "CapturedBody":
+        """The same bytes, whatever becomes of this one."""
+        return CapturedBody.of(self._pieces, self.size, self.left_out)
+
     def add(self, data: bytes) -> None:
         """One more piece."""
         self.size += len(data)
@@ -67,20 +76,13 @@ class CapturedBody:
             self._pieces.append(data)
             self._kept += len(data)
 
-    def add_all(self, pieces: Iterable[bytes]) -> None:
-        """Several more."""
-        for piece in pieces:
-            self.add(piece)
-
     def _leave_out(self, why: str) -> None:
         self.left_out = why
         self.free()
 
     def join(self) -> bytes:
         """All of it in one. Empty where it was left out."""
-        if len(self._pieces) > 1:
-            self._pieces = [b"".join(self._pieces)]
-        return self._pieces[0] if self._pieces else b""
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def pieces(self) -> Sequence[bytes]:
         """As they were added. Empty where it was left out."""

@@ -5,26 +5,25 @@ Runs in the recorder's thread, so it may take its time.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 from inspector.core.jsontext import NotJson, loads
 from inspector.proxy.decoding import decoded
-from inspector.proxy.gate import Pairs
 from inspector.proxy.record.body_delta import BodyDelta, BodyDeltas, BodyShape, shape_of
 from inspector.proxy.record.captured_body import CapturedBody
 from inspector.proxy.record.records import (
     FrameRecord,
-    FramesRecord,
     HeldRecord,
     NoteRecord,
+    Pairs,
     Record,
     ReleasedRecord,
     RequestRecord,
     ResponseRecord,
     RuleRecord,
     SentRecord,
+    iso,
 )
 from inspector.proxy.record.redact import redacted_headers, redacted_path
 
@@ -90,108 +89,89 @@ class LineEncoder:
     """Knows what was written down, so that it need not be said twice."""
 
     def __init__(self) -> None:
-        self._likeness = BodyDeltas()
+        self._deltas = BodyDeltas()
         self._pending: tuple[int, BodyShape, BodyDelta | None] | None = None
 
     def forget(self) -> None:
         """The recording begins anew: nothing stands in it."""
-        self._likeness.forget()
+        self._deltas = BodyDeltas()
         self._pending = None
 
     def written(self) -> None:
         """The last line is on disk: later ones may point at it."""
         if self._pending is not None:
-            self._likeness.remember(*self._pending)
+            self._deltas.remember(*self._pending)
             self._pending = None
 
     def line(self, record: Record) -> dict[str, Any]:
         """The record as JSON, for one line."""
         self._pending = None
         match record:
-            case RequestRecord():
-                return self._request(record)
+            case RequestRecord(head, body):
+                tag = {"tag": head.tag} if head.tag else {}
+                about = {
+                    "transport": head.transport,
+                    "connection": head.connection,
+                    "method": head.method,
+                    "path": redacted_path(head.path),
+                    **tag,
+                    "headers": redacted_headers(head.headers),
+                }
+                fields = self._delta(_body_fields(body, head.headers), head.exchange)
+                return _head("request", head.time, head.exchange) | about | fields
             case SentRecord():
-                return _head("sent", record.time, record.exchange) | self._body(_body_fields(record.body, ()), None)
+                return _head("sent", record.time, record.exchange) | self._delta(_body_fields(record.body, ()), None)
             case ResponseRecord():
-                return _response(record)
-            case FramesRecord():
-                return _frames(record)
+                return response_document(record)
             case FrameRecord():
-                told = {} if record.exchange is None else {"exchange": record.exchange}
-                head = {"type": "frame", "time": _iso(record.time), "connection": record.connection, **told}
+                under_way = {} if record.exchange is None else {"exchange": record.exchange}
+                about = {"type": "frame", "time": iso(record.time), "connection": record.connection, **under_way}
                 left_out = {"left_out": record.body.left_out} if record.body.left_out else {}
-                return head | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
+                return about | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
             case HeldRecord():
                 tokens = {} if record.tokens is None else {"tokens": record.tokens}
                 return _head("held", record.time, record.exchange) | {"why": record.why} | tokens
             case ReleasedRecord():
                 return _head("released", record.time, record.exchange) | {"how": record.how}
             case NoteRecord():
-                return {"type": "note", "time": _iso(record.time), "what": record.what}
+                return {"type": "note", "time": iso(record.time), "what": record.what}
             case RuleRecord():
-                return {"type": "rule", "time": _iso(record.time)} | dict(record.rule)
+                return {"type": "rule", "time": iso(record.time)} | dict(record.rule)
 
-    def _request(self, record: RequestRecord) -> dict[str, Any]:
-        said = _head("request", record.time, record.exchange) | {
-            "transport": record.transport,
-            "connection": record.connection,
-            "method": record.method,
-            "path": redacted_path(record.path),
-        }
-        if record.tag:
-            said["tag"] = record.tag
-        said["headers"] = redacted_headers(record.headers)
-        return said | self._body(_body_fields(record.body, record.headers), record.exchange)
-
-    def _body(self, told: dict[str, Any], exchange: int | None) -> dict[str, Any]:
+    def _delta(self, fields: dict[str, Any], exchange: int | None) -> dict[str, Any]:
         """The body's fields, what an earlier one holds taken out. `exchange`: later ones may point at it."""
-        body = told.get("body")
+        body = fields.get("body")
         if not isinstance(body, Mapping):
-            return told
+            return fields
         shape = shape_of(body)
-        like = self._likeness.find(shape)
+        delta = self._deltas.find(shape)
         if exchange is not None:
-            self._pending = exchange, shape, like
-        return told | ({"body": like.rest(body), "like": like.document()} if like else {})
+            self._pending = exchange, shape, delta
+        return fields | ({"body": delta.rest(body), "like": delta.document()} if delta else {})
 
 
 def _head(kind: str, time: float, exchange: int) -> dict[str, Any]:
-    return {"type": kind, "exchange": exchange, "time": _iso(time)}
+    return {"type": kind, "exchange": exchange, "time": iso(time)}
 
 
-def _iso(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _response(record: ResponseRecord) -> dict[str, Any]:
-    told = _body_fields(record.body, record.headers)
-    ended, error = record.ended, record.error
-    if ended in ("client closed", "upstream closed") and is_over(told.get("stream", "")):
-        ended, error = "complete", ""
-    return (
-        _answered(record)
-        | ({"own": True} if record.own else {})
-        | told
-        | {"ended": ended}
-        | ({"error": error} if error else {})
-    )
-
-
-def _answered(record: ResponseRecord | FramesRecord) -> dict[str, Any]:
-    return _head("response", record.time, record.exchange) | {
+def response_document(record: ResponseRecord) -> dict[str, Any]:
+    """An answer as the recording has it."""
+    about = _head("response", record.time, record.exchange) | {
         "status": record.status,
         "headers": redacted_headers(record.headers),
         "first_byte_ms": round(record.first_byte_ms, 3),
         "elapsed_ms": round(record.elapsed_ms, 3),
     }
-
-
-def _frames(record: FramesRecord) -> dict[str, Any]:
-    captured = record.body
-    frames: dict[str, Any] = {"frames": [_frame(one) for one in captured.pieces()]}
-    told = {"left_out": captured.left_out} if captured.left_out else frames
-    error = {"error": record.error} if record.error else {}
-    return _answered(record) | {"size": captured.size} | told | {"ended": record.ended} | error
+    body, ended, error = record.body, record.ended, record.error
+    if record.has_frames:
+        frames = {"left_out": body.left_out} if body.left_out else {"frames": [_frame(one) for one in body.pieces()]}
+        fields: dict[str, Any] = {"size": body.size} | frames
+    else:
+        fields = _body_fields(body, record.headers)
+        if ended in ("client closed", "upstream closed") and is_over(fields.get("stream", "")):
+            ended, error = "complete", ""
+    own = {"own": True} if record.own and not record.has_frames else {}
+    return about | own | fields | {"ended": ended} | ({"error": error} if error else {})
 
 
 def _frame(data: bytes) -> Any:
@@ -199,14 +179,14 @@ def _frame(data: bytes) -> Any:
     return told["body"] if "body" in told else told.get("text", told)
 
 
-def _body_fields(captured: CapturedBody, headers: Pairs) -> dict[str, Any]:
+def _body_fields(body: CapturedBody, headers: Pairs) -> dict[str, Any]:
     """Size, digest and content of a body."""
     found = {name.lower(): value for name, value in reversed(headers)}
     encoding = found.get("content-encoding", "")
-    told: dict[str, Any] = {"size": captured.size}
-    if captured.left_out:
-        return told | {"left_out": captured.left_out}
-    data = captured.join()
+    told: dict[str, Any] = {"size": body.size}
+    if body.left_out:
+        return told | {"left_out": body.left_out}
+    data = body.join()
     told["sha256"] = sha256(data).hexdigest()
     if encoding and encoding.lower() != "identity":
         told["encoding"] = encoding

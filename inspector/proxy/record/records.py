@@ -1,31 +1,53 @@
 """What the proxy tells its recorder: plain values, quickly made; and how they reach the writer's process."""
 
-import struct
+import pickle
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-import orjson
-
-from inspector.proxy.gate import HoldReason, Pairs, ReleaseKind, Transport
 from inspector.proxy.record.captured_body import CapturedBody
 
+Buffer: TypeAlias = bytes | memoryview
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+Transport: TypeAlias = Literal["http", "websocket"]
 Side: TypeAlias = Literal["client", "upstream"]
 Ended: TypeAlias = Literal["complete", "client closed", "upstream closed", "failed"]
+HoldReason: TypeAlias = Literal["watermark", "each", "by hand"]
+ReleaseKind: TypeAlias = Literal["as it was", "changed", "dropped", "cut again", "client gone"]
+
+
+def iso(seconds: float) -> str:
+    """A time since 1970 as it stands in a recording."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
-class RequestRecord:
-    """A request as the client sent it. `time` in seconds since 1970."""
+class RequestHead:
+    """What a request says before its body is read. `path` is as forwarded (tag taken off), secrets and all."""
 
-    time: float
     exchange: int
-    transport: Transport
     connection: int
+    transport: Transport
     method: str
     path: str
     tag: str
     headers: Pairs
+    time: float = field(default_factory=time.time)
+    """When it came, in seconds since 1970."""
+
+    def header(self, name: str) -> str:
+        """The first header of that name (any case); empty where there is none."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), "")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request as the client sent it."""
+
+    head: RequestHead
     body: CapturedBody
 
 
@@ -72,21 +94,8 @@ class ResponseRecord:
     error: str = ""
     own: bool = False
     """The proxy answered, not the provider."""
-
-
-@dataclass(frozen=True, slots=True)
-class FramesRecord:
-    """What came back on a WebSocket: a piece of the body is a message."""
-
-    time: float
-    exchange: int
-    status: int
-    headers: Pairs
-    first_byte_ms: float
-    elapsed_ms: float
-    body: CapturedBody
-    ended: Ended
-    error: str = ""
+    has_frames: bool = False
+    """It came on a WebSocket: each piece of the body is a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,91 +126,25 @@ class RuleRecord:
 
 
 Record: TypeAlias = (
-    RequestRecord
-    | HeldRecord
-    | ReleasedRecord
-    | SentRecord
-    | ResponseRecord
-    | FramesRecord
-    | FrameRecord
-    | NoteRecord
-    | RuleRecord
+    RequestRecord | HeldRecord | ReleasedRecord | SentRecord | ResponseRecord | FrameRecord | NoteRecord | RuleRecord
 )
 
 
-HEARD, TOLD, SETTLED = b"H", b"T", b"S"
-"""What the writer answers, a line each: a line of the recording, a sentence for people, the number of a `settling`."""
-UPSTREAM = "CONTEXT_INSPECTOR_UPSTREAM"
-"""The variable in which the writer is told the provider's address: what a process is called with is seen by all."""
-_SIZES = struct.Struct(">IQ")
-_KINDS: dict[str, type[Record]] = {
-    kind.__name__: kind
-    for kind in (
-        RequestRecord, HeldRecord, ReleasedRecord, SentRecord, ResponseRecord, FramesRecord, FrameRecord, NoteRecord,
-        RuleRecord,
-    )
-}  # fmt: skip
-_SETTLING = "settling"
+def packed(record: Record | int) -> list[Buffer]:
+    """The pieces to be sent to the writer, one after the other: the bytes of bodies as they are, then the record.
 
-
-def packed(record: Record) -> list[bytes]:
-    """The pieces to be sent, one behind the other."""
-    head: dict[str, Any] = {"record": type(record).__name__}
-    pieces: list[bytes] = []
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, CapturedBody):
-            pieces = list(value.pieces())
-            if isinstance(record, FramesRecord):
-                head["pieces"] = [len(piece) for piece in pieces]
-            head["size"], head["left_out"] = value.size, value.left_out
-        else:
-            head[field.name] = value
-    data = orjson.dumps(head)
-    return [_SIZES.pack(len(data), sum(map(len, pieces))) + data, *pieces]
-
-
-def settling(number: int) -> list[bytes]:
-    """A question that is answered when all that was sent before is written."""
-    data = orjson.dumps({_SETTLING: number})
-    return [_SIZES.pack(len(data), 0) + data]
+    A number is a question, answered when all that was sent before is written.
+    """
+    pieces: list[Buffer] = []
+    data = pickle.dumps(record, protocol=5, buffer_callback=lambda piece: pieces.append(piece.raw()))
+    return [pickle.dumps([len(piece) for piece in pieces]), *pieces, data]
 
 
 def received(file: BinaryIO) -> Record | int | None:
-    """The next record, or the number of a `settling`; None at the end (also in the middle of one)."""
-    start = file.read(_SIZES.size)
-    if len(start) < _SIZES.size:
+    """The next of them; None at the end (also in the middle of one)."""
+    try:
+        pieces = [file.read(size) for size in pickle.load(file)]
+        found: Record | int = pickle.load(file, buffers=pieces)
+    except (EOFError, pickle.UnpicklingError):
         return None
-    head_size, body_size = _SIZES.unpack(start)
-    data, body = file.read(head_size), file.read(body_size)
-    if len(data) < head_size or len(body) < body_size:
-        return None
-    head = orjson.loads(data)
-    if _SETTLING in head:
-        return int(head[_SETTLING])
-    kind = _KINDS[head.pop("record")]
-    if "size" in head:
-        lengths = head.pop("pieces", None)
-        pieces = [body] if lengths is None else _cut(body, lengths)
-        head["body"] = CapturedBody.of(pieces, head.pop("size"), head.pop("left_out"))
-    for name in ("headers",):
-        if name in head:
-            head[name] = tuple((key, value) for key, value in head[name])
-    return kind(**head)
-
-
-def _cut(data: bytes, lengths: list[int]) -> list[bytes]:
-    pieces, at = [], 0
-    for length in lengths:
-        pieces.append(data[at : at + length])
-        at += length
-    return pieces
-
-
-def freed(record: Record) -> None:
-    """Its body is needed no longer."""
-    match record:
-        case RequestRecord() | ResponseRecord() | FramesRecord() | FrameRecord() | SentRecord():
-            record.body.free()
-        case _:
-            pass
+    return found

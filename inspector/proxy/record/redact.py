@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.proxy.gate import Pairs
+from inspector.proxy.record.records import Pairs
 
 REDACTED = "(redacted)"
 

@@ -1,18 +1,19 @@
 """The process that writes a recording: reads records from its pipe until that ends, writes a line each.
 
 It outlives the proxy for as long as it takes to write what it was given: a proxy that is killed loses nothing that had
-passed. It answers on its other pipe (see `parcels`), as long as somebody reads that.
+passed. It answers on its other pipe, as long as somebody reads that.
 """
 
 import os
+import pickle
 import re
 import signal
 import stat
 import sys
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -21,18 +22,14 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.proxy.record.lines import LineEncoder
 from inspector.proxy.record.records import (
-    HEARD,
-    SETTLED,
-    TOLD,
-    UPSTREAM,
-    FramesRecord,
     Record,
     RequestRecord,
     ResponseRecord,
     RuleRecord,
+    iso,
     received,
 )
-from inspector.proxy.record.redact import Secrets
+from inspector.proxy.record.redact import Secrets, redacted_url
 from inspector.safety.sealing import seal
 
 _EXCHANGE = re.compile(rb'"exchange":(\d{1,15})')
@@ -51,13 +48,6 @@ class RecordFile:
             self.handle = self._open()
         except OSError as error:
             raise InspectorError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-    @classmethod
-    def handed(cls, path: Path, handle: int, *, is_torn: bool) -> "RecordFile":
-        """One that another process has opened."""
-        made = cls.__new__(cls)
-        made.path, made.handle, made.is_torn, made.next_exchange = path, handle, is_torn, 0
-        return made
 
     def _open(self) -> int:
         try:
@@ -144,67 +134,51 @@ def _is_ours(line: bytes) -> bool:
 
 
 _BUFFER = 1 << 18
+Reply: TypeAlias = Literal["heard", "told", "settled"]
 
 
-def main(words: list[str]) -> None:
-    """Started by the recorder: file descriptor, path, upstream, is it torn, are the lines heard, the rule."""
+def main() -> None:
+    """Started by the recorder. What it is to write, and where, comes first on its pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pending = os.environ.pop(UPSTREAM, "")
     seal()
-    handle, path, upstream, is_torn, hears, rule = words
-    file = RecordFile.handed(Path(path), int(handle), is_torn=is_torn == "1")
     source = open(0, "rb", buffering=_BUFFER, closefd=False)  # noqa: SIM115 - until the process ends
-    writer = Writer(file, upstream, loads(rule.encode()), WriterReplies(sys.stdout.buffer, hears=hears == "1"))
-    writer.begin(pending)
+    file, upstream, rule, hears = pickle.load(source)
+    writer = Writer(file, upstream, rule, Replies(sys.stdout.buffer), hears=hears)
     while (record := received(source)) is not None:
         writer.take(record)
     file.close()
 
 
-class WriterReplies:
-    """To the proxy; to nobody, once it has gone."""
+class Replies:
+    """To the proxy, a pair each; to nobody, once it has gone."""
 
-    def __init__(self, out: BinaryIO, *, hears: bool) -> None:
-        self._out, self._hears, self._is_gone = out, hears, False
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._is_gone = out, False
 
-    def heard(self, line: str) -> None:
-        """A line of the recording, where somebody wants to hear it."""
-        if self._hears:
-            self._put(HEARD + line.encode())
-
-    def told(self, sentence: str) -> None:
-        """A sentence for people."""
-        self._put(TOLD + sentence.replace("\n", " ").encode())
-
-    def settled(self, number: int) -> None:
-        """All that was sent before is written."""
-        self._put(SETTLED + str(number).encode())
-
-    def _put(self, data: bytes) -> None:
+    def put(self, kind: Reply, what: str | int) -> None:
+        """A line of the recording, a sentence for people, or the number that was asked for."""
         try:
             if not self._is_gone:
-                self._out.write(data + b"\n")
+                pickle.dump((kind, what), self._out)
                 self._out.flush()
         except OSError:
             self._is_gone = True
 
 
 class Writer:
-    """Writes each record at once. What fails is told once, and noted as soon as that can be written.
+    """Writes each record at once. What fails is reported once, and noted as soon as that can be written.
 
-    `rule`: the window and the rule of holding, as its first line tells them.
+    `rule`: the window and the rule of holding, as its first line has them. `hears`: are the lines wanted?
     """
 
-    def __init__(self, file: RecordFile, upstream: str, rule: Mapping[str, Any], answers: WriterReplies) -> None:
-        self._file, self._upstream, self._rule, self._answers = file, upstream, rule, answers
+    def __init__(self, file: RecordFile, upstream: str, rule: Mapping[str, Any], replies: Replies, *, hears: bool):
+        self._file, self._upstream, self._rule, self._replies = file, redacted_url(upstream), rule, replies
+        self._hears = hears
         self._lines = LineEncoder()
         self._secrets = Secrets()
+        self._secrets.learn((), urlsplit(upstream).path)
         self._trouble = ""
         self._is_lost = False
-
-    def begin(self, pending: str = "") -> None:
-        """The first line of a run of the proxy. `asked`: the upstream with what may be secret of it."""
-        self._secrets.learn((), urlsplit(pending).path)
         try:
             self._begin()
         except OSError as error:
@@ -213,10 +187,11 @@ class Writer:
     def take(self, record: Record | int) -> None:
         """Write it down. Never fails."""
         if isinstance(record, int):
-            self._answers.settled(record)
+            self._replies.put("settled", record)
             return
         line = self._write(record)
-        self._answers.heard(line)
+        if self._hears:
+            self._replies.put("heard", line)
 
     def _write(self, record: Record) -> str:
         """The line that was written, or would have been."""
@@ -227,8 +202,8 @@ class Writer:
         except InspectorError as error:
             self._lose(error)
         if isinstance(record, RequestRecord):
-            self._secrets.learn(record.headers, record.path)
-        elif isinstance(record, ResponseRecord | FramesRecord):
+            self._secrets.learn(record.head.headers, record.head.path)
+        elif isinstance(record, ResponseRecord):
             self._secrets.learn(record.headers, is_answer=True)
         elif isinstance(record, RuleRecord):
             self._rule = record.rule
@@ -251,16 +226,18 @@ class Writer:
         self._file.begin_again()
         self._begin()
         what = f"{self._file.path} was removed; the recording begins anew there."
-        self._answers.told(what)
+        self._replies.put("told", what)
         self._append_note(what)
 
     def _begin(self) -> None:
         self._lines.forget()
-        first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": _now(), "upstream": self._upstream}
-        self._append(first | {"program": f"context-inspector {__version__}"} | dict(self._rule))
+        first = {"type": "proxy", "version": 1, "id": str(uuid4()), "time": iso(time.time())}
+        self._append(
+            first | {"upstream": self._upstream} | {"program": f"context-inspector {__version__}"} | dict(self._rule)
+        )
 
     def _append_note(self, what: str) -> None:
-        self._append({"type": "note", "time": _now(), "what": what})
+        self._append({"type": "note", "time": iso(time.time()), "what": what})
 
     def _append(self, line: Mapping[str, Any]) -> None:
         self._file.append(dumps(line).encode())
@@ -268,13 +245,9 @@ class Writer:
     def _fail(self, error: OSError) -> None:
         what = f"The recording cannot be written ({error.strerror or error}); requests are still forwarded."
         if not self._trouble:
-            self._answers.told(what)
+            self._replies.put("told", what)
         self._trouble = what
 
     def _lose(self, error: InspectorError) -> None:
         self._is_lost = True
-        self._answers.told(f"Nothing is recorded any more: {error} Requests are still forwarded.")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._replies.put("told", f"Nothing is recorded any more: {error} Requests are still forwarded.")

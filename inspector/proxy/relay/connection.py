@@ -2,13 +2,17 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.proxy.gate import RequestHead
-from inspector.proxy.relay.addresses import Unreachable, is_cross_site, is_foreign, is_here
+from inspector.proxy.gate import Gate
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.recorder import Recorder
+from inspector.proxy.record.records import RequestHead
+from inspector.proxy.relay.addresses import Unreachable, Upstream, is_cross_site, is_foreign, is_here
 from inspector.proxy.relay.early_answer import Admission, admit
-from inspector.proxy.relay.exchange_log import ConnectionContext, ExchangeLog, Upload
 from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
 from inspector.proxy.relay.http_syntax import (
     BadMessage,
@@ -22,6 +26,7 @@ from inspector.proxy.relay.http_syntax import (
 )
 from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import error_body, whole
+from inspector.proxy.relay.upload import Upload
 from inspector.proxy.relay.websocket import Tunnel, WebSocketExchanges, compression_of
 
 if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
@@ -39,6 +44,16 @@ def split_tag(target: str) -> tuple[str, str]:
         return "", target
     rest = found[2]
     return found[1], rest if rest.startswith("/") else "/" + rest
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionContext:
+    """What all connections of the proxy share. `numbers` gives each exchange its own."""
+
+    upstream: Upstream
+    recorder: Recorder
+    gate: Gate
+    numbers: Iterator[int]
 
 
 class ClientConnection:
@@ -83,7 +98,7 @@ class ClientConnection:
         tag, path = split_tag(request.target)
         context = self._context
         head = RequestHead(next(context.numbers), self._number, "http", request.method, path, tag, request.head.pairs)
-        log = ExchangeLog(head, context.recorder, context.gate)
+        log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
             return await self._pass(request, log, Upload(self._link, framing, log))
         finally:
@@ -117,8 +132,8 @@ class ClientConnection:
             answer = await exchange.answer()
             if answer.status == 101:
                 return await self._upgraded(answer, log, up)
-            if admitted is not None and admitted.talk.begun:
-                return await exchange.splice(answer, admitted.talk)
+            if admitted is not None and admitted.pending.begun:
+                return await exchange.splice(answer, admitted.pending)
             return await exchange.relay(answer)
         except NoAnswer as why:
             return await self._no_answer(log, upload, str(why), admitted, is_new=is_new)
@@ -141,15 +156,15 @@ class ClientConnection:
     async def _pass_h2(
         self, request: Http1Request, log: ExchangeLog, upload: Upload, admitted: Admission | None
     ) -> bool:
-        from inspector.proxy.relay.http2 import Http2, Http2Exchange, cancelled_with  # httpx2 is heavy
+        from inspector.proxy.relay.http2 import Http2, Http2Exchange  # httpx2 is heavy
 
         context = self._context
         if self._h2 is None:
             self._h2 = Http2(context.upstream.origin, context.upstream.context())
         exchange = Http2Exchange(self._h2, request, log, upload, self._link)
-        work = asyncio.create_task(exchange.go(context.upstream.target(log.head.path), admitted))
+        work = await self._link.while_open(exchange.go(context.upstream.target(log.head.path), admitted))
         try:
-            return await cancelled_with(self._link, work) or False
+            return not work.cancelled() and work.result()
         except NoAnswer as why:
             return await self._no_answer(log, upload, str(why), admitted, is_new=self._h2.is_new)
 
@@ -190,8 +205,8 @@ class ClientConnection:
         log.answered(502, _JSON)
         log.down.add(body)
         persists = upload.is_done and not self._link.gone
-        if admitted is not None and admitted.talk.begun:
-            persists = persists and await admitted.talk.fail(request.path, 502, body)
+        if admitted is not None and admitted.pending.begun:
+            persists = persists and await admitted.pending.fail(request.path, 502, body)
         else:
             self._link.write(whole(502, body, _JSON, persists=persists, has_body=request.method != "HEAD"))
         log.finish("client closed" if self._link.gone else "failed", sentence, own=True)

@@ -6,10 +6,10 @@ would without the proxy. Changed are the Host line, and the path where it holds 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 
-from inspector.proxy.decoding import decoded
-from inspector.proxy.relay.early_answer import EarlyAnswer
-from inspector.proxy.relay.exchange_log import ExchangeLog, Upload
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.relay.early_answer import HttpRequest
 from inspector.proxy.relay.http_syntax import (
     BadFraming,
     BadMessage,
@@ -21,6 +21,7 @@ from inspector.proxy.relay.http_syntax import (
     status_head,
 )
 from inspector.proxy.relay.link import TcpLink
+from inspector.proxy.relay.upload import Upload
 
 LINGER_S = 2.0
 """Seconds for a client that still sends its body after it was answered, so that it comes to read the answer."""
@@ -90,32 +91,25 @@ class Http1Exchange:
         clean = await self._relay_body(framing, answer.raw) and framing.ends_well() and not self._up.failed
         return await self._end(answer, clean, clean and framing.done)
 
-    async def splice(self, answer: Http1Response, talk: EarlyAnswer) -> bool:
-        """The answer behind one that was begun early: unpacked, in chunks of our own. True as for `relay`."""
+    async def splice(self, answer: Http1Response, pending: HttpRequest) -> bool:
+        """The answer after one that was begun early. True as for `relay`."""
         framing = self._framing(answer)
-        encoding = answer.head.first("content-encoding")
-        waits = answer.status >= 400 or encoding.lower() not in ("", "identity")
-        pieces: list[bytes] = []
-        clean = True
-        while not framing.done and clean and (data := await self._up.read()):
+        await pending.follow(answer.status, answer.head.first("content-encoding"), self._pieces(framing))
+        clean = framing.ends_well() and not self._up.failed
+        if clean and answer.status < 400:
+            pending.end()
+        return await self._end(answer, clean, clean and framing.done and pending.persists)
+
+    async def _pieces(self, framing: Framing) -> AsyncIterator[bytes]:
+        """What the body carries, up to its end or to where it is broken."""
+        is_broken = False
+        while not framing.done and not is_broken and (data := await self._up.read()):
+            pieces: list[bytes] = []
             try:
                 self._up.unread(data[framing.feed(data, pieces.append) :])
             except BadFraming:
-                clean = False
-            self._log.down.add_all(pieces if not waits else ())
-            if not waits:
-                await talk.send(b"".join(pieces))
-                pieces.clear()
-        clean = clean and framing.ends_well() and not self._up.failed
-        self._log.down.add_all(pieces)
-        body = decoded(b"".join(pieces), encoding).data
-        if answer.status >= 400:
-            await talk.fail(self._log.head.path, answer.status, body)
-        else:
-            await talk.send(body)
-            if clean:
-                talk.end()
-        return await self._end(answer, clean, clean and framing.done and talk.persists)
+                is_broken = True
+            yield b"".join(pieces)
 
     def _framing(self, answer: Http1Response) -> Framing:
         try:

@@ -5,22 +5,20 @@ model at work. The client's side stays HTTP/1.1: headers of a connection stop he
 pass as they are.
 """
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 
-from inspector.proxy.decoding import decoded
-from inspector.proxy.gate import Pairs
-from inspector.proxy.record.records import Ended
+from inspector.proxy.record.exchange_log import ExchangeLog
+from inspector.proxy.record.records import Ended, Pairs
 from inspector.proxy.relay.early_answer import Admission
-from inspector.proxy.relay.exchange_log import ExchangeLog, Upload
 from inspector.proxy.relay.http1 import NoAnswer
 from inspector.proxy.relay.http_syntax import HeaderBlock, Http1Request
 from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import start
+from inspector.proxy.relay.upload import Upload
 
 _STOP_HERE = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "trailer", "expect")
@@ -93,7 +91,7 @@ class Http2Exchange:
         try:
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)
             self._log.answered(response.status_code, headers)
-            if admitted is not None and admitted.talk.begun:
+            if admitted is not None and admitted.pending.begun:
                 return await self._splice(response, headers, admitted)
             return await self._relay(response, headers)
         finally:
@@ -132,50 +130,22 @@ class Http2Exchange:
 
     async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admission) -> bool:
         """Behind an answer that was begun early."""
-        talk, take = admitted.talk, self._log.down.add
+        pending, status = admitted.pending, response.status_code
         encoding = HeaderBlock(b"", (), headers, "1.1").first("content-encoding")
-        waits = response.status_code >= 400 or encoding.lower() not in ("", "identity")
-        pieces: list[bytes] = []
         try:
-            async for data in response.aiter_raw():
-                take(data)
-                if waits:
-                    pieces.append(data)
-                else:
-                    await talk.send(data)
+            await pending.follow(status, encoding, response.aiter_raw())
         except (httpx2.HTTPError, OSError) as error:
             return self._cut(error)
-        body = decoded(b"".join(pieces), encoding).data
-        if response.status_code >= 400:
-            await talk.fail(self._log.head.path, response.status_code, body)
-        else:
-            await talk.send(body)
-            talk.end()
+        if status < 400:
+            pending.end()
         self._log.finish("complete")
-        return talk.persists
+        return pending.persists
 
     def _cut(self, error: Exception) -> bool:
         """As a cut: no good end where there was none."""
         ended: Ended = "client closed" if self._down.gone else "upstream closed"
         self._log.finish(ended, f"The provider closed in the middle ({_reason(error)}).")
         return False
-
-
-async def cancelled_with(link: TcpLink, work: "asyncio.Task[bool]") -> bool | None:
-    """Wait for `work`, and end it when the client closes: None then."""
-
-    def leave() -> None:
-        work.cancel()
-
-    link.on_gone = leave
-    if link.gone:
-        leave()
-    try:
-        await asyncio.wait({work})
-    finally:
-        link.on_gone = None
-        work.cancel()
-    return None if work.cancelled() else work.result()
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from inspector.proxy.gate import Pairs
+from inspector.proxy.record.records import Pairs
 from inspector.proxy.relay.link import TcpLink
 
 Take: TypeAlias = Callable[[bytes], None]

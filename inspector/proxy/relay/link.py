@@ -5,8 +5,11 @@ to be known of them (where a body ends) is read on the way.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 HIGH = 1 << 20
 """Bytes that may lie here unread before the other end is made to wait."""
@@ -20,7 +23,7 @@ class TcpLink(asyncio.Protocol):
         """The other end has closed, or broke."""
         self.failed = ""
         """Why it broke; empty where it closed in good order."""
-        self.on_gone: Callable[[], None] | None = None
+        self.on_gone: Callable[[], object] | None = None
         self._opened = opened
         self._transport: asyncio.Transport | None = None
         self._pieces: list[bytes] = []
@@ -119,6 +122,19 @@ class TcpLink(asyncio.Protocol):
                 await self._writer
             finally:
                 self._writer = None
+
+    async def while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Do it; it is cancelled when the other end closes. The task is done."""
+        task = asyncio.ensure_future(work)
+        self.on_gone = task.cancel
+        if self.gone:
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        finally:
+            self.on_gone = None
+            task.cancel()
+        return task
 
     def is_usable(self) -> bool:
         """Can it be written to, and answer?"""

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.proxy.gate import Pairs
+from inspector.proxy.record.records import Pairs
 
 
 def dialect_of(path: str) -> str:

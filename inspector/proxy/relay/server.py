@@ -11,10 +11,9 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.proxy.gate import Gate, OpenGate
-from inspector.proxy.record.recorder import Recorder, to_stderr
+from inspector.proxy.record.recorder import LineListener, Recorder, to_stderr
 from inspector.proxy.relay.addresses import Upstream, loopback_address
-from inspector.proxy.relay.connection import ClientConnection
-from inspector.proxy.relay.exchange_log import ConnectionContext
+from inspector.proxy.relay.connection import ClientConnection, ConnectionContext
 from inspector.proxy.relay.link import TcpLink
 
 BACKLOG = 1024
@@ -27,7 +26,7 @@ class ProxyServer:
     """`port = server.start()`, later `server.close()`; or `with ProxyServer(...) as server`.
 
     `record` is a new file, or a recording that is continued. Raises InspectorError for an address, a port or a file
-    that cannot be used; nothing is sent anywhere before a client asks. `rule`: see `Recorder`.
+    that cannot be used; nothing is sent anywhere before a client asks. `heard`, `rule`: see `Recorder`.
     """
 
     def __init__(
@@ -39,6 +38,7 @@ class ProxyServer:
         port: int = 0,
         gate: Gate | None = None,
         tell: Callable[[str], None] = to_stderr,
+        heard: LineListener | None = None,
         rule: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._upstream = Upstream(upstream)
@@ -48,7 +48,6 @@ class ProxyServer:
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self.gate = gate or OpenGate()
         try:
-            heard = self.gate.heard if self.gate.hears else None
             self.recorder = Recorder(record, self._upstream.url, tell, heard, rule)
         except BaseException:
             self._socket.close()

@@ -11,15 +11,15 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.proxy.gate import Forward, Gate, HoldReason, Pairs, PendingRequest, Refuse, ReleaseKind, RequestHead
-from inspector.proxy.record.captured_body import CapturedBody
+from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
+from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.lines import is_terminal
 from inspector.proxy.record.recorder import Recorder
-from inspector.proxy.record.records import Ended, FrameRecord, FramesRecord, Side
-from inspector.proxy.relay.exchange_log import ExchangeLog
+from inspector.proxy.record.records import Ended, FrameRecord, Pairs, RequestHead, Side
 from inspector.proxy.relay.link import TcpLink
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
@@ -160,42 +160,27 @@ _ENDS = (b"response.completed", b"response.failed", b"response.incomplete", b"re
 """One of these stands in every message that ends an answer."""
 
 
-@dataclass(slots=True)
-class WebSocketExchange:
-    """One exchange that is under way."""
-
-    log: ExchangeLog
-    captured: CapturedBody
-    handed: float = field(default_factory=time.monotonic)
-    first: float = 0.0
-
-
 class WebSocketExchanges:
-    """`asking` is the handshake's; every exchange gets a number of its own."""
+    """`head` is the handshake's; every exchange gets a number of its own. `headers`: of its answer."""
 
     def __init__(self, head: RequestHead, headers: Pairs, recorder: Recorder, gate: Gate, number: Callable[[], int]):
-        self._head = replace(head, transport="websocket")
+        self.head = replace(head, transport="websocket")
+        """Of the next exchange, but for its number and time."""
         self._headers, self._recorder, self._gate, self._number = headers, recorder, gate, number
-        self._turns: deque[WebSocketExchange] = deque()
-
-    @property
-    def head(self) -> RequestHead:
-        """Of the next exchange, but for its number."""
-        return self._head
+        self._under_way: deque[ExchangeLog] = deque()
 
     def begins(self, data: bytes) -> bool:
         """Does this message of the client ask for an answer?"""
-        return b"response.create" in data[:4096] + data[-4096:] and _kind(data) == "response.create"
+        return b"response.create" in data[:4096] + data[-4096:] and _message(data).get("type") == "response.create"
 
-    def asked(self, data: bytes) -> WebSocketExchange:
+    def asked(self, data: bytes) -> ExchangeLog:
         """The client asks: an exchange begins."""
-        head = replace(self._head, exchange=self._number())
-        log = ExchangeLog(head, self._recorder, self._gate)
+        head = replace(self.head, exchange=self._number(), time=time.time())
+        log = ExchangeLog(head, self._recorder, self._gate.answered, True, status=101, headers=self._headers)
         log.up.add(data)
         log.request_read()
-        turn = WebSocketExchange(log, self._recorder.capture())
-        self._turns.append(turn)
-        return turn
+        self._under_way.append(log)
+        return log
 
     def said(self, data: bytes) -> None:
         """The client says something else."""
@@ -203,54 +188,39 @@ class WebSocketExchanges:
 
     def answered(self, data: bytes) -> None:
         """The provider says something: to the exchange that waits longest."""
-        if not self._turns:
+        if not self._under_way:
             self._put_frame("upstream", data)
             return
-        turn = self._turns[0]
-        turn.first = turn.first or time.monotonic()
-        turn.captured.add(data)
-        if any(word in data for word in _ENDS) and _ends(data):
-            self.end(turn, "complete")
+        log = self._under_way[0]
+        log.began_to_answer()
+        log.down.add(data)
+        if any(word in data for word in _ENDS) and is_terminal(_message(data)):
+            self.end(log, "complete")
 
-    def end(self, turn: WebSocketExchange, ended: Ended, error: str = "", status: int = 101) -> None:
+    def end(self, log: ExchangeLog, ended: Ended) -> None:
         """The exchange is over."""
-        if turn not in self._turns:
-            return
-        self._turns.remove(turn)
-        now = time.monotonic()
-        first = 1000 * (turn.first - turn.handed) if turn.first else 0.0
-        exchange = turn.log.head.exchange
-        elapsed = 1000 * (now - turn.handed)
-        self._recorder.put(
-            FramesRecord(time.time(), exchange, status, self._headers, first, elapsed, turn.captured, ended, error)
-        )
-        self._gate.answered(turn.log.head, status, ended)
+        if log in self._under_way:
+            self._under_way.remove(log)
+            log.finish(ended)
 
     def close(self, ended: Ended) -> None:
         """The connection is over, and with it what was under way."""
-        for turn in tuple(self._turns):
-            self.end(turn, ended)
+        for log in tuple(self._under_way):
+            self.end(log, ended)
 
     def _put_frame(self, side: Side, data: bytes) -> None:
-        captured = self._recorder.capture()
-        captured.add(data)
-        under_way = self._turns[0].log.head.exchange if self._turns else None
-        self._recorder.put(FrameRecord(time.time(), self._head.connection, under_way, side, captured))
+        exchange = self._under_way[0].head.exchange if self._under_way else None
+        captured = self._recorder.capture(data)
+        self._recorder.put(FrameRecord(time.time(), self.head.connection, exchange, side, captured))
 
 
-def _kind(data: bytes) -> str:
+def _message(data: bytes) -> dict[str, Any]:
+    """As JSON; empty where it is no object."""
     try:
         message = loads(data)
     except NotJson:
-        return ""
-    return str(message.get("type", "")) if isinstance(message, dict) else ""
-
-
-def _ends(data: bytes) -> bool:
-    try:
-        return is_terminal(loads(data))
-    except NotJson:
-        return False
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 class Tunnel:
@@ -273,7 +243,7 @@ class Tunnel:
         self._injected: list[bytes] = []
         self._waiting: deque[WebSocketMessage] = deque()
         self._more = asyncio.Event()
-        self._held: asyncio.Task[Forward | Refuse] | None = None
+        self._held: asyncio.Task[Decision] | None = None
 
     async def run(self) -> None:
         """Both ways, until one ends."""
@@ -382,30 +352,23 @@ class Tunnel:
                 self._send(message, None)
             await self._up.drain()
 
-    async def _admit(
-        self, conversation: WebSocketExchanges, message: WebSocketMessage, turn: WebSocketExchange
-    ) -> None:
-        pending = PendingRequest(turn.log.head, message.data, _ExchangeChannel(self, turn))
-        self._held = asyncio.ensure_future(self._gate.admit(pending))
+    async def _admit(self, conversation: WebSocketExchanges, message: WebSocketMessage, log: ExchangeLog) -> None:
+        self._held = asyncio.ensure_future(self._gate.admit(_WebSocketRequest(self, log, message.data)))
         await asyncio.wait({self._held})
-        if self._held.cancelled() or self._down.gone:
-            pending.gone.set()
-            conversation.end(turn, "client closed")
-            return
-        if (broke := self._held.exception()) is not None:
-            told = {"message": "the gate of the proxy broke", "exception": broke, "task": self._held}
-            asyncio.get_running_loop().call_exception_handler(told)
-        match Forward() if broke is not None else self._held.result():
-            case Refuse() as refuse:
+        match decision_of(self._held):
+            case Refuse() as refuse if not self._down.gone:
                 data = _refusal(refuse)
-                turn.captured.add(data)
+                log.down.add(data)
                 self.inject(data)
-                conversation.end(turn, "complete", status=refuse.status)
-            case Forward() as forward:
-                if forward.body is not None:
-                    turn.log.sent(forward.body)
-                turn.log.handed_on()
-                self._send(message, forward.body)
+                log.status = refuse.status
+                conversation.end(log, "complete")
+            case Forward(body) if not self._down.gone:
+                if body is not None:
+                    log.sent(body)
+                log.handed_on()
+                self._send(message, body)
+            case _:
+                conversation.end(log, "client closed")
 
     def _send(self, message: WebSocketMessage, body: bytes | None) -> None:
         self._must_rewrite = self._must_rewrite or (body is not None and self._is_packed)
@@ -415,39 +378,21 @@ class Tunnel:
             self._up.write(text_frame(message.data if body is None else body, is_client=True))
 
 
-class _ExchangeChannel:
-    """What the gate says to the client of a WebSocket: messages; the answer has no head to begin."""
+class _WebSocketRequest(PendingRequest):
+    """A message that waits at the gate; its answer has no head to begin."""
 
-    def __init__(self, tunnel: Tunnel, turn: WebSocketExchange) -> None:
-        self._tunnel, self._turn = tunnel, turn
-
-    async def early(self, status: int, headers: Pairs) -> None:
-        """Nothing: the connection stands already."""
+    def __init__(self, tunnel: Tunnel, log: ExchangeLog, raw: bytes) -> None:
+        super().__init__(log.head, raw, log)
+        self._tunnel = tunnel
 
     async def send(self, data: bytes) -> None:
         """One text message."""
         self._tunnel.inject(data)
 
-    def held(self, why: HoldReason, tokens: int | None) -> None:
-        """Record it."""
-        self._turn.log.held(why, tokens)
-
-    def released(self, how: ReleaseKind) -> None:
-        """Record it."""
-        self._turn.log.released(how)
-
-    def sends(self, body: bytes) -> None:
-        """Record it."""
-        self._turn.log.sent(body)
-
 
 def _refusal(refuse: Refuse) -> bytes:
     """An error as a WebSocket of the Responses API tells one."""
-    try:
-        told = loads(refuse.body)
-    except NotJson:
-        told = {}
-    error = told.get("error") if isinstance(told, dict) else None
+    error = _message(refuse.body).get("error")
     if not isinstance(error, dict):
         error = {"message": refuse.body.decode(errors="replace"), "code": "proxy_refused"}
     return dumps({"type": "error", "status": refuse.status, "error": error}).encode()
