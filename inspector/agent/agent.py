@@ -20,9 +20,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, AskModel, Failure, Need, RunTools, drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.book import Book, Turn
-from inspector.core.policies.policy import Moment, Verdict
-from inspector.core.policies.turns import one_turn
+from inspector.core.policies.turn import TurnContext, TurnResult
+from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.tokens.pressure import Pressure
 
 MAIN = "main"
@@ -42,9 +41,9 @@ class Agent:
 
     def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
         self.run, self.thread, self.turn = run, thread, turn
-        self.book: Book[Any] = Book(buffer, running)
+        self.context: TurnContext[Any] = TurnContext(buffer, running)
         self.results: list[Message] = []
-        """Of the answer that stands last in the book, and not in the book yet."""
+        """Of the answer that stands last in the buffer, and not in the buffer yet."""
         self.waiting: tuple[ToolCall, ...] = ()
         self.edited = False
         """The person has put in a buffer that was not sent yet."""
@@ -61,7 +60,7 @@ class Agent:
     @property
     def messages(self) -> tuple[Message, ...]:
         """What the thread holds, with results that the turn has not taken over yet."""
-        standing = self.book.buffer.messages
+        standing = self.context.buffer.messages
         if not self.results:
             return standing
         taken = {message.id for message in standing}
@@ -69,24 +68,24 @@ class Agent:
 
     def measured(self) -> tuple[int, int]:
         """(raw, calibrated) tokens of what the thread holds, as the policy measures."""
-        return self.run.policy.measure(self._buffer(), self.run.settings, self.book.running)
+        return self.run.policy.measure(self._buffer(), self.run.settings, self.context.running)
 
     def pressure(self) -> Pressure:
         """What the next prompt would come to."""
         return self.weighing(self._buffer())
 
     def _buffer(self) -> Buffer:
-        return self.book.buffer.with_messages(self.messages) if self.results else self.book.buffer
+        return self.context.buffer.with_messages(self.messages) if self.results else self.context.buffer
 
     def say(self, **changes: Any) -> None:
         """How the run stands, with what this thread holds."""
         buffer = self._buffer()
-        about = {"thread": self.thread, "turn": self.turn, "buffer": buffer, "running": self.book.running}
+        about = {"thread": self.thread, "turn": self.turn, "buffer": buffer, "running": self.context.running}
         self.run.voice.say(**about, **_size(self.weighing(buffer), self.measured()[1]), calls=self.waiting, **changes)
 
     def write_running(self) -> None:
         """Into the journal."""
-        self.run.journal.running(self.thread, self.turn, self.run.policy.dump(self.book.running))
+        self.run.journal.running(self.thread, self.turn, self.run.policy.dump(self.context.running))
 
     # turn after turn
 
@@ -98,14 +97,14 @@ class Agent:
         while self.turn - start < self.run.plan.limits.max_turns:
             turn = self._turn()
             if turn.error:
-                return Ended("error", error=pausing.explained(turn.error, self.book.buffer))
+                return Ended("error", error=pausing.explained(turn.error, self.context.buffer))
             if turn.done:
                 return Ended("done", turn.answer.text if turn.answer is not None else "")
         return Ended("max turns", self.last.text if self.last is not None else "")
 
-    def _turn(self) -> Turn[Any]:
-        self.book = Book(self.book.buffer, self.book.running, self)
-        conversation = one_turn(self.run.policy, self.book, self.run.settings, self._moment())
+    def _turn(self) -> TurnResult[Any]:
+        self.context = TurnContext(self.context.buffer, self.context.running, self)
+        conversation = self.run.policy.turn(self.context, self.run.settings, self._moment())
         turn = drive(conversation, self._answer)
         self.turn += 1
         self.results.clear()
@@ -120,17 +119,17 @@ class Agent:
 
     def _finish_turn(self) -> None:
         """The calls that were left open when the program was ended, and what the policy does behind a turn."""
-        self.book = Book(self.book.buffer, self.book.running, self)
-        self.book.add(self._tools(self.waiting))
+        self.context = TurnContext(self.context.buffer, self.context.running, self)
+        self.context.add(self._tools(self.waiting))
         self.results.clear()
         moment, run = self._moment(), self.run
-        behind = run.policy.after_turn(self.book.buffer, run.settings, self.book.running, moment)
-        self.book.apply(*drive(behind, self._answer))
+        behind = run.policy.after_turn(self.context.buffer, run.settings, self.context.running, moment)
+        self.context.apply(*drive(behind, self._answer))
         self._settle()
 
-    def _moment(self) -> Moment:
+    def _moment(self) -> PolicyInput:
         plan, last = self.run.plan, self.last
-        return Moment(
+        return PolicyInput(
             step=self.turn,
             model=model_of(plan),
             usage=last.usage if last is not None else None,
@@ -142,7 +141,7 @@ class Agent:
             idle_s=monotonic() - self._called if self._called else None,
         )
 
-    def _report(self, turn: Turn[Any]) -> None:
+    def _report(self, turn: TurnResult[Any]) -> None:
         answer, run = turn.answer, self.run
         run.reports += 1
         usage = answer.usage if answer is not None else None
@@ -173,19 +172,19 @@ class Agent:
             case RunTools(calls):
                 return Answer(messages=self._tools(calls), by="tools")
             case _:
-                return needing.meet(self.run, self.thread, need, self.book.buffer)
+                return needing.meet(self.run, self.thread, need, self.context.buffer)
 
     def _ask(self, need: AskModel) -> Answer:
         while True:
             try:
-                answer = calling.ask(self.run, self.thread, need, self.book.buffer, self._write_request)
+                answer = calling.ask(self.run, self.thread, need, self.context.buffer, self._write_request)
             except Failure as failure:
                 if not pausing.at_failure(self, failure):
                     raise
                 self._before_send()
                 continue
             self._called, self.last = monotonic(), answer
-            self.weighing.answered(self.book.buffer, answer.usage, model_of(self.run.plan))
+            self.weighing.answered(self.context.buffer, answer.usage, model_of(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.controls.done("model")
             return answer
@@ -195,13 +194,13 @@ class Agent:
         self.run.journal.request(self.thread, model=model_of(self.run.plan), **about)
 
     def _tools(self, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
-        """The results that are not in the book yet, in order. What the person took out of the buffer is not run."""
+        """The results that are not in the buffer yet, in order. What the person took out of the buffer is not run."""
         self.waiting = calls
         self.say(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
             pausing.at_tool(self, call)
-            if any(one.id == call.id for message in self.book.buffer.messages for one in message.calls):
+            if any(one.id == call.id for message in self.context.buffer.messages for one in message.calls):
                 started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
@@ -241,29 +240,29 @@ class Agent:
 
     # the watch
 
-    def before_tier(self, book: Book[Any], verdict: Verdict) -> None:
-        """See `core.policies.book`."""
+    def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
+        """See `core.policies.turn`."""
         self.run.controls.check()
         self.run.journal.sync(self.thread, self.messages)
         pausing.at_tier(self, verdict)
         self.say(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
-    def outcome(self, book: Book[Any], outcome: Outcome[Any]) -> None:
-        """See `core.policies.book`."""
+    def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
+        """See `core.policies.turn`."""
         run, thread = self.run, self.thread
         run.journal.sync(thread, self.messages)
-        changed = outcome.buffer.messages != book.buffer.messages
+        changed = outcome.buffer.messages != context.buffer.messages
         if not (changed or outcome.events or outcome.error):
             return
-        before, after = self.weighing(book.buffer), self.weighing(outcome.buffer)
+        before, after = self.weighing(context.buffer), self.weighing(outcome.buffer)
         run.journal.tier(thread, outcome, before.tokens or 0, after.tokens or 0)
         run.journal.running(thread, self.turn, run.policy.dump(outcome.running))
         believed = run.policy.measure(outcome.buffer, run.settings, outcome.running)[1]
         about = {"buffer": outcome.buffer, "running": outcome.running, **_size(after, believed)}
         run.voice.say(state="tier", why=outcome.tier, **about)
 
-    def before_call(self, book: Book[Any]) -> None:
-        """See `core.policies.book`."""
+    def before_call(self, context: TurnContext[Any]) -> None:
+        """See `core.policies.turn`."""
         self.results.clear()
         self.waiting = ()
         self.run.journal.sync(self.thread, self.messages)
@@ -276,8 +275,8 @@ class Agent:
         self._sizes, self._expected = self.measured(), self.pressure()
         self.say(state="calling", why="", stop="", verdict=None)
 
-    def before_tools(self, book: Book[Any], calls: tuple[ToolCall, ...]) -> None:
-        """See `core.policies.book`."""
+    def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
+        """See `core.policies.turn`."""
         self.results.clear()
         self.run.journal.sync(self.thread, self.messages)
 

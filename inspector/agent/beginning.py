@@ -18,7 +18,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 
 PROGRAM = f"context-inspector {__version__}"
 """Who writes the journal."""

@@ -9,8 +9,8 @@ from inspector.agent.standing import Stop
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.needs import ContextWindowExceeded, Failure
-from inspector.core.policies.book import Book
-from inspector.core.policies.policy import Verdict
+from inspector.core.policies.turn import TurnContext
+from inspector.core.policies.verdict import Verdict
 from inspector.core.repair import TIER as REPAIR
 from inspector.core.repair import repair
 from inspector.core.tokens.pressure import Pressure
@@ -26,7 +26,7 @@ class Pausable(Protocol):
 
     run: Run
     thread: str
-    book: Book[Any]
+    context: TurnContext[Any]
     results: list[Message]
     edited: bool
     passed: float | None
@@ -70,11 +70,11 @@ def _put(thread: Pausable, wish: Replace) -> None:
     fates = {key: "dropped" for key in before if key not in after}
     fates |= {key: "replaced" for key, message in after.items() if key in before and message != before[key]}
     thread.results.clear()
-    thread.book.buffer = Buffer(wish.buffer.messages, thread.book.buffer.prompt)
+    thread.context.buffer = Buffer(wish.buffer.messages, thread.context.buffer.prompt)
     thread.edited = True
     thread.run.journal.edit(thread.thread, BY_HAND, wish.buffer.messages, fates)
     if wish.running is not None:
-        thread.book.running = wish.running
+        thread.context.running = wish.running
         thread.write_running()
 
 
@@ -123,9 +123,9 @@ def at_failure(thread: Pausable, failure: Failure) -> bool:
 def mend(thread: Pausable) -> None:
     """A buffer that was made by hand, as every provider takes it: calls and results pair up."""
     thread.edited = False
-    mended = repair(thread.book.buffer, thread.book.running)
-    if mended.buffer is not thread.book.buffer:
-        thread.book.buffer = mended.buffer
+    mended = repair(thread.context.buffer, thread.context.running)
+    if mended.buffer is not thread.context.buffer:
+        thread.context.buffer = mended.buffer
         thread.run.journal.edit(thread.thread, REPAIR, mended.buffer.messages, mended.changed)
 
 

@@ -14,7 +14,7 @@ from inspector.agent.worlds import world_of
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
 from inspector.core.needs import Answer, Need
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 from inspector.core.tokens.catalogue import catalogue_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows

@@ -10,7 +10,7 @@ from inspector.agent.tools.question import Question
 from inspector.core.buffer import Buffer
 from inspector.core.message import ToolCall
 from inspector.core.needs import Need
-from inspector.core.policies.policy import Verdict
+from inspector.core.policies.verdict import Verdict
 from inspector.core.tokens.pressure import Pressure, PressureKind
 
 RunState: TypeAlias = Literal["starting", "calling", "tool", "tier", "paused", "asking", "needing", "ended"]

@@ -12,7 +12,7 @@ from inspector.cli.output import write_json, write_lines
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.policies.start import believed_at
 from inspector.core.session import Compaction, Request, SideCall, Thread

@@ -14,7 +14,7 @@ from inspector.cli.output import write_json, write_lines
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.recorded import recorded
 from inspector.core.replay.regret import Losses

@@ -18,9 +18,10 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome, fates
-from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import buffer_at, moment_at, running_at
+from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -73,7 +74,7 @@ class Stepped:
     verdicts: Sequence[Verdict]
     forced: str | None
     running: Any
-    moment: Moment
+    moment: PolicyInput
     before: Buffer
     before_tokens: tuple[int, int]
     outcomes: Sequence[Outcome[Any]]
@@ -132,7 +133,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     values = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
     settings = by.settings(values, _window(chosen, arguments))
     running = _running(by, settings, chosen, arguments)
-    moment = _moment(chosen, arguments)
+    moment = _moment(chosen, arguments, by)
     before = buffer_at(by, chosen.thread, chosen.at)
     heard = Listening(_answerer(chosen, arguments))
     verdicts = by.due(before, settings, running, moment)
@@ -171,14 +172,14 @@ def _samples(path: str | None) -> list[tuple[int, int]]:
         raise InspectorError(f"{path} must hold a JSON list of [estimated, reported] pairs.") from None
 
 
-def _moment(chosen: Selection, arguments: argparse.Namespace) -> Moment:
+def _moment(chosen: Selection, arguments: argparse.Namespace, by: Policy[Any, Any]) -> PolicyInput:
     return moment_at(
         chosen.thread,
         chosen.at,
         summary=arguments.summary,
         remote=arguments.remote,
         instructions=arguments.instructions,
-        overflow="forced" if (arguments.tier or "").lower() == "l4" else "",
+        overflow="forced" if by.needs_overflow(arguments.tier or "") else "",
     )
 
 

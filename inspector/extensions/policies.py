@@ -13,13 +13,13 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 
 GROUP = "inspector.policies"
 OBJECT = "POLICY"
 _NEEDED = (
     "name", "title", "tiers", "settings", "fresh", "load", "dump", "learn", "measure", "breaker", "watermarks", "due",
-    "tier", "before_call", "after_turn", "run_due",
+    "tier", "before_call", "after_turn", "run_due", "turn",
 )  # fmt: skip
 
 

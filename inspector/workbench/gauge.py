@@ -14,9 +14,9 @@ from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.policy import Watermark
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import believed_at
+from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.windows import Window

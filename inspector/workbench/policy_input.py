@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import additions
 from inspector.core.session import Request
 from inspector.core.tokens.sizing import Sizer, sizer
@@ -37,7 +37,7 @@ def summary_of(state: State) -> str:
     return choices.summary
 
 
-def moment_of(state: State, tier: str = "") -> Moment:
+def moment_of(state: State, tier: str = "") -> PolicyInput:
     """What the policy may know where we stand."""
     thread, choices = state.thread, state.choices
     assert thread is not None
@@ -47,7 +47,7 @@ def moment_of(state: State, tier: str = "") -> Moment:
         remote=choices.remote,
         summary=summary_of(state),
         instructions=choices.instructions,
-        overflow="forced by hand" if tier.lower() == "l4" else "",
+        overflow="forced by hand" if policy(choices.policy).needs_overflow(tier) else "",
     )
 
 

@@ -17,7 +17,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
 from inspector.core.outcome import Outcome, fates
-from inspector.core.policies.policy import Moment, Policy, Verdict
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.tokens.prices import cost
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import MINUTES, Usage, cache_written
@@ -56,7 +57,7 @@ def preview(
     buffer: Buffer,
     settings: Any,
     running: Any,
-    moment: Moment,
+    moment: PolicyInput,
     sizer: Sizer,
 ) -> Preview:
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists. All sizes are the `sizer`'s."""

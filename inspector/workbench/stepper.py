@@ -13,7 +13,8 @@ from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Moment, Policy
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.repair import TIER, repair
 from inspector.workbench.edits import EDIT, Edit, apply, described
 from inspector.workbench.steps import RecordedCall, Step, named
@@ -35,7 +36,7 @@ class TierRun:
     policy: Policy[Any, Any]
     tier: str
     settings: Any
-    moment: Moment
+    moment: PolicyInput
     talk: Conversation[Any]
     called: RecordedCall | None = None
     edit: Edit | None = None
@@ -80,7 +81,7 @@ def begin(
     buffer: Buffer,
     settings: Any,
     running: Any,
-    moment: Moment,
+    moment: PolicyInput,
     called: RecordedCall | None = None,
     edit: Edit | None = None,
 ) -> TierRun:
@@ -105,7 +106,7 @@ def begin(
 
 
 def turn(
-    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment, called: RecordedCall
+    policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: PolicyInput, called: RecordedCall
 ) -> Conversation[tuple[Outcome[Any], ...]]:
     """A whole turn around a recorded call. The calibration learns from it where its buffer was the recorded one."""
     before: Sequence[Outcome[Any]] = yield from policy.before_call(buffer, settings, running, moment)
@@ -145,7 +146,7 @@ class ExternalNeed(TierRun):
 
     def __init__(self, who: str, policy_name: str, need: Need, reply: Callable[[Answer | Failure], None]) -> None:
         super().__init__(
-            policy(policy_name), who, None, Moment(), _asking_nobody(lambda: Outcome(who, Buffer(()), None))
+            policy(policy_name), who, None, PolicyInput(), _asking_nobody(lambda: Outcome(who, Buffer(()), None))
         )
         self.need = need
         self._reply = reply

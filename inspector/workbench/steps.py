@@ -13,7 +13,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.needs import Failure, ProviderFailure
 from inspector.core.outcome import Event, Fate, Outcome, fates
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import Usage
 from inspector.workbench.edits import Edit
@@ -42,7 +42,7 @@ class Step:
     """As it was asked for; empty = what was due."""
     parent: int
     settings: Any
-    moment: Moment
+    moment: PolicyInput
     outcomes: tuple[Outcome[Any], ...]
     asked: tuple[Asked, ...] = ()
     called: RecordedCall | None = None

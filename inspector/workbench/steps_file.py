@@ -15,8 +15,9 @@ from inspector.core.dialects.neutral import read_messages, write_message
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Moment, Policy
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import settable
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.recording import read_reply, write_reply
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
@@ -174,7 +175,7 @@ def replay_steps(document: Any, origin: Buffer) -> StepsReplay:
 def run_step(by: Policy[Any, Any], steps: Steps, told: Mapping[str, Any]) -> Step:
     """One saved step, run where `steps` stands. Raises InspectorError."""
     settings = by.settings(tuple((str(key), str(value)) for key, value in _object(told, "settings").items()))
-    moment, tier = from_json(Moment, _object(told, "moment")), str(told.get("tier") or "")
+    moment, tier = from_json(PolicyInput, _object(told, "moment")), str(told.get("tier") or "")
     replies = Scripted([read_reply(one) for one in _listed(told, "answers")])
     called = _read_call(told["called"]) if told.get("called") is not None else None
     edit = read_edit(told["edit"]) if told.get("edit") is not None else None

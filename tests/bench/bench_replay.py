@@ -15,7 +15,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import replay
 from inspector.core.replay.report import Ground, report
 from inspector.core.session import Thread
@@ -72,7 +72,7 @@ def _tiers() -> list[Row]:
     return [
         (
             f"roku {tier} {what}",
-            1000 * best_of(lambda tier=tier: drive(ROKU.tier(tier, buffer, settings, running, Moment()), offline)),  # type: ignore[misc]
+            1000 * best_of(lambda tier=tier: drive(ROKU.tier(tier, buffer, settings, running, PolicyInput()), offline)),  # type: ignore[misc]
             "ms (asked: < 20)",
         )
         for tier in ("L0", "L1")

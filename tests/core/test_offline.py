@@ -3,7 +3,7 @@
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Summarize
 from inspector.core.offline import LABEL, summarise
-from inspector.core.policies.roku.summaries import HEADERS
+from inspector.core.policies.roku.compaction import HEADERS
 
 SESSION = (
     Message("1", "user", (Text("Fix the rounding bug in ledger/money.py. 不要改接口。"),)),

@@ -8,7 +8,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, ContextWindowExceeded, Failure, ProviderFailure, Timeout
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.recording import read_reply, write_reply
 from inspector.core.usage import Usage
 from inspector.core.values import from_json, to_json
@@ -62,14 +62,14 @@ def test_what_is_no_answer_is_refused(value: Any) -> None:
 
 
 def test_values_leave_out_their_defaults_and_come_back_equal() -> None:
-    moment = Moment(3, "m", Usage(1, context=7), remote=True, idle_s=2, max_tokens=None)
+    moment = PolicyInput(3, "m", Usage(1, context=7), remote=True, idle_s=2, max_tokens=None)
     told = to_json(moment)
     assert told == {"step": 3, "model": "m", "usage": {"input": 1, "context": 7}, "remote": True, "idle_s": 2}
-    assert from_json(Moment, through_json(told)) == moment
-    assert from_json(Moment, {"step": 1, "of another version": 2}) == Moment(1)
+    assert from_json(PolicyInput, through_json(told)) == moment
+    assert from_json(PolicyInput, {"step": 1, "of another version": 2}) == PolicyInput(1)
 
 
 @pytest.mark.parametrize("value", [{"step": "3"}, {"step": True}, {"remote": 1}, {"usage": []}, {"model": None}, 3])
 def test_a_wrong_value_is_refused_with_a_sentence(value: Any) -> None:
     with pytest.raises(InspectorError):
-        from_json(Moment, value)
+        from_json(PolicyInput, value)

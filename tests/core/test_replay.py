@@ -12,9 +12,9 @@ from inspector.core.buffer import NOT_IN_FILE, Stretch
 from inspector.core.message import Message, Text, Thinking
 from inspector.core.needs import Answer, ProviderFailure, ReadFile, SaveText, Summarize
 from inspector.core.policies import codex, none
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.simple import AllDone, Running, SimpleSettings
+from inspector.core.policies.turn import AllDone
 from inspector.core.replay.arrivals import arrivals
 from inspector.core.replay.driver import Known, Replayed, additions, replay
 from inspector.core.replay.sizes import Sizes
@@ -169,7 +169,9 @@ class Telling(type(none.POLICY)):  # type: ignore[misc]
     def __init__(self) -> None:
         self.told: list[Any] = []
 
-    def before_call(self, buffer: Any, settings: SimpleSettings, running: Running, moment: Any) -> AllDone:
+    def before_call(
+        self, buffer: Any, settings: SimpleSettings, running: SimpleState, moment: Any
+    ) -> AllDone[SimpleState]:
         self.told.append(moment)
         yield from ()
         return ()

@@ -13,7 +13,7 @@ from inspector.core.buffer import Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
-from inspector.core.policies.roku.cache_break import Detector
+from inspector.core.policies.roku.state import Detector
 from inspector.providers.anthropic import mark
 from inspector.providers.frozen import FrozenTools, freeze
 from inspector.providers.opening import Wire

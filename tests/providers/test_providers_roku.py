@@ -10,13 +10,13 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.running import Running
-from inspector.core.policies.roku.turn import turn
+from inspector.core.policies.roku.state import RokuState
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.validity import check
 from inspector.providers.opening import Wire
 from inspector.simulated.server import SimulatedServer
+from tests.core.policies.build import play_turn
 from tests.providers.providing import READ, WIRES, by_url, call, result, user
 
 SETTINGS = POLICY.settings([], window=1_000)
@@ -32,12 +32,12 @@ def _buffer(turns: int = 8) -> Buffer:
     return Buffer(tuple(messages), Prompt("You code.", (READ,)))
 
 
-def _run(tier: str, answer: Answerer, running: Running | None = None, **moment: Any) -> Outcome[Running]:
+def _run(tier: str, answer: Answerer, running: RokuState | None = None, **moment: Any) -> Outcome[RokuState]:
     start = running or POLICY.fresh(SETTINGS)
-    return drive(POLICY.tier(tier, _buffer(), SETTINGS, start, Moment(step=1, **moment)), answer)
+    return drive(POLICY.tier(tier, _buffer(), SETTINGS, start, PolicyInput(step=1, **moment)), answer)
 
 
-def _events(outcome: Outcome[Running]) -> list[str]:
+def _events(outcome: Outcome[RokuState]) -> list[str]:
     return [event.name for event in outcome.events]
 
 
@@ -64,7 +64,9 @@ def test_l3a_through_the_endpoint(simulated: SimulatedServer, keep: str) -> None
     """The removed part held no user message: without its opaque item nothing readable comes back (upstream's loss)."""
     settings = POLICY.settings([("opaque_items", keep)], window=1_000)
     with by_url(simulated, "responses") as answer:
-        outcome = drive(POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), Moment(remote=True)), answer)
+        outcome = drive(
+            POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)), answer
+        )
     assert outcome.succeeded is (keep == "keep")
     if keep == "keep":
         (part,) = outcome.buffer.messages[1].parts
@@ -89,7 +91,7 @@ def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedSe
 @pytest.mark.parametrize("faults", ["403,429:3,529", "cut,error-event,empty", "garbage,500,no-key"])
 def test_the_third_failure_trips_the_breaker(simulated: SimulatedServer, wire: Wire, faults: str) -> None:
     simulated.world.faults.push(faults)
-    running: Running | None = None
+    running: RokuState | None = None
     with by_url(simulated, wire) as answer:
         for n in range(3):
             outcome = _run("L3b", answer, running)
@@ -110,7 +112,9 @@ def test_l3a_never_falls_through_to_l3b(simulated: SimulatedServer, fault: str) 
     simulated.world.faults.push(fault)
     settings = replace(SETTINGS, compact_request_timeout=1.0 if fault == "stall" else 90.0)
     with by_url(simulated, "responses") as answer:
-        outcome = drive(POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), Moment(remote=True)), answer)
+        outcome = drive(
+            POLICY.tier("L3a", _buffer(), settings, POLICY.fresh(settings), PolicyInput(remote=True)), answer
+        )
     assert outcome.error == "provider_failure"
     assert outcome.running.breaker.failures == 1
     assert [seen.path for seen in simulated.world.seen] == ["/v1/responses/compact"]
@@ -121,7 +125,7 @@ def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wi
     simulated.world.faults.push("drip")
     settings = replace(SETTINGS, compact_llm_timeout=0.4)
     with by_url(simulated, wire) as answer:
-        outcome = drive(POLICY.tier("L3b", _buffer(), settings, POLICY.fresh(settings), Moment()), answer)
+        outcome = drive(POLICY.tier("L3b", _buffer(), settings, POLICY.fresh(settings), PolicyInput()), answer)
     complete = next(event for event in outcome.events if event.name == "CompactComplete")
     assert outcome.error == "provider_failure"
     assert complete.fields["elapsed_ms"] >= 400  # type: ignore[operator]
@@ -141,7 +145,7 @@ def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire:
 
         heard = Listening(meet)
         settings = POLICY.settings([], window=2_000_000)  # Roku believes in a far larger window
-        done = drive(turn(buffer, settings, POLICY.fresh(settings), Moment(step=3, max_tokens=500)), heard)
+        done = play_turn(POLICY, buffer, heard, settings, step=3, max_tokens=500)
     assert done.error == ""
     assert "ReactiveCompactTriggered" in [event.name for event in done.events]
     assert [outcome.tier for outcome in done.outcomes if outcome.events][-1] in ("L4", "L0")

@@ -7,9 +7,9 @@ import pytest
 from inspector.core.answering import Answerer
 from inspector.core.needs import AskModel, ProviderFailure, drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.running import Running
+from inspector.core.policies.roku.state import RokuState
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
 from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, check
 from inspector.providers.opening import Wire
@@ -55,10 +55,10 @@ def test_a_recorded_buffer_is_answered(simulated: SimulatedServer, wire: Wire, p
                 assert answer(AskModel(buffer, 300)).messages
 
 
-def _step(tier: str, thread: Thread, answer: Answerer, overflow: str = "") -> Outcome[Running]:
+def _step(tier: str, thread: Thread, answer: Answerer, overflow: str = "") -> Outcome[RokuState]:
     buffer = thread.requests[-1].buffer()
     settings = POLICY.settings([("opaque_items", "keep")], window=200_000)
-    moment = Moment(step=1, remote=tier == "L3a", overflow=overflow)
+    moment = PolicyInput(step=1, remote=tier == "L3a", overflow=overflow)
     return drive(POLICY.tier(tier, buffer, settings, POLICY.fresh(settings), moment), answer)
 
 

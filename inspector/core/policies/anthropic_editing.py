@@ -17,19 +17,18 @@ from typing import Literal
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.cleared import PLACEHOLDER, cleared
-from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import setting
-from inspector.core.policies.simple import (
+from inspector.core.policies.harness import (
     CHARACTERS,
-    AllDone,
-    Done,
-    Running,
     SimplePolicy,
     SimpleSettings,
+    SimpleState,
     compared,
     settled,
 )
+from inspector.core.policies.replacements import PLACEHOLDER, cleared
+from inspector.core.policies.settings import setting
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import buffer_tokens
 
 TIER = "clear"
@@ -38,7 +37,7 @@ INPUT_TOKENS, TOOL_USES = 100_000, 30
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(SimpleSettings):
+class EditingSettings(SimpleSettings):
     """The strategy's fields. `trigger.value` is `trigger_value` here."""
 
     trigger: Literal["input_tokens", "tool_uses"] = setting("input_tokens", "what the trigger looks at")
@@ -57,7 +56,7 @@ class Settings(SimpleSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Clearing:
     """What clearing would do: the new messages by their place, and the tokens it frees."""
 
     messages: dict[int, Message]
@@ -65,20 +64,20 @@ class _Found:
     freed: int
 
 
-class AnthropicEditing(SimplePolicy[Settings]):
-    """See `core.policies.policy.Policy`."""
+class AnthropicEditing(SimplePolicy[EditingSettings]):
+    """See `core.policies.harness.Policy`."""
 
     name = "anthropic-editing"
     title = "Anthropic context editing"
     tiers: Sequence[TierName] = (TierName(TIER, "Clear tool uses", "Clears all but the newest tool results."),)
-    settings_type = Settings
+    settings_type = EditingSettings
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: EditingSettings) -> tuple[Watermark, ...]:
         if settings.trigger != "input_tokens":
             return ()
         return (Watermark(f"{settings.limit:,} clear", settings.limit, "trigger_value", (TIER,)),)
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+    def due(self, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         seen = tokens if settings.trigger == "input_tokens" else len(_results(buffer.messages))
         reached = seen > settings.limit or bool(moment.overflow)
@@ -93,13 +92,17 @@ class AnthropicEditing(SimplePolicy[Settings]):
         worth = bool(found.uses) and found.freed >= settings.clear_at_least
         return (Verdict(TIER, reached and worth, why, seen, settings.limit),)
 
-    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    def tier(
+        self, name: str, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput
+    ) -> Done[SimpleState]:
         yield from ()
         if name.lower() != TIER:
             raise self.unknown(name)
         return _clear(buffer, settings, running, _clearable(buffer.messages, settings))
 
-    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+    def before_call(
+        self, buffer: Buffer, settings: EditingSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
         yield from ()
         if not self._reached(buffer, settings, running) and not moment.overflow:
             return ()
@@ -108,7 +111,7 @@ class AnthropicEditing(SimplePolicy[Settings]):
             return ()
         return (_clear(buffer, settings, running, found),)
 
-    def _reached(self, buffer: Buffer, settings: Settings, running: Running) -> bool:
+    def _reached(self, buffer: Buffer, settings: EditingSettings, running: SimpleState) -> bool:
         if settings.trigger == "input_tokens":
             return self.tokens(buffer, settings, running) > settings.limit
         return len(_results(buffer.messages)) > settings.limit
@@ -126,7 +129,7 @@ def _results(messages: Sequence[Message]) -> list[int]:
     ]
 
 
-def _clearable(messages: Sequence[Message], settings: Settings) -> _Found:
+def _clearable(messages: Sequence[Message], settings: EditingSettings) -> _Clearing:
     old = _results(messages)
     old = old[: max(0, len(old) - settings.keep)]
     excluded = settings.exclude_tools
@@ -142,7 +145,7 @@ def _clearable(messages: Sequence[Message], settings: Settings) -> _Found:
     if settings.clear_tool_inputs and ids:
         new |= {at: _without_inputs(m, ids) for at, m in enumerate(messages) if any(c.id in ids for c in m.calls)}
     before = buffer_tokens(CHARACTERS, (messages[at] for at in new))
-    return _Found(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
+    return _Clearing(new, len(ids), max(0, before - buffer_tokens(CHARACTERS, new.values())))
 
 
 def _without_inputs(message: Message, ids: set[str]) -> Message:
@@ -153,7 +156,7 @@ def _without_inputs(message: Message, ids: set[str]) -> Message:
     return replace(message, parts=parts)
 
 
-def _clear(buffer: Buffer, settings: Settings, running: Running, found: _Found) -> Outcome[Running]:
+def _clear(buffer: Buffer, settings: EditingSettings, running: SimpleState, found: _Clearing) -> Outcome[SimpleState]:
     if not found.messages:
         return Outcome(TIER, buffer, running)
     messages = list(buffer.messages)

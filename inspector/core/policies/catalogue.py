@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {

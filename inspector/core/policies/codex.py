@@ -19,19 +19,18 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName
-from inspector.core.policies.inserted import inserted
-from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import setting
-from inspector.core.policies.simple import (
-    AllDone,
-    Done,
-    Running,
+from inspector.core.policies.harness import (
     SimplePolicy,
     SimpleSettings,
+    SimpleState,
     compared,
     failed,
     settled,
 )
+from inspector.core.policies.replacements import inserted
+from inspector.core.policies.settings import setting
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.roku import utf8_length
 
 TIER = "compact"
@@ -53,7 +52,7 @@ SNAPSHOT = "ghost_snapshot"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(SimpleSettings):
+class CodexSettings(SimpleSettings):
     """Codex's constants."""
 
     model_auto_compact_token_limit: int | None = setting(
@@ -68,41 +67,45 @@ class Settings(SimpleSettings):
         return most if self.model_auto_compact_token_limit is None else min(most, self.model_auto_compact_token_limit)
 
 
-class CodexPolicy(SimplePolicy[Settings]):
-    """See `core.policies.policy.Policy`."""
+class CodexPolicy(SimplePolicy[CodexSettings]):
+    """See `core.policies.harness.Policy`."""
 
     name = "codex"
     title = "Codex (local)"
     tiers: Sequence[TierName] = (
         TierName(TIER, "Compact", "A summary and the newest user messages are all that stays.", calls_model=True),
     )
-    settings_type = Settings
+    settings_type = CodexSettings
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
         return (
             Watermark(f"{share:.0%} compact", settings.limit, "model_auto_compact_token_limit", (TIER,), fires_on=True),
         )
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+    def due(self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         due = (tokens >= settings.limit or bool(moment.overflow)) and bool(buffer.messages)
         share = f"{settings.limit / settings.context_window_tokens:.0%} of {settings.window}"
         why = moment.overflow or compared(tokens, settings.limit, share, tokens >= settings.limit)
         return (Verdict(TIER, due, why, tokens, settings.limit),)
 
-    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    def tier(
+        self, name: str, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput
+    ) -> Done[SimpleState]:
         if name.lower() != TIER:
             raise self.unknown(name)
         return (yield from _compact(buffer, settings, running, moment))
 
-    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+    def before_call(
+        self, buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
         if not moment.overflow and self.tokens(buffer, settings, running) < settings.limit:
             return ()
         return ((yield from _compact(buffer, settings, running, moment)),)
 
 
-def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+def _compact(buffer: Buffer, settings: CodexSettings, running: SimpleState, moment: PolicyInput) -> Done[SimpleState]:
     if not buffer.messages:
         return failed(TIER, buffer, running, "nothing_to_compact")
     try:
@@ -123,7 +126,7 @@ def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Momen
     return settled(TIER, buffer, after, running, settings, events, changed)
 
 
-def _summary(buffer: Buffer, moment: Moment) -> Conversation[tuple[str, int]]:
+def _summary(buffer: Buffer, moment: PolicyInput) -> Conversation[tuple[str, int]]:
     """(text, messages left out). After every overflow the oldest goes, its call or result with it; in the end the
     request is sent by itself."""
     history, trimmed = buffer.messages, 0

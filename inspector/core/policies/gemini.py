@@ -2,7 +2,7 @@
 
 Where that is silent:
 - the share kept is of the characters of each message as JSON; a cut lies only before a user message, one of the
-  client's among them; where there is none behind the cut, everything goes if the model has just finished;
+  client's among them; where there is none after the cut, everything goes if the model has just finished;
 - old tool responses are cut before the split, and only those of more characters than stay: a fifth of these from the
   beginning, the rest from the end; what cannot be saved to a file stays as it is;
 - the summariser reads the uncut messages unless they would not fit its window with 20,000 tokens to spare;
@@ -20,20 +20,19 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, SaveText, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.inserted import inserted
-from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import setting
-from inspector.core.policies.simple import (
+from inspector.core.policies.harness import (
     CHARACTERS,
-    AllDone,
-    Done,
-    Running,
     SimplePolicy,
     SimpleSettings,
+    SimpleState,
     compared,
     failed,
     settled,
 )
+from inspector.core.policies.replacements import inserted
+from inspector.core.policies.settings import setting
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.characters import Chars4, u16
 from inspector.core.tokens.estimators import buffer_tokens, weight
 
@@ -63,7 +62,7 @@ CHECK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(SimpleSettings):
+class GeminiSettings(SimpleSettings):
     """Gemini CLI's constants."""
 
     compression_threshold: float = setting(0.5, "share of the window from which on it compresses", low=0, high=1)
@@ -78,8 +77,8 @@ class Settings(SimpleSettings):
         return ceil(self.compression_threshold * self.context_window_tokens)
 
 
-class GeminiPolicy(SimplePolicy[Settings]):
-    """See `core.policies.policy.Policy`."""
+class GeminiPolicy(SimplePolicy[GeminiSettings]):
+    """See `core.policies.harness.Policy`."""
 
     name = "gemini"
     title = "Gemini CLI"
@@ -87,16 +86,16 @@ class GeminiPolicy(SimplePolicy[Settings]):
         TierName(TRUNCATE, "Truncate", "Cuts the middle out of older tool responses; all of it goes to a file."),
         TierName(COMPRESS, "Compress", "A snapshot, checked by a second call, and the newest 30 %.", calls_model=True),
     )
-    settings_type = Settings
+    settings_type = GeminiSettings
 
-    def breaker(self, settings: Settings, running: Running) -> BreakerState:
+    def breaker(self, settings: GeminiSettings, running: SimpleState) -> BreakerState:
         return BreakerState(running.failures > 0, running.failures, 1)
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: GeminiSettings) -> tuple[Watermark, ...]:
         label = f"{settings.compression_threshold:.0%} compress"
         return (Watermark(label, settings.limit, "compression_threshold", (TRUNCATE, COMPRESS), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+    def due(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         tokens = self.tokens(buffer, settings, running)
         over = tokens >= settings.limit
         share = f"{settings.compression_threshold:.0%} of {settings.window}"
@@ -110,7 +109,9 @@ class GeminiPolicy(SimplePolicy[Settings]):
             Verdict(COMPRESS, anything and by_model, moment.overflow or why, tokens, settings.limit),
         )
 
-    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    def tier(
+        self, name: str, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput
+    ) -> Done[SimpleState]:
         match name.lower():
             case "truncate":
                 return (yield from self._truncate(buffer, settings, running))
@@ -119,7 +120,9 @@ class GeminiPolicy(SimplePolicy[Settings]):
                 return (yield from self._compress(buffer, settings, running, moment, by_hand=not due))
         raise self.unknown(name)
 
-    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+    def before_call(
+        self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
         over = self.tokens(buffer, settings, running) >= settings.limit
         if not buffer.messages or not (over or moment.overflow):
             return ()
@@ -128,7 +131,9 @@ class GeminiPolicy(SimplePolicy[Settings]):
             return (cut,) if cut.changed else ()
         return ((yield from self._compress(buffer, settings, running, moment, by_hand=bool(moment.overflow))),)
 
-    def _compress(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment, *, by_hand: bool) -> Done:
+    def _compress(
+        self, buffer: Buffer, settings: GeminiSettings, running: SimpleState, moment: PolicyInput, *, by_hand: bool
+    ) -> Done[SimpleState]:
         cut, changed = yield from _responses_cut(buffer.messages, settings, self._room(buffer, settings, running))
         split = split_point(cut, 1 - settings.preserve)
         if not split:
@@ -154,7 +159,7 @@ class GeminiPolicy(SimplePolicy[Settings]):
         calm = replace(running, failures=0)
         return settled(COMPRESS, buffer, after, calm, settings, _told("COMPRESSED", was, is_now), fates)
 
-    def _truncate(self, buffer: Buffer, settings: Settings, running: Running) -> Done:
+    def _truncate(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState) -> Done[SimpleState]:
         room = self._room(buffer, settings, running)
         messages, changed = yield from _responses_cut(buffer.messages, settings, room)
         if not changed:
@@ -163,7 +168,7 @@ class GeminiPolicy(SimplePolicy[Settings]):
         events = (Event("ChatCompressed", {"status": "CONTENT_TRUNCATED", "responses": len(changed)}),)
         return settled(TRUNCATE, buffer, buffer.with_messages(messages), running, settings, events, fates)
 
-    def _room(self, buffer: Buffer, settings: Settings, running: Running) -> int:
+    def _room(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState) -> int:
         """Characters that a cut response may keep: never more than the rest of the window takes."""
         rest = settings.context_window_tokens - self.tokens(buffer, settings, running)
         return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
@@ -173,7 +178,7 @@ def _told(status: str, before: int, after: int) -> tuple[Event, ...]:
     return (Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),)
 
 
-def _snapshot(messages: tuple[Message, ...], settings: Settings, moment: Moment) -> Conversation[str]:
+def _snapshot(messages: tuple[Message, ...], settings: GeminiSettings, moment: PolicyInput) -> Conversation[str]:
     """Made, then checked."""
     former = any(TAG in message.text for message in messages if message.summary)
     text = f"{UPDATED if former else FRESH}\n{moment.instructions}".strip()
@@ -186,7 +191,7 @@ def _snapshot(messages: tuple[Message, ...], settings: Settings, moment: Moment)
 
 
 def _responses_cut(
-    messages: tuple[Message, ...], settings: Settings, room: int
+    messages: tuple[Message, ...], settings: GeminiSettings, room: int
 ) -> Conversation[tuple[tuple[Message, ...], list[Message]]]:
     """(messages with older responses cut, those that were cut). Newest first: what fits the budget stays whole."""
     spent, new, changed = 0, list(messages), list[Message]()
@@ -205,7 +210,7 @@ def _responses_cut(
     return tuple(new), changed
 
 
-def _cut(result: ToolResult, settings: Settings, room: int) -> Conversation[ToolResult | None]:
+def _cut(result: ToolResult, settings: GeminiSettings, room: int) -> Conversation[ToolResult | None]:
     """The beginning and the end of a response; None where it is no longer than that, or cannot be saved."""
     if u16(result.content) <= room:
         return None
@@ -235,7 +240,7 @@ def head_and_tail(text: str, path: str, room: int) -> str:
 
 
 def split_point(messages: Sequence[Message], share: float) -> int:
-    """How many messages go: up to the first user message behind `share` of the characters; 0 = none can."""
+    """How many messages go: up to the first user message after `share` of the characters; 0 = none can."""
     sizes = [weight(JSON_CHARACTERS, message) for message in messages]
     target, passed, last = sum(sizes) * share, 0, 0
     for at, message in enumerate(messages):

@@ -8,32 +8,30 @@ Where that is silent:
 - results that are errors are not pruned, and do not count; pruning never looks past a summary;
 - a turn is split only where no result is parted from its call;
 - the tail is measured by characters over 4, pruning by those of the output alone;
-- the wording of the request is ours. Before the summary stands a user message, behind the tail one that says to go on.
+- the wording of the request is ours. Before the summary stands a user message, after the tail one that says to go on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.cleared import PLACEHOLDER, cleared
-from inspector.core.policies.inserted import inserted
-from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
-from inspector.core.policies.serialised import serialised
-from inspector.core.policies.settings import setting
-from inspector.core.policies.simple import (
+from inspector.core.policies.harness import (
     CHARACTERS,
-    AllDone,
-    Done,
-    Running,
     SimplePolicy,
     SimpleSettings,
+    SimpleState,
     compared,
     failed,
     settled,
 )
+from inspector.core.policies.replacements import PLACEHOLDER, cleared, inserted
+from inspector.core.policies.settings import setting
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.estimators import weight
 
 PRUNE, COMPACT = "prune", "compact"
@@ -49,7 +47,7 @@ UPDATE = "There is an earlier summary. Write it anew with what came since: what 
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(SimpleSettings):
+class OpencodeSettings(SimpleSettings):
     """opencode's constants."""
 
     max_output_tokens: int = setting(32_000, "the model's output budget; at most a quarter of the window", low=0)
@@ -75,8 +73,8 @@ class Settings(SimpleSettings):
         return min(self.tail_max, max(self.tail_min, int(self.usable * self.tail_share)))
 
 
-class OpencodePolicy(SimplePolicy[Settings]):
-    """See `core.policies.policy.Policy`."""
+class OpencodePolicy(SimplePolicy[OpencodeSettings]):
+    """See `core.policies.harness.Policy`."""
 
     name = "opencode"
     title = "opencode"
@@ -84,13 +82,13 @@ class OpencodePolicy(SimplePolicy[Settings]):
         TierName(PRUNE, "Prune", "Clears tool outputs beyond the newest 40,000 tokens and two turns.", after_turn=True),
         TierName(COMPACT, "Compact", "A summary, and the newest turns word for word.", calls_model=True),
     )
-    settings_type = Settings
+    settings_type = OpencodeSettings
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: OpencodeSettings) -> tuple[Watermark, ...]:
         share = settings.usable / settings.context_window_tokens
         return (Watermark(f"{share:.0%} compact", settings.usable, "reserved", (COMPACT,), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+    def due(self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
         places, freed = prunable(buffer.messages, settings)
         more = settings.prune and freed > settings.prune_minimum
         prune = f"{len(places):,} old outputs of {freed:,} tokens, {settings.prune_minimum:,} needed"
@@ -104,7 +102,9 @@ class OpencodePolicy(SimplePolicy[Settings]):
             Verdict(COMPACT, due, why, tokens, settings.usable),
         )
 
-    def tier(self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+    def tier(
+        self, name: str, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
+    ) -> Done[SimpleState]:
         match name.lower():
             case "prune":
                 return _prune(buffer, settings, running, prunable(buffer.messages, settings)[0])
@@ -112,12 +112,16 @@ class OpencodePolicy(SimplePolicy[Settings]):
                 return (yield from _compact(buffer, settings, running, moment))
         raise self.unknown(name)
 
-    def before_call(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+    def before_call(
+        self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
         if not moment.overflow and self.tokens(buffer, settings, running) < settings.usable:
             return ()
         return ((yield from _compact(buffer, settings, running, moment)),)
 
-    def after_turn(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> AllDone:
+    def after_turn(
+        self, buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
         yield from ()
         places, freed = prunable(buffer.messages, settings)
         if not settings.prune or freed <= settings.prune_minimum:
@@ -125,7 +129,7 @@ class OpencodePolicy(SimplePolicy[Settings]):
         return (_prune(buffer, settings, running, places),)
 
 
-def prunable(messages: Sequence[Message], settings: Settings) -> tuple[list[int], int]:
+def prunable(messages: Sequence[Message], settings: OpencodeSettings) -> tuple[list[int], int]:
     """Places of the outputs that pruning would clear, and their tokens. O(messages)."""
     names = {call.id: call.name for message in messages for call in message.calls}
     places: list[int] = []
@@ -150,7 +154,9 @@ def prunable(messages: Sequence[Message], settings: Settings) -> tuple[list[int]
     return places, freed
 
 
-def _prune(buffer: Buffer, settings: Settings, running: Running, places: Sequence[int]) -> Outcome[Running]:
+def _prune(
+    buffer: Buffer, settings: OpencodeSettings, running: SimpleState, places: Sequence[int]
+) -> Outcome[SimpleState]:
     if not places:
         return Outcome(PRUNE, buffer, running)
     messages = list(buffer.messages)
@@ -161,7 +167,9 @@ def _prune(buffer: Buffer, settings: Settings, running: Running, places: Sequenc
     return settled(PRUNE, buffer, buffer.with_messages(messages), running, settings, events, changed)
 
 
-def _compact(buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> Done:
+def _compact(
+    buffer: Buffer, settings: OpencodeSettings, running: SimpleState, moment: PolicyInput
+) -> Done[SimpleState]:
     head, tail = _replayed(buffer.messages) if moment.overflow else ((), ())
     if not head:
         start = tail_start(buffer.messages, settings.tail_tokens)
@@ -196,10 +204,10 @@ def _replayed(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple
     return messages[: turns[-1]], (messages[turns[-1]],)
 
 
-def _summary(head: Sequence[Message], moment: Moment) -> Conversation[str]:
+def _summary(head: Sequence[Message], moment: PolicyInput) -> Conversation[str]:
     former = next((message for message in reversed(head) if message.summary and message.role == "assistant"), None)
     fresh = [message for message in head if not message.summary]
-    text = serialised(fresh, TOOL_OUTPUT_CHARS)
+    text = _serialised(fresh)
     if former is not None:
         text = UPDATE.format(summary=former.text) + text
     instructions = f"{INSTRUCTIONS}\n{moment.instructions}".strip()
@@ -212,7 +220,7 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
 
     The number of messages where there is no tail.
     """
-    sizes = _sizes_behind(messages)
+    sizes = _sizes_after(messages)
     turns = [at for at, message in enumerate(messages) if _begins_turn(message)]
     start, end = len(messages), len(messages)
     for at in reversed(turns):
@@ -223,7 +231,7 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
     return start if start > 0 else len(messages)
 
 
-def _sizes_behind(messages: Sequence[Message]) -> list[int]:
+def _sizes_after(messages: Sequence[Message]) -> list[int]:
     """Tokens from each place to the end."""
     sizes = [0] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
@@ -237,6 +245,28 @@ def _may_begin(messages: Sequence[Message], at: int) -> bool:
 
 def _begins_turn(message: Message) -> bool:
     return message.role == "user" and not message.mark and not message.summary
+
+
+def _serialised(messages: Iterable[Message]) -> str:
+    """Messages as one text: a paragraph a part; results cut; thinking and what only the provider reads left out."""
+    return "\n\n".join(line for message in messages for line in _lines(message))
+
+
+def _lines(message: Message) -> Iterator[str]:
+    who = "User" if message.role == "user" else "System" if message.role == "system" else "Assistant"
+    for part in message.parts:
+        match part:
+            case Text(text=text) if text:
+                yield f"[{who}]: {text}"
+            case ToolCall():
+                yield f"[Tool call]: {part.name}({dumps(part.arguments)})"
+            case ToolResult(content=text):
+                cut = text if len(text) <= TOOL_OUTPUT_CHARS else f"{text[:TOOL_OUTPUT_CHARS]}\n[truncated]"
+                yield f"[Tool {'error' if part.is_error else 'result'}]: {cut}"
+            case Image():
+                yield f"[Attached {part.media_type}]"
+            case _:
+                pass
 
 
 POLICY = OpencodePolicy()

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, View
-from inspector.core.policies.policy import Moment, Policy, Report, Verdict
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.verdict import CallReport, PolicyInput, Verdict
 from inspector.core.session import Filed, Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import known_pressures
@@ -18,11 +19,11 @@ _LOOK = 64
 """Calls to look back for usage."""
 
 
-def moment_at(thread: Thread, at: int, **more: Any) -> Moment:
+def moment_at(thread: Thread, at: int, **more: Any) -> PolicyInput:
     """Before request `at` is sent (`len(requests)` = after the last one). `more`: what the user chose."""
     last = thread.requests[at - 1] if 0 < at <= len(thread.requests) else None
     model = thread.requests[at].model if at < len(thread.requests) else ""
-    return Moment(
+    return PolicyInput(
         step=at,
         model=model or thread.model,
         usage=last.usage if last else None,
@@ -46,16 +47,16 @@ def ttl_at(thread: Thread, at: int) -> int:
     return cache_ttl(thread.requests[n].usage for n in range(at - 1, max(0, at - _LOOK) - 1, -1))
 
 
-def reports_at(thread: Thread, at: int) -> tuple[Report, ...]:
-    """What `Moment.reports` says before request `at`. Looks at few calls where usage is recorded at all."""
+def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
+    """What `PolicyInput.reports` says before request `at`. Looks at few calls where usage is recorded at all."""
     compacted = (one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at)
-    found: list[Report] = []
+    found: list[CallReport] = []
     for n in range(at - 1, max(0, at - _LOOK, *compacted) - 1, -1):
         request = thread.requests[n]
         after = thread.requests[n + 1].view if n + 1 < len(thread.requests) else thread.end
         upto = _last_of_answer(request.view, after)
         if upto:
-            found.append(Report(upto, request.usage, request.finish, request.model))
+            found.append(CallReport(upto, request.usage, request.finish, request.model))
             if request.usage is not None and request.finish not in FAILED:
                 break
     return tuple(reversed(found))
@@ -121,7 +122,7 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
     return believed(policy, buffer, settings, running, moment_at(thread, at))
 
 
-def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: Moment) -> int:
+def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: PolicyInput) -> int:
     """Tokens that the policy compares with its watermark on any buffer."""
     verdicts = policy.due(buffer, settings, running, moment)
     return watermark_tokens(policy, settings, verdicts, policy.measure(buffer, settings, running)[1])

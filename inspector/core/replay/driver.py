@@ -18,8 +18,9 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment, Policy, Report
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.start import filed_at
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.arrivals import Arrival, additions, arrivals
 from inspector.core.replay.costs import seconds_between
 from inspector.core.replay.sizes import Sizes
@@ -116,7 +117,7 @@ class _Driver:
         """The buffer is the recorded one so far."""
         self._usage: Usage | None = None
         self._finish = self._model = ""
-        self._reports: tuple[Report, ...] = ()
+        self._reports: tuple[CallReport, ...] = ()
         self._time = ""
 
     def next(self, request: Request) -> Replayed:
@@ -160,7 +161,7 @@ class _Driver:
             standing = tuple(_swapped(message, arrival) for message in kept)
         return Buffer((*standing, *arrival.new), self._prompt.of(request))
 
-    def _run(self, call: Any, buffer: Buffer, moment: Moment, heard: Listening) -> Sequence[Outcome[Any]]:
+    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: Listening) -> Sequence[Outcome[Any]]:
         done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
         if done:
             self._running = done[-1].running
@@ -170,8 +171,8 @@ class _Driver:
                 self._reports = ()
         return done
 
-    def _moment(self, request: Request) -> Moment:
-        return Moment(
+    def _moment(self, request: Request) -> PolicyInput:
+        return PolicyInput(
             request.index,
             request.model or self._model or self._known.thread.model,
             self._usage,
@@ -202,7 +203,7 @@ class _Driver:
             self._prompt.report(raw - sent.prompt.unseen, usage.prompt)
         said = [message.id for message in following.answer if message.role == "assistant"]
         upto = said[-1] if said else sent.messages[-1].id if sent.messages else ""
-        self._reports = (Report(upto, usage, request.finish, request.model),) if upto else ()
+        self._reports = (CallReport(upto, usage, request.finish, request.model),) if upto else ()
         return usage
 
 

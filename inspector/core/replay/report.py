@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from inspector.core.answering import Answerer
 from inspector.core.errors import Cancelled
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Policy
+from inspector.core.policies.harness import Policy
 from inspector.core.replay.costs import Meter, Spent, known_of, total
 from inspector.core.replay.driver import Known, Replayed, replay
 from inspector.core.replay.facts import FactIndex

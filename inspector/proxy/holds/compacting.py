@@ -14,7 +14,7 @@ from inspector.core.message import Message, Text
 from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
 from inspector.proxy.holds.hold import HoldInfo
@@ -123,7 +123,7 @@ class Compactor:
         by = self._policy
         settings = by.settings(self._pairs, hold.window)
         given, running = self._learned(hold, without_pinned(buffer), settings, tokens)
-        moment = Moment(step=hold.exchange, model=hold.model, usage=hold.usage)
+        moment = PolicyInput(step=hold.exchange, model=hold.model, usage=hold.usage)
         outcomes = drive(by.run_due(given, settings, running, moment), self._answer)
         last = outcomes[-1]
         if last.buffer.messages == given.messages or not last.buffer.messages:

@@ -1,11 +1,17 @@
-"""The notation of the conformance cases: U, A, T, and a script of answers."""
+"""The notation of the conformance cases: U, A, T; a script of answers; turns played to the end."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Text, ToolCall, ToolResult
-from inspector.core.needs import Answer, Failure, Need, ProviderFailure
+from inspector.core.needs import Answer, Failure, Need, ProviderFailure, drive
+from inspector.core.outcome import Event, Outcome
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.turn import TurnContext, TurnResult
+from inspector.core.policies.verdict import PolicyInput
 
 _ids: Iterator[int] = count()
 
@@ -68,3 +74,39 @@ class Script:
 
 def texts(messages: Sequence[Message]) -> list[str]:
     return [message.result.content if message.result else message.text for message in messages]
+
+
+@dataclass
+class AgentLoop:
+    """Turns of a policy until the model stops, and what came of them."""
+
+    buffer: Buffer
+    running: Any
+    outcomes: list[Outcome[Any]] = field(default_factory=list)
+    text: str = ""
+    error: str = ""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(event for outcome in self.outcomes for event in outcome.events)
+
+
+def play_turn(
+    policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, running: Any = None, **more: Any
+) -> TurnResult[Any]:
+    """One turn, as the agent runs it."""
+    turn = TurnContext(start, policy.fresh(settings) if running is None else running)
+    return drive(policy.turn(turn, settings, PolicyInput(**more)), world)
+
+
+def play_loop(policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any, **more: Any) -> AgentLoop:
+    """Turn after turn until the model stops or a turn fails."""
+    loop = AgentLoop(start, policy.fresh(settings))
+    while True:
+        turn = play_turn(policy, loop.buffer, world, settings, loop.running, **more)
+        loop.buffer, loop.running, loop.error = turn.buffer, turn.running, turn.error
+        loop.outcomes += turn.outcomes
+        if turn.done or turn.error:
+            if turn.answer is not None:
+                loop.text = "\n".join(one.text for one in turn.answer.messages) or turn.answer.text
+            return loop

@@ -10,8 +10,8 @@ from typing import Any
 from inspector.core.formats.pi.messages import EntryPosition, read_message, read_usage
 from inspector.core.message import Message, Text, ToolResult
 from inspector.core.policies.pi.entries import Entry, EntryKind
-from inspector.core.policies.pi.placement import summary_message
-from inspector.core.policies.policy import Report
+from inspector.core.policies.pi.usage import summary_message
+from inspector.core.policies.verdict import CallReport
 
 _ROLES = {"U": "user", "A": "assistant", "T": "tool"}
 _METADATA: Mapping[str, EntryKind] = {"mc": "model_change", "tl": "thinking_level_change"}
@@ -50,7 +50,7 @@ class RealSession:
 
     lines: int
     entries: list[Entry]
-    reports: tuple[Report, ...]
+    reports: tuple[CallReport, ...]
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -71,6 +71,6 @@ def _read(n: int, value: Any) -> Entry:
     return Entry("message", f"e{n}", read_message(value["message"], EntryPosition(f"e{n}", n, "")))
 
 
-def _report(n: int, message: Any) -> Report | None:
+def _report(n: int, message: Any) -> CallReport | None:
     usage = read_usage(message) if message["role"] == "assistant" else None
-    return Report(f"e{n}", usage, message.get("stopReason", ""), message.get("model", "")) if usage else None
+    return CallReport(f"e{n}", usage, message.get("stopReason", ""), message.get("model", "")) if usage else None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.answering import NOT_WRITTEN, offline, rehearsed
-from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.buffer import Buffer
 from inspector.core.dialects.anthropic import read_messages, write_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Message, Text, Thinking, ToolCall, ToolResult
@@ -28,20 +28,22 @@ from inspector.core.needs import (
 )
 from inspector.core.outcome import Outcome
 from inspector.core.policies.learn_claude_code import POLICY
-from inspector.core.policies.learn_claude_code.auto import ACKNOWLEDGED, INSTRUCTIONS
-from inspector.core.policies.learn_claude_code.loop import Loop, loop
-from inspector.core.policies.learn_claude_code.micro import PLACEHOLDER
-from inspector.core.policies.learn_claude_code.order import should_compact, sizes
-from inspector.core.policies.learn_claude_code.running import Running
-from inspector.core.policies.learn_claude_code.settings import Settings
-from inspector.core.policies.learn_claude_code.spill import handle_tool_output
+from inspector.core.policies.learn_claude_code.layers import (
+    ACKNOWLEDGED,
+    INSTRUCTIONS,
+    PLACEHOLDER,
+    handle_tool_output,
+    should_compact,
+    sizes,
+)
+from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
 from inspector.core.policies.learn_claude_code.wire import list_tokens, text_tokens, wire_tokens, wires
-from inspector.core.policies.policy import Moment
-from tests.core.policies.build import Script, assistant, buffer, result, texts, user
+from inspector.core.policies.verdict import PolicyInput
+from tests.core.policies.build import AgentLoop, Script, assistant, buffer, play_loop, result, texts, user
 
 FAIL = ProviderFailure("down")
-DEFAULT = Settings()
-SAFE = Settings(mode="safe")
+DEFAULT = LearnSettings()
+SAFE = LearnSettings(mode="safe")
 SMALL = POLICY.settings([("overhead", "183000"), ("min_savings", "10")])
 """A threshold of 616 tokens."""
 
@@ -100,11 +102,11 @@ def run(
     tier: str,
     start: Buffer,
     world: World,
-    settings: Settings = DEFAULT,
-    running: Running | None = None,
-    moment: Moment | None = None,
-) -> Outcome[Running]:
-    return drive(POLICY.tier(tier, start, settings, running or Running(), moment or Moment()), world)
+    settings: LearnSettings = DEFAULT,
+    running: LearnState | None = None,
+    moment: PolicyInput | None = None,
+) -> Outcome[LearnState]:
+    return drive(POLICY.tier(tier, start, settings, running or LearnState(), moment or PolicyInput()), world)
 
 
 # --- threshold, estimate, gate
@@ -161,17 +163,17 @@ def test_should_compact(messages: list[Message], due: bool, savings: int) -> Non
     start = buffer(*(replace(one, id=f"m{n}") for n, one in enumerate(messages)))
     assert should_compact(start.messages, DEFAULT) is due
     assert sizes(start.messages, DEFAULT)[1] == savings
-    verdict = POLICY.due(start, DEFAULT, Running(), Moment())[1]
+    verdict = POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[1]
     assert verdict.due is due
     world = World("SUM")
-    done = drive(POLICY.before_call(start, DEFAULT, Running(), Moment()), world)
+    done = drive(POLICY.before_call(start, DEFAULT, LearnState(), PolicyInput()), world)
     assert [outcome.tier for outcome in done] == (["micro", "auto"] if due else ["micro"])
     assert bool(world.needs) is due
 
 
 def test_verdicts_say_why() -> None:
     def why(*sizes: int) -> str:
-        return POLICY.due(buffer(*map(m, sizes)), DEFAULT, Running(), Moment())[1].why
+        return POLICY.due(buffer(*map(m, sizes)), DEFAULT, LearnState(), PolicyInput())[1].why
 
     own = " · the window is its own"
     assert why(170_616) == "170,616 <= 170,616 (200,000 - 16,384 - 13,000): 1 to go" + own
@@ -257,7 +259,7 @@ def test_micro(start: Buffer, cleared: list[int]) -> None:
     assert kept == [text for n, text in enumerate(texts(start.messages[2:])) if n not in cleared]
     assert outcome.events == ()
     assert set(outcome.changed.values()) <= {"cleared"}
-    assert POLICY.due(start, DEFAULT, Running(), Moment())[0].due is bool(cleared)
+    assert POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[0].due is bool(cleared)
     assert run("micro", outcome.buffer, World()).buffer == outcome.buffer
 
 
@@ -419,22 +421,22 @@ def test_summary_fails(tier: str) -> None:
 
 
 def test_safe_mode_stops_after_three_failures() -> None:
-    start, running = talk(9), Running()
+    start, running = talk(9), LearnState()
     settings = replace(SAFE, overhead=183_610, min_savings=1)
     for failures in (1, 2, 3):
         world = World(FAIL)
-        done = drive(POLICY.before_call(start, settings, running, Moment()), world)
+        done = drive(POLICY.before_call(start, settings, running, PolicyInput()), world)
         running = done[-1].running
-        assert running == Running(failures, failures == 3)
+        assert running == LearnState(failures, failures == 3)
         assert POLICY.load(settings, POLICY.dump(running)) == running
     state = POLICY.breaker(settings, running)
     assert state is not None
     assert (state.open, state.failures, state.limit) == (True, 3, 3)
     world = World("SUM")
-    assert len(drive(POLICY.before_call(start, settings, running, Moment()), world)) == 1
+    assert len(drive(POLICY.before_call(start, settings, running, PolicyInput()), world)) == 1
     assert not world.needs
-    assert "3 summaries failed in a row" in POLICY.due(start, settings, running, Moment())[1].why
-    assert run("manual", start, world, settings, running).running == Running()  # the user may still ask
+    assert "3 summaries failed in a row" in POLICY.due(start, settings, running, PolicyInput())[1].why
+    assert run("manual", start, world, settings, running).running == LearnState()  # the user may still ask
     assert POLICY.breaker(DEFAULT, running) is None
 
 
@@ -444,7 +446,7 @@ def test_a_blank_summary_is_a_failure_in_safe_mode_only() -> None:
 
 
 @pytest.mark.parametrize("settings", [DEFAULT, SAFE])
-def test_nothing_is_replaced_before_the_transcript_is_saved(settings: Settings) -> None:
+def test_nothing_is_replaced_before_the_transcript_is_saved(settings: LearnSettings) -> None:
     world = World("SUM")
     world.full_disk = True
     start = talk(9)
@@ -517,7 +519,7 @@ def test_the_newest_user_message_may_be_pinned() -> None:
 def test_l_ma_2() -> None:
     for wish, expected in (("", INSTRUCTIONS), ("keep the paths", f"{INSTRUCTIONS}\n\nThe user asks: keep the paths")):
         world = World("SUM")
-        outcome = run("manual", talk(9), world, moment=Moment(instructions=wish))
+        outcome = run("manual", talk(9), world, moment=PolicyInput(instructions=wish))
         need = world.needs[-1]
         assert isinstance(need, Summarize)
         assert need.instructions == expected
@@ -542,7 +544,7 @@ def reads(*paths: str) -> Buffer:
     return buffer(*messages)
 
 
-def restored_paths(start: Buffer, world: World, settings: Settings = DEFAULT) -> list[str]:
+def restored_paths(start: Buffer, world: World, settings: LearnSettings = DEFAULT) -> list[str]:
     text = run("auto", start, world, settings).buffer.messages[0].text
     marker = "[Restored after compact] "
     return [line.removeprefix(marker).removesuffix(":") for line in text.split("\n") if line.startswith(marker)]
@@ -586,7 +588,7 @@ def test_who_cannot_look_at_files_answers_with_the_recording() -> None:
     broken = buffer(*start.messages, assistant("", ("e", "read_file", {"path": "e"})), result("e", "no", error=True))
     answer = rehearsed(offline)
     for one, expected in ((start, ["b", "a"]), (buffer(*start.messages[:-1], cleared), ["a"]), (broken, ["b", "a"])):
-        outcome = drive(POLICY.tier("auto", one, DEFAULT, Running(), Moment()), answer)
+        outcome = drive(POLICY.tier("auto", one, DEFAULT, LearnState(), PolicyInput()), answer)
         text = outcome.buffer.messages[0].text
         assert [line.split()[-1][0] for line in text.split("\n") if line.startswith("[Restored")] == expected
         assert outcome.events[0].fields["transcript_path"] == NOT_WRITTEN
@@ -632,9 +634,9 @@ def test_l_lo_4() -> None:
 def test_large_results_of_a_list_are_spilled() -> None:
     start = ran(("bash", 160_004), ("bash", 10))
     world = World()
-    verdict = POLICY.due(start, DEFAULT, Running(), Moment())[3]
+    verdict = POLICY.due(start, DEFAULT, LearnState(), PolicyInput())[3]
     assert (verdict.tier, verdict.due) == ("spill", True)
-    first, second = drive(POLICY.run_due(start, DEFAULT, Running(), Moment()), world)
+    first, second = drive(POLICY.run_due(start, DEFAULT, LearnState(), PolicyInput()), world)
     assert (first.tier, second.tier) == ("spill", "micro")
     assert first.changed == {start.messages[2].id: "cut"}
     assert texts(second.buffer.messages)[2].startswith("Output too large. Saved to: out.txt\n")
@@ -644,54 +646,29 @@ def test_large_results_of_a_list_are_spilled() -> None:
 # --- the loop, sub-agents
 
 
-def call_task(prompt: str) -> Answer:
-    return Answer(messages=(assistant("", ("task", "Task", {"prompt": prompt}), ("other", "bash", {})),))
-
-
 def say(text: str) -> Answer:
     return Answer(messages=(assistant(text),))
 
 
-def play(start: Buffer, world: World, settings: Settings = DEFAULT) -> Loop:
-    return drive(loop(start, settings, Running(), Moment()), world)
+def play(start: Buffer, world: World, settings: LearnSettings = DEFAULT, agent: str = "") -> AgentLoop:
+    return play_loop(POLICY, start, world, settings, agent=agent)
 
 
 def test_l_sa_1() -> None:
     assert not should_compact([user("x" * 900_000)], DEFAULT)
-    world = World(answers=(call_task("x" * 900_000), say("sub done"), say("done")))
-    done = play(buffer(user("go")), world)
+    world = World(answers=(say("sub done"),))
+    assert play(buffer(user("x" * 900_000)), world, agent="task").text == "sub done"
     assert "SaveTranscript" not in world.kinds
-    assert done.text == "done"
 
 
 def test_l_sa_2() -> None:
-    """The sub-agent's list goes over the threshold and is compacted; the parent's is not touched."""
+    """The sub-agent's list goes over the threshold and is compacted, as a whole only (L-SA-4: tests/agent)."""
     chatter = Answer(messages=tuple(assistant("r" * 400, (f"c{n}", "bash", {})) for n in range(7)))
-    world = World("SUM", answers=(call_task("look"), chatter, say("sub done"), say("done")))
-    start = buffer(user("go"))
-    done = play(start, world, SMALL)
-    (agent,) = done.agents
+    world = World("SUM", answers=(chatter, say("sub done")))
+    agent = play(buffer(user("look")), world, SMALL, agent="task")
     assert [outcome.tier for outcome in agent.outcomes] == ["auto"]
     assert [name for name, _ in world.saved] == ["subagent-task"]  # a file of its own
     assert agent.buffer.messages[0].text == "[Conversation compressed]\nSUM"
-    assert done.buffer.messages[0] is start.messages[0]
-    assert all(not outcome.changed for outcome in done.outcomes)
-
-
-def test_l_sa_4() -> None:
-    world = World(answers=(call_task("look"), say("sub done"), say("done")))
-    done = play(buffer(user("go")), world)
-    assert [one.role for one in done.buffer.messages] == ["user", "assistant", "tool", "tool", "assistant"]
-    assert texts(done.buffer.messages)[2:] == ["sub done", "out of bash", "done"]
-
-
-def test_a_sub_agent_starts_none() -> None:
-    tools = (Tool("bash", {}), Tool("Task", {}))
-    world = World(answers=(call_task("look"), say("sub done"), say("done")))
-    play(Buffer((user("go"),), Prompt("s", tools)), world)
-    asked = [need.buffer for need in world.needs if isinstance(need, AskModel)]
-    assert [tool.name for tool in asked[1].prompt.tools or ()] == ["bash"]
-    assert asked[1].prompt.system == "s"
 
 
 def test_a_failed_compaction_ends_the_loop_in_faithful_mode_only() -> None:
@@ -723,6 +700,6 @@ def test_state_that_cannot_be_read() -> None:
         with pytest.raises(InspectorError):
             POLICY.load(DEFAULT, bad)
     assert POLICY.load(DEFAULT, {}) == POLICY.fresh(DEFAULT)
-    assert POLICY.learn(Running(1), DEFAULT, 1, 2) == Running(1)
+    assert POLICY.learn(LearnState(1), DEFAULT, 1, 2) == LearnState(1)
     with pytest.raises(InspectorError, match="no tier"):
-        drive(POLICY.tier("L1", buffer(), DEFAULT, Running(), Moment()), Script())
+        drive(POLICY.tier("L1", buffer(), DEFAULT, LearnState(), PolicyInput()), Script())

@@ -11,9 +11,9 @@ from inspector.core.message import Image, Message, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure, SaveText, Summarize, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies import anthropic_editing, codex, gemini, none, opencode
-from inspector.core.policies.cleared import PLACEHOLDER
-from inspector.core.policies.policy import Moment, Policy
-from inspector.core.policies.simple import Running
+from inspector.core.policies.harness import Policy, SimpleState
+from inspector.core.policies.replacements import PLACEHOLDER
+from inspector.core.policies.verdict import PolicyInput
 from tests.core.policies.build import Script, assistant, buffer, build, result, texts, user
 
 OTHERS: list[Policy[Any, Any]] = [
@@ -31,12 +31,12 @@ def run(
     before: Buffer,
     script: Script | None = None,
     window: int = 200_000,
-    moment: Moment | None = None,
+    moment: PolicyInput | None = None,
     **values: object,
 ) -> Outcome[Any]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     answer = script or Script()
-    return drive(policy.tier(tier, before, settings, policy.fresh(settings), moment or Moment()), answer)
+    return drive(policy.tier(tier, before, settings, policy.fresh(settings), moment or PolicyInput()), answer)
 
 
 def before_call(
@@ -44,13 +44,13 @@ def before_call(
     before: Buffer,
     script: Script | None = None,
     window: int = 200_000,
-    running: Running | None = None,
+    running: SimpleState | None = None,
     overflow: str = "",
     **values: object,
 ) -> tuple[Outcome[Any], ...]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     start = running or policy.fresh(settings)
-    talk = policy.before_call(before, settings, start, Moment(overflow=overflow))
+    talk = policy.before_call(before, settings, start, PolicyInput(overflow=overflow))
     return drive(talk, script or Script())
 
 
@@ -60,12 +60,12 @@ def before_call(
 def test_size_is_what_was_reported_and_what_came_since() -> None:
     settings = codex.POLICY.settings()
     before = buffer(user("x" * 400), assistant("y" * 400))
-    raw, first = codex.POLICY.measure(before, settings, Running())
+    raw, first = codex.POLICY.measure(before, settings, SimpleState())
     assert raw == first == 200
-    known = codex.POLICY.learn(Running(), settings, raw, 5_200)
+    known = codex.POLICY.learn(SimpleState(), settings, raw, 5_200)
     longer = before.with_messages([*before.messages, user("z" * 40)])
     assert codex.POLICY.measure(longer, settings, known) == (210, 5_210)
-    too_much = codex.POLICY.learn(Running(), settings, raw, 100)
+    too_much = codex.POLICY.learn(SimpleState(), settings, raw, 100)
     assert codex.POLICY.measure(longer, settings, too_much)[1] == 105
     assert codex.POLICY.learn(known, settings, 0, 10) is known
 
@@ -73,7 +73,7 @@ def test_size_is_what_was_reported_and_what_came_since() -> None:
 @pytest.mark.parametrize("policy", OTHERS, ids=lambda policy: policy.name)
 def test_state_survives_its_json(policy: Policy[Any, Any]) -> None:
     settings = policy.settings()
-    state = Running(10, 20, 3)
+    state = SimpleState(10, 20, 3)
     assert policy.load(settings, policy.dump(state)) == state
     assert policy.load(settings, {}) == policy.fresh(settings)
     for nonsense in (3, {"reported": -1}, {"estimated": "many"}):
@@ -84,18 +84,18 @@ def test_state_survives_its_json(policy: Policy[Any, Any]) -> None:
 @pytest.mark.parametrize("policy", OTHERS, ids=lambda policy: policy.name)
 def test_nothing_is_due_on_a_small_buffer(policy: Policy[Any, Any]) -> None:
     settings, small = policy.settings(), build(2, "x")
-    assert not any(verdict.due for verdict in policy.due(small, settings, policy.fresh(settings), Moment()))
-    (done,) = drive(policy.run_due(small, settings, policy.fresh(settings), Moment()), offline)
+    assert not any(verdict.due for verdict in policy.due(small, settings, policy.fresh(settings), PolicyInput()))
+    (done,) = drive(policy.run_due(small, settings, policy.fresh(settings), PolicyInput()), offline)
     assert done.buffer is small
     assert not done.events
     with pytest.raises(InspectorError, match="has no tier"):
-        drive(policy.tier("L9", small, settings, policy.fresh(settings), Moment()), offline)
+        drive(policy.tier("L9", small, settings, policy.fresh(settings), PolicyInput()), offline)
 
 
 @pytest.mark.parametrize("policy", OTHERS, ids=lambda policy: policy.name)
 def test_an_empty_buffer_is_left_alone(policy: Policy[Any, Any]) -> None:
     settings, empty = policy.settings((), 10), Buffer(())
-    moment = Moment(overflow="too long")
+    moment = PolicyInput(overflow="too long")
     assert not any(verdict.due for verdict in policy.due(empty, settings, policy.fresh(settings), moment))
     for tier in policy.tiers:
         assert drive(policy.tier(tier.name, empty, settings, policy.fresh(settings), moment), offline).buffer == empty
@@ -244,7 +244,7 @@ def test_editing_triggers(values: dict[str, Any], fires: bool) -> None:
     before = build(5, "x" * 400)
     assert bool(before_call(anthropic_editing.POLICY, before, **values)) is fires
     settings = anthropic_editing.POLICY.settings([(key, str(value)) for key, value in values.items()])
-    (verdict,) = anthropic_editing.POLICY.due(before, settings, Running(), Moment())
+    (verdict,) = anthropic_editing.POLICY.due(before, settings, SimpleState(), PolicyInput())
     assert verdict.due is fires
 
 
@@ -289,10 +289,10 @@ def test_opencode_prunes(sizes: tuple[int, ...], places: list[int]) -> None:
     found, freed = opencode.prunable(before.messages, settings)
     due = freed > settings.prune_minimum
     assert (sorted(found) if due else []) == places
-    done = drive(opencode.POLICY.after_turn(before, settings, Running(), Moment()), Script())
+    done = drive(opencode.POLICY.after_turn(before, settings, SimpleState(), PolicyInput()), Script())
     assert [cleared(outcome) for outcome in done] == ([places] if places else [])
     for outcome in done:
-        assert not drive(opencode.POLICY.after_turn(outcome.buffer, settings, Running(), Moment()), Script())
+        assert not drive(opencode.POLICY.after_turn(outcome.buffer, settings, SimpleState(), PolicyInput()), Script())
 
 
 def test_opencode_never_prunes_a_skill_nor_an_error() -> None:
@@ -364,7 +364,7 @@ def test_gemini_fires_from_half_of_the_window_on(tokens: int, fires: bool, windo
     before = buffer(user("x" * 4 * (tokens - 1)), assistant("done"))
     assert bool(before_call(gemini.POLICY, before, Script("S", "S"), window=window)) is fires
     settings = gemini.POLICY.settings((), window)
-    verdicts = gemini.POLICY.due(before, settings, Running(), Moment())
+    verdicts = gemini.POLICY.due(before, settings, SimpleState(), PolicyInput())
     assert [verdict.due for verdict in verdicts] == [False, fires]
     assert verdicts[1].limit == 500
 
@@ -412,10 +412,10 @@ def test_gemini_rejects_an_inflated_result_and_then_only_truncates() -> None:
     script = Script()
     assert not before_call(gemini.POLICY, before, script, window=10, running=rejected.running)
     assert not script.needs
-    verdicts = gemini.POLICY.due(before, gemini.POLICY.settings((), 10), rejected.running, Moment())
+    verdicts = gemini.POLICY.due(before, gemini.POLICY.settings((), 10), rejected.running, PolicyInput())
     assert [verdict.due for verdict in verdicts] == [True, False]
     settings = gemini.POLICY.settings()
-    by_hand = drive(gemini.POLICY.tier("compress", before, settings, rejected.running, Moment()), Script("s", "s"))
+    by_hand = drive(gemini.POLICY.tier("compress", before, settings, rejected.running, PolicyInput()), Script("s", "s"))
     assert by_hand.running.failures == 0
 
 
@@ -471,7 +471,7 @@ def test_gemini_cuts_the_middle_out_of_older_responses() -> None:
         gemini.POLICY, "truncate", before, Script(Answer(text="f")), window=50_000, tool_response_tokens=30_000
     )
     cut = narrow.buffer.messages[2].result
-    room = 4 * (50_000 - gemini.POLICY.tokens(before, gemini.POLICY.settings(), Running()))
+    room = 4 * (50_000 - gemini.POLICY.tokens(before, gemini.POLICY.settings(), SimpleState()))
     assert cut
     assert cut.content.startswith(f"Output too large. Showing first {room // 5:,} and last {room - room // 5:,} ")
 

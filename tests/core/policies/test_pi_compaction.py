@@ -1,6 +1,5 @@
 """Pi's conformance cases P-CMP, P-SER and P-OVF by ID, and the events, placement and failures around them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,19 +9,13 @@ from inspector.core.message import Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Failure, ProviderFailure, Summarize, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.pi import POLICY, PiPolicy
-from inspector.core.policies.pi.branch import branch_budget, prepare_branch, summarise_branch
-from inspector.core.policies.pi.compaction import Cancelled, Supplied
-from inspector.core.policies.pi.entries import Entry
-from inspector.core.policies.pi.files import NO_FILES, Files, files_in, files_of
-from inspector.core.policies.pi.overflow import is_overflow, needs_recovery, says_overflow
-from inspector.core.policies.pi.placement import summary_of
-from inspector.core.policies.pi.running import Running
-from inspector.core.policies.pi.serialise import serialise
-from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.pi.compaction import Supplied, Veto, serialise
+from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
+from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.pi.usage import is_overflow, says_overflow, summary_of
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, buffer, plain, result, texts, user
-from tests.core.policies.pi_entries import entries
 
 BOOM = ProviderFailure("boom")
 LEAD = "The conversation history before this point was compacted into the following summary:"
@@ -32,15 +25,15 @@ def run(
     start: Buffer,
     script: Script,
     *values: tuple[str, str],
-    running: Running | None = None,
-    moment: Moment | None = None,
+    running: PiState | None = None,
+    moment: PolicyInput | None = None,
     policy: PiPolicy = POLICY,
-) -> Outcome[Running]:
+) -> Outcome[PiState]:
     settings = policy.settings(values or [("keepRecentTokens", "150")])
-    return drive(policy.tier("compact", start, settings, running or Running(), moment or Moment()), script)
+    return drive(policy.tier("compact", start, settings, running or PiState(), moment or PolicyInput()), script)
 
 
-def event(outcome: Outcome[Running], name: str) -> Any:
+def event(outcome: Outcome[PiState], name: str) -> Any:
     return next(one.fields for one in outcome.events if one.name == name)
 
 
@@ -63,7 +56,7 @@ def test_p_cmp_1_one_call() -> None:
 
 def test_p_cmp_2_split_turn_and_focus() -> None:
     script = Script("SUM1", "SUM2")
-    outcome = run(plain(4), script, ("keepRecentTokens", "100"), moment=Moment(instructions="the API"))
+    outcome = run(plain(4), script, ("keepRecentTokens", "100"), moment=PolicyInput(instructions="the API"))
     first, second = asked(script)
     assert (first.max_tokens, second.max_tokens) == (13_107, 8_192)
     assert first.text.endswith("\n\nAdditional focus: the API")
@@ -152,7 +145,7 @@ def test_file_lists() -> None:
 
 def test_p_cmp_8_an_extension_cancels() -> None:
     start, script = plain(4), Script("S")
-    outcome = run(start, script, policy=PiPolicy(extension=lambda _: Cancelled()))
+    outcome = run(start, script, policy=PiPolicy(extension=lambda _: Veto()))
     assert outcome.buffer is start
     assert script.needs == []
     assert event(outcome, "auto_compaction_end") == {"result": None, "aborted": True, "willRetry": False}
@@ -174,7 +167,7 @@ def test_events_in_order() -> None:
 
 def test_nothing_to_compact() -> None:
     once = run(plain(4), Script("S"))
-    for start, running in ((buffer(), Running()), (once.buffer, once.running), (plain(2), Running())):
+    for start, running in ((buffer(), PiState()), (once.buffer, once.running), (plain(2), PiState())):
         outcome = run(start, Script(), running=running)
         assert (outcome.buffer, outcome.succeeded, outcome.error) == (start, False, "")
         assert [one.name for one in outcome.events] == ["auto_compaction_start", "auto_compaction_end"]
@@ -188,7 +181,7 @@ def test_an_empty_summary(mode: str, succeeded: bool) -> None:
 
 def test_no_model_is_a_failure() -> None:
     script = Script("S")
-    outcome = run(plain(4), script, moment=Moment(router=False))
+    outcome = run(plain(4), script, moment=PolicyInput(router=False))
     assert (outcome.succeeded, script.needs) == (False, [])
 
 
@@ -292,10 +285,14 @@ def test_p_ovf_6_what_is_none(error: str) -> None:
     assert not says_overflow(error)
 
 
-def test_p_ovf_4_another_model_has_another_window() -> None:
-    error = "prompt is too long"
-    assert needs_recovery("error", error, None, 200_000, "opus", "opus")
-    assert not needs_recovery("error", error, None, 200_000, "opus", "gemini")
+@pytest.mark.parametrize(("model", "compacts"), [("opus", True), ("gemini", False)])
+def test_p_ovf_4_another_model_has_another_window(model: str, compacts: bool) -> None:
+    start, script = plain(4), Script("S")
+    reports = (CallReport(start.messages[-1].id, None, "error", "opus"),)
+    refused = PolicyInput(model=model, reports=reports, overflow="prompt is too long")
+    settings = POLICY.settings([("keepRecentTokens", "150")])
+    (outcome,) = drive(POLICY.before_call(start, settings, PiState(), refused), script)
+    assert (outcome.succeeded, bool(script.needs)) == (compacts, compacts)
 
 
 @pytest.mark.parametrize(
@@ -310,34 +307,3 @@ def test_p_ovf_4_another_model_has_another_window() -> None:
 )
 def test_p_ovf_5_silent_overflow(finish: str, usage: Usage | None, window: int, expected: bool) -> None:
     assert is_overflow(finish, "", usage, window) is expected
-
-
-# --- branch summary
-
-
-def branch(signs: str, budget: int) -> tuple[Sequence[str], int]:
-    found = prepare_branch(entries(signs), budget)
-    return [message.role for message in found.messages], found.tokens
-
-
-@pytest.mark.parametrize(
-    ("name", "signs", "budget", "expected"),
-    [
-        ("newest that fit", "U A U A", 250, (["user", "assistant"], 200)),
-        ("no limit", "U A U A", 0, (["user", "assistant"] * 2, 400)),
-        ("results are skipped", "U A T A", 300, (["user", "assistant", "assistant"], 300)),
-        ("a summary may still enter", "U BS200 A", 250, (["user", "assistant"], 300)),
-        ("not at 90 %", "U BS200 A", 110, (["assistant"], 100)),
-    ],
-)
-def test_a_branch_that_was_left(name: str, signs: str, budget: int, expected: tuple[list[str], int]) -> None:
-    assert branch(signs, budget) == expected
-
-
-def test_a_branch_summary() -> None:
-    script = Script("S")
-    found = drive(summarise_branch(entries("U A"), Settings()), script)
-    assert isinstance(found, Entry)
-    assert (found.kind, found.counted, asked(script)[0].max_tokens) == ("branch_summary", 1, 2_048)
-    assert drive(summarise_branch(entries("T mc"), Settings()), Script()) is None
-    assert branch_budget(Settings()) == 183_616

@@ -3,10 +3,8 @@
 import pytest
 
 from inspector.core.message import Message
-from inspector.core.policies.pi.cut import Cut, Rules, find_cut_point
-from inspector.core.policies.pi.entries import Entry, entries_of
-from inspector.core.policies.pi.placement import summary_message, summary_of
-from inspector.core.policies.pi.preparation import Preparation, prepare
+from inspector.core.policies.pi.entries import CutPoint, Entry, Preparation, Rules, entries_of, find_cut_point, prepare
+from inspector.core.policies.pi.usage import summary_message, summary_of
 from tests.core.policies.build import assistant, result, user
 from tests.core.policies.pi_entries import entries
 
@@ -14,27 +12,27 @@ from tests.core.policies.pi_entries import entries
 @pytest.mark.parametrize(
     ("name", "signs", "start", "keep", "expected"),
     [
-        ("P-CUT-1", "U A U A", 0, 150, Cut(2)),
-        ("P-CUT-2", "U A U A", 0, 100, Cut(3, 2, True)),
-        ("P-CUT-3", "U A U A", 0, 101, Cut(2)),
-        ("P-CUT-4", "U A T T A", 0, 250, Cut(4, 0, True)),
-        ("never reached", "U A U A", 0, 500, Cut(0)),
-        ("P-CUT-6", "U A mc tl U A", 0, 150, Cut(2, 0, True)),
-        ("P-CUT-7", "U A C mc U A", 3, 150, Cut(3)),
-        ("P-CUT-8 empty", "", 0, 100, Cut(0)),
-        ("P-CUT-8 metadata", "mc", 0, 100, Cut(0)),
-        ("P-CUT-9", "U A B", 0, 100, Cut(2, 2, True)),
-        ("only results", "T T", 0, 100, Cut(0)),
-        ("P-CUT-11", "U A U A", 0, 0, Cut(3, 2, True)),
-        ("P-CUT-12", "U A T A T A T A T", 0, 250, Cut(7, 0, True)),
-        ("results at the end keep all", "U A T", 0, 100, Cut(0)),
-        ("a custom message counts nothing", "U A CM U A", 0, 250, Cut(1, 0, True)),
-        ("a custom message opens a turn", "U A CM A A", 0, 200, Cut(2, 2, True)),
-        ("a branch summary opens a turn", "U A BS A A", 0, 100, Cut(4, 2, True)),
-        ("bash counts command and output", "U A B U A", 0, 300, Cut(2, 2, True)),
+        ("P-CUT-1", "U A U A", 0, 150, CutPoint(2)),
+        ("P-CUT-2", "U A U A", 0, 100, CutPoint(3, 2, True)),
+        ("P-CUT-3", "U A U A", 0, 101, CutPoint(2)),
+        ("P-CUT-4", "U A T T A", 0, 250, CutPoint(4, 0, True)),
+        ("never reached", "U A U A", 0, 500, CutPoint(0)),
+        ("P-CUT-6", "U A mc tl U A", 0, 150, CutPoint(2, 0, True)),
+        ("P-CUT-7", "U A C mc U A", 3, 150, CutPoint(3)),
+        ("P-CUT-8 empty", "", 0, 100, CutPoint(0)),
+        ("P-CUT-8 metadata", "mc", 0, 100, CutPoint(0)),
+        ("P-CUT-9", "U A B", 0, 100, CutPoint(2, 2, True)),
+        ("only results", "T T", 0, 100, CutPoint(0)),
+        ("P-CUT-11", "U A U A", 0, 0, CutPoint(3, 2, True)),
+        ("P-CUT-12", "U A T A T A T A T", 0, 250, CutPoint(7, 0, True)),
+        ("results at the end keep all", "U A T", 0, 100, CutPoint(0)),
+        ("a custom message counts nothing", "U A CM U A", 0, 250, CutPoint(1, 0, True)),
+        ("a custom message opens a turn", "U A CM A A", 0, 200, CutPoint(2, 2, True)),
+        ("a branch summary opens a turn", "U A BS A A", 0, 100, CutPoint(4, 2, True)),
+        ("bash counts command and output", "U A B U A", 0, 300, CutPoint(2, 2, True)),
     ],
 )
-def test_p_cut(name: str, signs: str, start: int, keep: int, expected: Cut) -> None:
+def test_p_cut(name: str, signs: str, start: int, keep: int, expected: CutPoint) -> None:
     found = entries(signs)
     assert find_cut_point(found, start, len(found), keep) == expected
 
@@ -49,24 +47,24 @@ NEWEST, TOGETHER = Rules(newest=True), Rules(together=True)
 @pytest.mark.parametrize(
     ("name", "signs", "start", "keep", "expected"),
     [
-        ("as ever", "U A U A", 0, 150, Cut(2)),
-        ("results at the end stay with their answer", "U A T1000", 0, 500, Cut(1, 0, True)),
-        ("and not all that came before", "U A T U A T T1000", 0, 500, Cut(4, 3, True)),
-        ("metadata is still a split", "U A mc tl U A", 0, 150, Cut(2, 0, True)),
-        ("bash starts a turn", "U A B", 0, 100, Cut(2)),
-        ("a custom message starts one and counts", "U A CM A A", 0, 300, Cut(2)),
-        ("and so does a branch summary", "U A BS200 A", 0, 300, Cut(2)),
-        ("metadata goes no further than what is shown", "U CM mc A U", 0, 150, Cut(2, 1, True)),
+        ("as ever", "U A U A", 0, 150, CutPoint(2)),
+        ("results at the end stay with their answer", "U A T1000", 0, 500, CutPoint(1, 0, True)),
+        ("and not all that came before", "U A T U A T T1000", 0, 500, CutPoint(4, 3, True)),
+        ("metadata is still a split", "U A mc tl U A", 0, 150, CutPoint(2, 0, True)),
+        ("bash starts a turn", "U A B", 0, 100, CutPoint(2)),
+        ("a custom message starts one and counts", "U A CM A A", 0, 300, CutPoint(2)),
+        ("and so does a branch summary", "U A BS200 A", 0, 300, CutPoint(2)),
+        ("metadata goes no further than what is shown", "U CM mc A U", 0, 150, CutPoint(2, 1, True)),
     ],
 )
-def test_the_newest_cuts_by_what_is_shown(name: str, signs: str, start: int, keep: int, expected: Cut) -> None:
+def test_the_newest_cuts_by_what_is_shown(name: str, signs: str, start: int, keep: int, expected: CutPoint) -> None:
     found = entries(signs)
     assert find_cut_point(found, start, len(found), keep, rules=NEWEST) == expected
 
 
 def test_only_safe_mode_keeps_a_call_with_its_result_whatever_came_between() -> None:
     found = as_entries(user("x"), assistant("", ("c", "read", {})), user("y" * 400), result("c", "z" * 400))
-    assert find_cut_point(found, 0, 4, 150) == Cut(2)
+    assert find_cut_point(found, 0, 4, 150) == CutPoint(2)
     assert find_cut_point(found, 0, 4, 150, rules=TOGETHER).first_kept == 0
 
 
@@ -77,7 +75,7 @@ def test_safe_mode_cuts_nowhere_between_a_call_and_its_result() -> None:
     cuts = [find_cut_point(found, 0, len(found), keep, rules=TOGETHER).first_kept for keep in (250, 204, 203, 202)]
     assert cuts == [1, 2, 2, 0]  # 202 is reached with the second call: nothing may open there or behind it
     more = [*found, *as_entries(assistant("z" * 400))]
-    assert find_cut_point(more, 0, len(more), 150, rules=TOGETHER) == Cut(6, 0, True)
+    assert find_cut_point(more, 0, len(more), 150, rules=TOGETHER) == CutPoint(6, 0, True)
     assert find_cut_point(more, 0, len(more), 10_000, rules=TOGETHER).first_kept == 0
 
 

@@ -7,10 +7,9 @@ import pytest
 from inspector.core.buffer import Buffer
 from inspector.core.needs import drive
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.cut import Cut, find_cut_point
-from inspector.core.policies.pi.preparation import Preparation, prepare
-from inspector.core.policies.pi.running import Running
-from inspector.core.policies.pi.serialise import serialise
+from inspector.core.policies.pi.compaction import serialise
+from inspector.core.policies.pi.entries import CutPoint, Preparation, find_cut_point, prepare
+from inspector.core.policies.pi.state import PiState
 from inspector.core.policies.pi.usage import estimates, tokens_before
 from inspector.core.policies.start import moment_at
 from inspector.core.tokens.characters import u16
@@ -48,14 +47,14 @@ def test_sizes(real: RealSession) -> None:
 @pytest.mark.parametrize(
     ("keep", "expected"),
     [
-        (1_000, Cut(1011, 986, True)),
-        (5_000, Cut(983, 978, True)),
-        (20_000, Cut(837, 834, True)),
-        (100_000, Cut(27, 24, True)),
-        (10**9, Cut(0)),
+        (1_000, CutPoint(1011, 986, True)),
+        (5_000, CutPoint(983, 978, True)),
+        (20_000, CutPoint(837, 834, True)),
+        (100_000, CutPoint(27, 24, True)),
+        (10**9, CutPoint(0)),
     ],
 )
-def test_cuts(real: RealSession, keep: int, expected: Cut) -> None:
+def test_cuts(real: RealSession, keep: int, expected: CutPoint) -> None:
     assert find_cut_point(real.entries, 0, len(real.entries), keep) == expected
 
 
@@ -81,7 +80,7 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     moment = moment_at(thread, len(thread.requests))
     script = Script("SUM1", "SUM2")
     settings = POLICY.settings(window=200_000)
-    outcome = drive(POLICY.tier("compact", start, settings, Running(), moment), script)
+    outcome = drive(POLICY.tier("compact", start, settings, PiState(), moment), script)
     fields = next(event.fields for event in outcome.events if event.name == "session_before_compact")
     assert fields["preparation"] == {
         "firstKeptEntryId": "L839", "messagesToSummarize": 730, "turnPrefixMessages": 3, "isSplitTurn": True,
@@ -90,8 +89,8 @@ def test_the_same_by_way_of_the_reader(path: Path) -> None:
     kept = outcome.buffer.messages[1:]
     assert estimates(kept, filed=moment.filed) == 20_330
     assert estimates(kept) == 20_330 - 213, "a call of an answer that was aborted is not sent"
-    (found,) = POLICY.due(start, settings, Running(), moment)
+    (found,) = POLICY.due(start, settings, PiState(), moment)
     assert (found.due, found.tokens, found.limit) == (False, 177_604, 183_616)
     upstream = POLICY.settings([("profile", "upstream")], 194_000)
-    (found,) = POLICY.due(start, upstream, Running(), moment)
+    (found,) = POLICY.due(start, upstream, PiState(), moment)
     assert (found.due, found.tokens, found.limit) == (True, 177_657, 177_616)

@@ -14,21 +14,21 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
 from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.running import Running
-from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.pi.turn import turn
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.state import PiState
 from inspector.core.policies.start import moment_at
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import replay
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
+from tests.core.policies.build import play_turn
 from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold
 
 KEEPS = st.sampled_from(["1", "50", "150", "1000"])
 POINTS = st.sampled_from(["after_llm", "before_llm", "turn_end", "agent_end"])
 
 
-def check_outcome(before: Buffer, settings: Settings, moment: Moment, running: Running) -> Buffer:
+def check_outcome(before: Buffer, settings: PiSettings, moment: PolicyInput, running: PiState) -> Buffer:
     untouched = tuple(before.messages)
     outcome = drive(POLICY.tier("compact", before, settings, running, moment), offline)
     after = outcome.buffer
@@ -52,7 +52,7 @@ def check_outcome(before: Buffer, settings: Settings, moment: Moment, running: R
 @given(buffers(), KEEPS, st.sampled_from(["faithful", "safe"]), st.booleans())
 def test_compaction_keeps_a_valid_buffer_valid(buffer: Buffer, keep: str, mode: str, pin: bool) -> None:
     settings = POLICY.settings([("keepRecentTokens", keep), ("mode", mode)])
-    after = check_outcome(buffer, replace(settings, pin_last_user=pin), Moment(), Running())
+    after = check_outcome(buffer, replace(settings, pin_last_user=pin), PolicyInput(), PiState())
     prompts = [message for message in buffer.messages if message.role == "user"]
     assert not pin or prompts[-1] in after.messages
 
@@ -60,8 +60,8 @@ def test_compaction_keeps_a_valid_buffer_valid(buffer: Buffer, keep: str, mode: 
 @given(buffers(), POINTS, KEEPS)
 def test_at_every_check_point_a_valid_buffer_stays_valid(buffer: Buffer, point: str, keep: str) -> None:
     settings = POLICY.settings([("check_point", point), ("keepRecentTokens", keep)], 500)
-    moment = Moment(usage=Usage(input=1000), finish="stop")
-    (outcome,) = drive(POLICY.before_call(buffer, settings, Running(), moment), offline)
+    moment = PolicyInput(usage=Usage(input=1000), finish="stop")
+    (outcome,) = drive(POLICY.before_call(buffer, settings, PiState(), moment), offline)
     assert pairs_hold(outcome.buffer)
     (again,) = drive(POLICY.after_turn(outcome.buffer, settings, outcome.running, moment), offline)
     assert pairs_hold(again.buffer)
@@ -72,8 +72,8 @@ def test_at_every_check_point_a_valid_buffer_stays_valid(buffer: Buffer, point: 
 @given(buffers(), st.sampled_from(["seed", "upstream"]))
 def test_verdicts_change_nothing_and_repeat(buffer: Buffer, profile: str) -> None:
     settings = POLICY.settings([("profile", profile)], 500)
-    first = POLICY.due(buffer, settings, Running(), Moment())
-    assert first == POLICY.due(buffer, settings, Running(), Moment())
+    first = POLICY.due(buffer, settings, PiState(), PolicyInput())
+    assert first == POLICY.due(buffer, settings, PiState(), PolicyInput())
     assert [verdict.tier for verdict in first] == ["compact"]
 
 
@@ -81,7 +81,7 @@ def test_verdicts_change_nothing_and_repeat(buffer: Buffer, profile: str) -> Non
 def test_the_estimate_never_falls_when_a_message_is_added(buffer: Buffer, text: str, profile: str) -> None:
     settings = POLICY.settings([("profile", profile)])
     longer = buffer.with_messages([*buffer.messages, Message("new", "user", (Text(text),))])
-    shorter, more = (POLICY.measure(one, settings, Running())[0] for one in (buffer, longer))
+    shorter, more = (POLICY.measure(one, settings, PiState())[0] for one in (buffer, longer))
     assert 0 <= shorter <= more
 
 
@@ -108,13 +108,13 @@ class Failing:
 @given(buffers(), POINTS)
 def test_a_failing_summariser_makes_no_loop(buffer: Buffer, point: str) -> None:
     world, settings = Failing(), POLICY.settings([("check_point", point), ("keepRecentTokens", "50")], 1_000)
-    done = drive(turn(buffer, settings, Running(), Moment()), world)
+    done = play_turn(POLICY, buffer, world, settings)
     assert world.model == 1
     assert world.summaries <= 2
     assert pairs_hold(done.buffer)
 
 
-def _views(path: Path) -> Iterator[tuple[Buffer, Moment]]:
+def _views(path: Path) -> Iterator[tuple[Buffer, PolicyInput]]:
     try:
         session = open_transcript(path)
     except InspectorError:
@@ -133,9 +133,9 @@ def test_compaction_of_real_buffers(path: Path) -> None:
             continue  # the transcript itself lacks a call: nothing to hold the tier to
         for keep in ("500", "20000"):
             settings = POLICY.settings([("keepRecentTokens", keep)])
-            check_outcome(buffer, settings, moment, Running())
+            check_outcome(buffer, settings, moment, PiState())
             for profile in ("seed", "upstream"):
-                (found,) = POLICY.due(buffer, replace(settings, profile=profile), Running(), moment)
+                (found,) = POLICY.due(buffer, replace(settings, profile=profile), PiState(), moment)
                 assert (found.tokens or 0) >= 0
 
 

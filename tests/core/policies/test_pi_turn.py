@@ -17,16 +17,14 @@ from inspector.core.needs import (
     RunTools,
     drive,
 )
-from inspector.core.policies.book import Turn
-from inspector.core.policies.pi import POLICY
-from inspector.core.policies.pi.checks import check_place
-from inspector.core.policies.pi.running import Running, dump, load
-from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.pi.turn import turn
-from inspector.core.policies.policy import Moment, Report
+from inspector.core.policies.pi import POLICY, check_place
+from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.state import PiState
+from inspector.core.policies.turn import TurnResult
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
 from inspector.core.validity import check
-from tests.core.policies.build import Script, assistant, buffer, plain, result, user
+from tests.core.policies.build import Script, assistant, buffer, plain, play_turn, result, user
 
 KEEP = ("keepRecentTokens", "150")
 OVERFLOW = ProviderFailure("prompt is too long: 213462 tokens > 200000 maximum", 400)
@@ -62,12 +60,12 @@ def answer(prompt: int = 10, *calls: tuple[str, str, dict[str, str]], finish: st
     return Answer(messages=(message,), usage=Usage(input=prompt, output=2), finish=finish)
 
 
-def play(start: Buffer, world: World, *values: tuple[str, str], running: Running | None = None) -> Turn[Running]:
+def play(start: Buffer, world: World, *values: tuple[str, str], running: PiState | None = None) -> TurnResult[PiState]:
     settings = POLICY.settings([KEEP, *values])
-    return drive(turn(start, settings, running or Running(), Moment(1, "m")), world)
+    return play_turn(POLICY, start, world, settings, running, step=1, model="m")
 
 
-def names(done: Turn[Running]) -> list[str]:
+def names(done: TurnResult[PiState]) -> list[str]:
     return [event.name for event in done.events if event.name != "message_added"]
 
 
@@ -134,9 +132,9 @@ def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> No
     start = plain(5)
     call, late = assistant("z" * 400, ("c", "read", {})), result("c", "r" * 4000)
     live = Buffer((*start.messages, call, late))
-    moment = Moment(usage=Usage(input=190_000), finish="toolUse")
+    moment = PolicyInput(usage=Usage(input=190_000), finish="toolUse")
     settings = POLICY.settings([KEEP])
-    (outcome,) = drive(POLICY.before_call(live, settings, Running(), moment), Script("S", "P"))
+    (outcome,) = drive(POLICY.before_call(live, settings, PiState(), moment), Script("S", "P"))
     assert outcome.buffer.messages[-2:] == (call, late)
     assert outcome.running.border == call.id
     assert check(outcome.buffer) == ()
@@ -148,8 +146,8 @@ def test_seen_from_the_next_call_the_answer_was_checked_before_its_tools() -> No
 
 def test_an_answer_is_checked_once() -> None:
     settings = POLICY.settings([KEEP])
-    start, moment = plain(4), Moment(usage=Usage(input=190_000), finish="stop")
-    (failed,) = drive(POLICY.before_call(start, settings, Running(), moment), Script(ProviderFailure("boom")))
+    start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
+    (failed,) = drive(POLICY.before_call(start, settings, PiState(), moment), Script(ProviderFailure("boom")))
     assert failed.error == "Summarization failed: boom"
     script = Script("S")
     (again,) = drive(POLICY.before_call(start, settings, failed.running, moment), script)
@@ -162,8 +160,8 @@ def test_an_answer_is_checked_once() -> None:
 
 def test_with_agent_end_a_new_prompt_is_checked_again() -> None:
     settings = POLICY.settings([KEEP, ("check_point", "agent_end")])
-    start, moment = plain(4), Moment(usage=Usage(input=190_000), finish="stop")
-    (ended,) = drive(POLICY.after_turn(start, settings, Running(), moment), Script(ProviderFailure("boom")))
+    start, moment = plain(4), PolicyInput(usage=Usage(input=190_000), finish="stop")
+    (ended,) = drive(POLICY.after_turn(start, settings, PiState(), moment), Script(ProviderFailure("boom")))
     assert ended.error
     prompted = Buffer((*start.messages, user("on")))
     (checked,) = drive(POLICY.before_call(prompted, settings, ended.running, moment), Script("S"))
@@ -175,15 +173,15 @@ def test_with_agent_end_a_new_prompt_is_checked_again() -> None:
 # --- guards
 
 
-def reported(message: Message, prompt: int, finish: str = "stop") -> Moment:
-    return Moment(reports=(Report(message.id, Usage(input=prompt), finish),))
+def reported(message: Message, prompt: int, finish: str = "stop") -> PolicyInput:
+    return PolicyInput(reports=(CallReport(message.id, Usage(input=prompt), finish),))
 
 
 def test_p_ovf_7_usage_from_before_the_compaction_is_stale() -> None:
     settings = POLICY.settings([KEEP])
     start = plain(6)
     moment = reported(start.messages[-1], 190_000)
-    (done,) = drive(POLICY.run_due(start, settings, Running(), moment), Script("S"))
+    (done,) = drive(POLICY.run_due(start, settings, PiState(), moment), Script("S"))
     assert done.buffer.messages[0].summary
     asked_again = Buffer((*done.buffer.messages, user("on")))
     (found,) = POLICY.due(asked_again, settings, done.running, moment)
@@ -198,31 +196,34 @@ def test_an_aborted_answer(profile: str, due: bool) -> None:
     """The design checks whatever was reported; the code does not check an aborted answer."""
     start = plain(4)
     reports = (
-        Report(start.messages[1].id, Usage(input=190_000), "stop"),
-        Report(start.messages[3].id, Usage(input=190_000), "aborted"),
+        CallReport(start.messages[1].id, Usage(input=190_000), "stop"),
+        CallReport(start.messages[3].id, Usage(input=190_000), "aborted"),
     )
     settings = POLICY.settings([("profile", profile)])
-    assert POLICY.due(start, settings, Running(), Moment(reports=reports))[0].due is due
+    assert POLICY.due(start, settings, PiState(), PolicyInput(reports=reports))[0].due is due
 
 
 def test_a_failed_answer_is_judged_by_the_usage_before_it() -> None:
     start = plain(4)
-    reports = (Report(start.messages[1].id, Usage(input=190_000), "stop"), Report(start.messages[3].id, None, "error"))
+    reports = (
+        CallReport(start.messages[1].id, Usage(input=190_000), "stop"),
+        CallReport(start.messages[3].id, None, "error"),
+    )
     settings = POLICY.settings([("profile", "upstream")])
-    (found,) = POLICY.due(start, settings, Running(), Moment(reports=reports))
+    (found,) = POLICY.due(start, settings, PiState(), PolicyInput(reports=reports))
     assert (found.due, found.tokens) == (True, 190_200)
 
 
 def test_switched_off() -> None:
     settings = POLICY.settings([("enabled", "no")])
     start = plain(4)
-    (found,) = POLICY.due(start, settings, Running(), reported(start.messages[-1], 190_000))
+    (found,) = POLICY.due(start, settings, PiState(), reported(start.messages[-1], 190_000))
     assert (found.due, "switched off" in found.why) == (False, True)
 
 
 @pytest.mark.parametrize(("mode", "due"), [("faithful", True), ("safe", False)])
 def test_after_three_failures(mode: str, due: bool) -> None:
-    settings, start, running = POLICY.settings([KEEP, ("mode", mode)]), plain(4), Running()
+    settings, start, running = POLICY.settings([KEEP, ("mode", mode)]), plain(4), PiState()
     moment = reported(start.messages[-1], 190_000)
     for _ in range(3):
         (failed,) = drive(POLICY.run_due(start, settings, running, moment), Script(ProviderFailure("boom")))
@@ -287,8 +288,8 @@ def test_a_recovery_that_fails_is_not_repeated() -> None:
 def test_the_failed_answer_leaves_the_live_list() -> None:
     start = Buffer((*plain(4).messages, assistant("partial")))
     failed = start.messages[-1]
-    moment = Moment(overflow="prompt is too long", reports=(Report(failed.id, None, "error"),))
-    (outcome,) = drive(POLICY.run_due(start, POLICY.settings([KEEP]), Running(), moment), Script("S"))
+    moment = PolicyInput(overflow="prompt is too long", reports=(CallReport(failed.id, None, "error"),))
+    (outcome,) = drive(POLICY.run_due(start, POLICY.settings([KEEP]), PiState(), moment), Script("S"))
     assert failed not in outcome.buffer.messages
     assert outcome.changed[failed.id] == "dropped"
 
@@ -297,22 +298,24 @@ def test_the_failed_answer_leaves_the_live_list() -> None:
 
 
 def test_the_state_survives_as_json() -> None:
-    running = Running((Report("a", Usage(1, 2, 3, 4), "stop", "m"), Report("b")), "border", "a", 2, True, 3, 40, "seen")
-    data = dump(running)
-    assert load(data) == running
+    running = PiState(
+        (CallReport("a", Usage(1, 2, 3, 4), "stop", "m"), CallReport("b")), "border", "a", 2, True, 3, 40, "seen"
+    )
+    data = POLICY.dump(running)
+    assert POLICY.load(PiSettings(), data) == running
     assert data["messages_per_compaction"] == pytest.approx(40 / 3)
-    assert load({}) == Running()
+    assert POLICY.load(PiSettings(), {}) == PiState()
     wrongs: list[Json] = [[], {"reports": [1]}, {"messages": "many"}]
     for wrong in wrongs:
         with pytest.raises(InspectorError):
-            load(wrong)
+            POLICY.load(PiSettings(), wrong)
 
 
 def test_statistics_count_each_message_once() -> None:
-    settings, running, start = Settings(), Running(), plain(4)
+    settings, running, start = PiSettings(), PiState(), plain(4)
     for length in (2, 3, 3, 4):
         part = Buffer(start.messages[:length])
-        (outcome,) = drive(POLICY.before_call(part, settings, running, Moment()), Script())
+        (outcome,) = drive(POLICY.before_call(part, settings, running, PolicyInput()), Script())
         running = outcome.running
         assert outcome.buffer is part
     assert running.messages == 4
@@ -320,4 +323,4 @@ def test_statistics_count_each_message_once() -> None:
 
 def test_an_unknown_tier() -> None:
     with pytest.raises(InspectorError, match="compact"):
-        drive(POLICY.tier("L1", buffer(), Settings(), Running(), Moment()), Script())
+        drive(POLICY.tier("L1", buffer(), PiSettings(), PiState(), PolicyInput()), Script())

@@ -16,12 +16,11 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
 from inspector.core.outcome import Outcome, fates
 from inspector.core.policies.catalogue import POLICIES
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.learn_claude_code import POLICY as LEARN
-from inspector.core.policies.learn_claude_code.loop import loop as learn_loop
-from inspector.core.policies.learn_claude_code.order import before_call as learn_before
-from inspector.core.policies.policy import Moment, Policy
 from inspector.core.policies.pulse import POLICY as PULSE
-from inspector.core.policies.pulse.loop import loop as pulse_loop
+from inspector.core.policies.verdict import PolicyInput
+from tests.core.policies.build import play_loop
 from tests.core.policies.test_roku_properties import TEXTS, TRANSCRIPT_FILES, buffers, pairs_hold, real_buffers
 
 MODES = st.sampled_from(["faithful", "safe"])
@@ -55,7 +54,7 @@ def check(before: Buffer, outcome: Outcome[Any], policy: Policy[Any, Any], setti
 
 def run(policy: Policy[Any, Any], tier: str, buffer: Buffer, settings: Any) -> Outcome[Any]:
     untouched = tuple(buffer.messages)
-    outcome = drive(policy.tier(tier, buffer, settings, policy.fresh(settings), Moment()), ANSWER)
+    outcome = drive(policy.tier(tier, buffer, settings, policy.fresh(settings), PolicyInput()), ANSWER)
     assert buffer.messages == untouched
     return outcome
 
@@ -74,7 +73,7 @@ def test_every_tier_keeps_a_valid_buffer_valid(name: str, tier: str, buffer: Buf
 def test_what_is_due_is_done_and_told(name: str, buffer: Buffer, mode: str, window: int, over: bool) -> None:
     policy = POLICIES[name]
     settings = settings_of(policy, window, mode)
-    running, moment = policy.fresh(settings), Moment(overflow="too long" if over else "")
+    running, moment = policy.fresh(settings), PolicyInput(overflow="too long" if over else "")
     first = policy.due(buffer, settings, running, moment)
     assert first == policy.due(buffer, settings, running, moment)
     assert [verdict.tier for verdict in first] == [tier.name for tier in policy.tiers]
@@ -108,7 +107,7 @@ def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: 
     policy = POLICIES[name]
     settings = settings_of(policy, 300, mode)
     heard = Listening(fails)
-    done = drive(policy.run_due(buffer, settings, policy.fresh(settings), Moment(overflow="too long")), heard)
+    done = drive(policy.run_due(buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long")), heard)
     assert sum(isinstance(one.need, Summarize) for one in heard.asked) <= 4
     assert pairs_hold(done[-1].buffer)
 
@@ -125,7 +124,7 @@ def test_pulse_keeps_the_newest_user_message_word_for_word(buffer: Buffer, keep:
             raise ProviderFailure("always")
         return Answer(text="SUM")
 
-    outcome = drive(PULSE.tier("compact", buffer, settings, PULSE.fresh(settings), Moment()), answer)
+    outcome = drive(PULSE.tier("compact", buffer, settings, PULSE.fresh(settings), PolicyInput()), answer)
     newest = [message for message in buffer.messages if message.role == "user"][-1]
     assert newest in outcome.buffer.messages
     assert not pairs_hold(buffer) or pairs_hold(outcome.buffer)
@@ -157,7 +156,7 @@ class Failing:
 def test_pulse_compacts_at_most_twice_in_a_loop(buffer: Buffer, finish: str, write_back: bool) -> None:
     world = Failing(finish)
     settings = PULSE.settings([("COMPACT_TRIGGER", "0"), ("KEEP_LAST_TURNS", "1"), ("write_back", str(write_back))])
-    done = drive(pulse_loop(buffer, settings, PULSE.fresh(settings), Moment()), world)
+    done = play_loop(PULSE, buffer, world, settings)
     assert len(done.events) == world.summaries <= 2
     assert world.model <= 6
 
@@ -167,7 +166,7 @@ def test_learn_claude_code_gives_up_on_a_summariser(buffer: Buffer, mode: str) -
     """Safe mode after three failures in a session, faithful mode at the first: there the exception ends the loop."""
     world = Failing("stop")
     settings = LEARN.settings([("overhead", "183500"), ("min_savings", "0"), ("mode", mode)])
-    done = drive(learn_loop(buffer, settings, LEARN.fresh(settings), Moment()), world)
+    done = play_loop(LEARN, buffer, world, settings)
     assert world.summaries <= (3 if mode == "safe" else 1)
     assert bool(done.error) is (mode == "faithful" and world.summaries == 1)
     assert pairs_hold(done.buffer)
@@ -181,7 +180,7 @@ def test_micro_compaction_is_idempotent(buffer: Buffer, mode: str) -> None:
     assert run(LEARN, "micro", once, settings).buffer is once
     total, less = (LEARN.measure(one, settings, LEARN.fresh(settings))[0] for one in (buffer, once))
     assert less <= total
-    (again,) = drive(learn_before(once, settings, LEARN.fresh(settings), Moment()), ANSWER)
+    (again,) = drive(LEARN.before_call(once, settings, LEARN.fresh(settings), PolicyInput()), ANSWER)
     assert again.buffer is once
 
 
@@ -197,6 +196,6 @@ def test_every_tier_on_real_buffers(path: Path) -> None:
             policy = POLICIES[name]
             for mode, window in (("faithful", 2_000), ("safe", 200_000)):
                 settings = settings_of(policy, window, mode)
-                policy.due(buffer, settings, policy.fresh(settings), Moment())
+                policy.due(buffer, settings, policy.fresh(settings), PolicyInput())
                 outcome = run(policy, tier, buffer, settings)
                 check(buffer, outcome, policy, settings, mode == "faithful" and (name, tier) in SPLITS_PAIRS)

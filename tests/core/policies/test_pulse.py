@@ -9,16 +9,12 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Need, ProviderFailure, Summarize, drive
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.pulse import POLICY
-from inspector.core.policies.pulse.loop import Loop, loop
-from inspector.core.policies.pulse.prune import prune
-from inspector.core.policies.pulse.running import Running
-from inspector.core.policies.pulse.settings import Settings
-from inspector.core.policies.pulse.summary import PREFIX, tokens
-from inspector.core.policies.pulse.turns import split_by_turns, take_last_turns, turn_starts
+from inspector.core.policies.pulse.compaction import PREFIX, prune, split_by_turns, tokens, turn_starts
+from inspector.core.policies.pulse.settings import PulseSettings, PulseState
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
-from tests.core.policies.build import Script, assistant, buffer, result, user
+from tests.core.policies.build import AgentLoop, Script, assistant, buffer, play_loop, result, user
 
 ALWAYS = POLICY.settings([("COMPACT_TRIGGER", "0")])
 FAIL = ProviderFailure("down")
@@ -44,24 +40,24 @@ def giants(first: int) -> list[Message]:
 
 
 def run(
-    start: list[Message], *replies: object, force: bool = False, settings: Settings = ALWAYS
-) -> tuple[Outcome[Running], Script]:
+    start: list[Message], *replies: object, force: bool = False, settings: PulseSettings = ALWAYS
+) -> tuple[Outcome[PulseState], Script]:
     script = Script(*replies)  # type: ignore[arg-type]
     whole = buffer(*start)
     if force:
-        return drive(POLICY.tier("compact", whole, settings, Running(), Moment()), script), script
-    return drive(POLICY.run_due(whole, settings, Running(), Moment()), script)[-1], script
+        return drive(POLICY.tier("compact", whole, settings, PulseState(), PolicyInput()), script), script
+    return drive(POLICY.run_due(whole, settings, PulseState(), PolicyInput()), script)[-1], script
 
 
-def said(outcome: Outcome[Running]) -> list[tuple[str, str]]:
+def said(outcome: Outcome[PulseState]) -> list[tuple[str, str]]:
     return [(m.role, m.result.content if m.result else m.text) for m in outcome.buffer.messages]
 
 
-def compacted(outcome: Outcome[Running]) -> bool:
+def compacted(outcome: Outcome[PulseState]) -> bool:
     return any(event.name == "Compacted" for event in outcome.events)
 
 
-def reason(outcome: Outcome[Running]) -> object:
+def reason(outcome: Outcome[PulseState]) -> object:
     return outcome.events[0].fields.get("reason")
 
 
@@ -88,30 +84,30 @@ def test_trigger(messages: list[Message], force: bool, fires: bool) -> None:
     if not fires:
         assert outcome.buffer.messages == tuple(messages)
     if not force:
-        verdict = POLICY.due(buffer(*messages), settings, Running(), Moment())[0]
+        verdict = POLICY.due(buffer(*messages), settings, PulseState(), PolicyInput())[0]
         assert verdict.due is fires
         assert verdict.limit == 48_000
 
 
 def test_verdicts_say_why() -> None:
-    def why(messages: list[Message], running: Running = Running(), moment: Moment = Moment()) -> str:  # noqa: B008
+    def why(messages: list[Message], running: PulseState = PulseState(), moment: PolicyInput = PolicyInput()) -> str:  # noqa: B008
         return POLICY.due(buffer(*messages), POLICY.settings(), running, moment)[0].why
 
     assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
     assert why(giants(191_967)) == "48,001 >= 48,000 (75% of 64,000, its own): 1 over"
     assert "nothing older than the 6 turns kept (there are 1)" in why([user("x" * 192_000)])
-    assert "forced: the last call ended with length" in why(turns(7), moment=Moment(finish="length"))
+    assert "forced: the last call ended with length" in why(turns(7), moment=PolicyInput(finish="length"))
     many = giants(192_000)
-    assert "all 2 attempts" in why(many, Running(2, many[-1].id))
-    assert "attempts" not in why([*many, user("next")], Running(2, many[-1].id))
+    assert "all 2 attempts" in why(many, PulseState(2, many[-1].id))
+    assert "attempts" not in why([*many, user("next")], PulseState(2, many[-1].id))
 
 
 def test_the_newest_prompt_counts_the_attempts() -> None:
     start = turns(7)
-    once = drive(POLICY.run_due(buffer(*start), ALWAYS, Running(2, start[-2].id), Moment()), Script("SUM"))
+    once = drive(POLICY.run_due(buffer(*start), ALWAYS, PulseState(2, start[-2].id), PolicyInput()), Script("SUM"))
     assert not compacted(once[0])
-    again = drive(POLICY.run_due(buffer(*start), ALWAYS, Running(2, "another"), Moment()), Script("SUM"))
-    assert again[0].running == Running(1, start[-2].id)
+    again = drive(POLICY.run_due(buffer(*start), ALWAYS, PulseState(2, "another"), PolicyInput()), Script("SUM"))
+    assert again[0].running == PulseState(1, start[-2].id)
 
 
 # --- split, summary
@@ -121,7 +117,7 @@ def test_c_sum_1() -> None:
     start = turns(7)
     whole = buffer(*start)
     script = Script("SUM")
-    (outcome,) = drive(POLICY.run_due(whole, ALWAYS, Running(), Moment()), script)
+    (outcome,) = drive(POLICY.run_due(whole, ALWAYS, PulseState(), PolicyInput()), script)
     (need,) = script.needs
     assert isinstance(need, Summarize)
     assert need.messages == tuple(start[:2])
@@ -260,7 +256,7 @@ def test_c_fb_8() -> None:
         raise Cancelled("stopped")
 
     with pytest.raises(Cancelled):
-        drive(POLICY.tier("compact", buffer(*turns(7)), ALWAYS, Running(), Moment()), stop)
+        drive(POLICY.tier("compact", buffer(*turns(7)), ALWAYS, PulseState(), PolicyInput()), stop)
 
 
 def test_prune_touches_text_only_messages_not_at_all() -> None:
@@ -275,7 +271,7 @@ def test_prune_touches_text_only_messages_not_at_all() -> None:
 
 def test_without_a_user_message_nothing_is_taken_away() -> None:
     lone = [assistant("a")]
-    assert take_last_turns(lone, 6) == lone
+    assert split_by_turns(lone, 6) == ([], lone)
 
 
 def test_turns_begin_with_what_the_user_said() -> None:
@@ -322,9 +318,9 @@ def length(text: str = "") -> Answer:
     return Answer(messages=(assistant(text),) if text else (), finish="length")
 
 
-def play(start: list[Message], world: World, **values: Any) -> Loop:
+def play(start: list[Message], world: World, **values: Any) -> AgentLoop:
     settings = POLICY.settings([(name, str(value)) for name, value in values.items()])
-    return drive(loop(buffer(*start), settings, Running(), Moment()), world)
+    return play_loop(POLICY, buffer(*start), world, settings)
 
 
 def test_c_lp_1() -> None:
@@ -383,10 +379,10 @@ def test_a_refusal_is_like_length_in_safe_mode_only() -> None:
     world = World(over, stop())
     done = play(turns(7), world, mode="safe")
     assert (done.text, len(done.events), len(world.asked[1].messages)) == ("done", 1, 13)
-    refused = Moment(overflow="too long")
+    refused = PolicyInput(overflow="too long")
     for mode, due in (("faithful", False), ("safe", True)):
         settings = POLICY.settings([("mode", mode)])
-        assert POLICY.due(buffer(*turns(7)), settings, Running(), refused)[0].due is due
+        assert POLICY.due(buffer(*turns(7)), settings, PulseState(), refused)[0].due is due
 
 
 def test_length_after_a_small_prompt_may_be_let_pass() -> None:
@@ -397,11 +393,12 @@ def test_length_after_a_small_prompt_may_be_let_pass() -> None:
 
 def test_after_length_the_next_call_is_preceded_by_a_forced_compaction() -> None:
     (outcome,) = drive(
-        POLICY.before_call(buffer(*turns(7)), POLICY.settings(), Running(), Moment(finish="max_tokens")), Script("SUM")
+        POLICY.before_call(buffer(*turns(7)), POLICY.settings(), PulseState(), PolicyInput(finish="max_tokens")),
+        Script("SUM"),
     )
     assert outcome.events[0].fields["trigger"] == "length-retry"
     assert outcome.running.attempts == 1
-    assert drive(POLICY.after_turn(outcome.buffer, ALWAYS, outcome.running, Moment()), Script()) == ()
+    assert drive(POLICY.after_turn(outcome.buffer, ALWAYS, outcome.running, PolicyInput()), Script()) == ()
 
 
 # --- what its authors wish for beyond
@@ -419,9 +416,9 @@ def test_the_event_holds_the_figures() -> None:
 
 def test_a_tokenizer_may_count() -> None:
     settings = POLICY.settings([("tokenizer", "tiktoken")])
-    raw, calibrated = POLICY.measure(buffer(user("中文" * 100)), settings, Running())
+    raw, calibrated = POLICY.measure(buffer(user("中文" * 100)), settings, PulseState())
     assert raw == calibrated
-    assert raw > POLICY.measure(buffer(user("中文" * 100)), POLICY.settings(), Running())[0]
+    assert raw > POLICY.measure(buffer(user("中文" * 100)), POLICY.settings(), PulseState())[0]
 
 
 def test_summary_of_summaries() -> None:
@@ -455,7 +452,7 @@ def test_trigger_and_target_follow_the_window() -> None:
     (line,) = POLICY.watermarks(settings)
     assert (line.tokens, line.setting, line.label) == (150_000, "compact_trigger", "75% compact")
     assert POLICY.settings([("contextWindowTokens", "1000"), ("compact_target", "10")]).compact_trigger == 750
-    assert POLICY.settings() == Settings()
+    assert POLICY.settings() == PulseSettings()
 
 
 @pytest.mark.parametrize("value", ["abc", "-1", "0", "", "1e3"])
@@ -464,7 +461,7 @@ def test_unusable_overrides_are_ignored(value: str) -> None:
         "CONTEXT_WINDOW_TOKENS", "COMPACT_TARGET", "KEEP_LAST_TURNS", "MAX_COMPACTION_ATTEMPTS",
         "COMPACT_SUMMARY_MAX_TOKENS",
     )  # fmt: skip
-    assert POLICY.settings([(name, value) for name in names]) == Settings()
+    assert POLICY.settings([(name, value) for name in names]) == PulseSettings()
     trigger = POLICY.settings([("COMPACT_TRIGGER", value)]).compact_trigger
     assert trigger == (0 if value == "0" else 48_000)
 
@@ -477,7 +474,7 @@ def test_safe_mode_refuses_a_target_at_the_trigger() -> None:
 
 
 def test_state_comes_back() -> None:
-    running = Running(2, "u1")
+    running = PulseState(2, "u1")
     assert POLICY.load(ALWAYS, POLICY.dump(running)) == running
     assert POLICY.load(ALWAYS, {}) == POLICY.fresh(ALWAYS)
     unreadable: tuple[Json, ...] = ([], {"attempts": "two"}, {"attempts": -1}, {"prompt": 3})
@@ -486,4 +483,4 @@ def test_state_comes_back() -> None:
             POLICY.load(ALWAYS, bad)
     assert POLICY.learn(running, ALWAYS, 10, 20) == running
     with pytest.raises(InspectorError, match="no tier"):
-        drive(POLICY.tier("L1", buffer(), ALWAYS, running, Moment()), Script())
+        drive(POLICY.tier("L1", buffer(), ALWAYS, running, PolicyInput()), Script())

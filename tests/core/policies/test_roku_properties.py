@@ -12,12 +12,12 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, Summarize, drive
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.running import Running, raw_tokens
-from inspector.core.policies.roku.settings import Settings
-from inspector.core.policies.roku.turn import turn
+from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.policies.roku.state import RokuState, raw_tokens
+from inspector.core.policies.verdict import PolicyInput
 from inspector.transcripts.files import open_transcript
+from tests.core.policies.build import play_turn
 from tests.shared import TRANSCRIPTS
 
 NAMES = ["L0", "L1", "L2", "L3", "L3a", "L3b", "L4"]
@@ -63,10 +63,10 @@ def pairs_hold(buffer: Buffer) -> bool:
     return True
 
 
-def check_tier(name: str, buffer: Buffer, settings: Settings, remote: bool = False) -> None:
+def check_tier(name: str, buffer: Buffer, settings: RokuSettings, remote: bool = False) -> None:
     untouched = tuple(buffer.messages)
-    moment = Moment(summary="S" if name == "L2" else "", remote=remote)
-    outcome = drive(POLICY.tier(name, buffer, settings, Running(), moment), offline)
+    moment = PolicyInput(summary="S" if name == "L2" else "", remote=remote)
+    outcome = drive(POLICY.tier(name, buffer, settings, RokuState(), moment), offline)
     assert buffer.messages == untouched
     assert pairs_hold(outcome.buffer)
     assert outcome.buffer.prompt is buffer.prompt
@@ -74,7 +74,7 @@ def check_tier(name: str, buffer: Buffer, settings: Settings, remote: bool = Fal
     if buffer.messages:
         assert outcome.buffer.messages[0] is buffer.messages[0] or name == "L0"
     if name == "L0":
-        again = drive(POLICY.tier(name, outcome.buffer, settings, Running(), moment), offline)
+        again = drive(POLICY.tier(name, outcome.buffer, settings, RokuState(), moment), offline)
         assert again.buffer == outcome.buffer
         assert raw_tokens(outcome.buffer) <= raw_tokens(buffer)
 
@@ -107,7 +107,7 @@ class Failing:
 @given(buffers())
 def test_a_failing_summariser_makes_no_loop(buffer: Buffer) -> None:
     world = Failing()
-    done = drive(turn(buffer, POLICY.settings((), 100), Running(), Moment()), world)
+    done = play_turn(POLICY, buffer, world, POLICY.settings((), 100))
     assert world.model <= 2
     assert world.summaries <= 8
     assert pairs_hold(done.buffer)

@@ -15,36 +15,35 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.digest import cut, digest
-from inspector.core.policies.roku.records import StepRecord
-from inspector.core.policies.roku.running import Running, raw_tokens
-from inspector.core.policies.roku.segment import half_split, tail_split
-from inspector.core.policies.roku.settings import PLACEHOLDER, Settings
+from inspector.core.policies.roku.messages import cut, digest, half_split, tail_split
+from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.policies.roku.state import RokuState, StepRecord, raw_tokens
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, buffer, build, conv, plain, result, texts, user
 
-W1000 = Settings(context_window_tokens=1000)
+W1000 = RokuSettings(context_window_tokens=1000)
 OK4 = "Goal: g\nAccomplished: a\nKey Decisions: k\nRelevant Files: r"
-MOMENT = Moment(step=3)
+MOMENT = PolicyInput(step=3)
 
 
 def run(
     tier: str,
     start: Buffer,
     *replies: object,
-    settings: Settings = W1000,
-    running: Running | None = None,
-    moment: Moment = MOMENT,
-) -> tuple[Outcome[Running], Script]:
+    settings: RokuSettings = W1000,
+    running: RokuState | None = None,
+    moment: PolicyInput = MOMENT,
+) -> tuple[Outcome[RokuState], Script]:
     script = Script(*replies)  # type: ignore[arg-type]
-    conversation = POLICY.tier(tier, start, settings, running or Running(), moment)
+    conversation = POLICY.tier(tier, start, settings, running or RokuState(), moment)
     return drive(conversation, script), script
 
 
-def names(outcome: Outcome[Running]) -> list[str]:
+def names(outcome: Outcome[RokuState]) -> list[str]:
     return [event.name for event in outcome.events]
 
 
@@ -63,7 +62,7 @@ def names(outcome: Outcome[Running]) -> list[str]:
     ],
 )
 def test_l0(k: int, body: str, scale: float, cleared: int, freed: int) -> None:
-    running = Running(calibration=Calibration((), scale))
+    running = RokuState(calibration=Calibration((), scale))
     start = build(k, body)
     outcome, _ = run("L0", start, running=running)
     assert texts(outcome.buffer.messages).count(PLACEHOLDER) == cleared
@@ -176,9 +175,9 @@ def at_601(k: int) -> Buffer:
 def test_r_l1_6_strictly_above(k: int, raw: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == raw
-    outcomes = drive(POLICY.run_due(start, W1000, Running(), MOMENT), Script())
+    outcomes = drive(POLICY.run_due(start, W1000, RokuState(), MOMENT), Script())
     assert [one.tier for one in outcomes] == (["L0", "L1"] if fires else ["L0"])
-    assert next(v for v in POLICY.due(start, W1000, Running(), MOMENT) if v.tier == "L1").due is fires
+    assert next(v for v in POLICY.due(start, W1000, RokuState(), MOMENT) if v.tier == "L1").due is fires
 
 
 def test_r_l1_7_no_gain_guard() -> None:
@@ -217,25 +216,25 @@ def test_r_l1_10() -> None:
 
 
 def test_r_l2_1() -> None:
-    outcome, _ = run("L2", conv(6), moment=Moment(3, summary="S"))
+    outcome, _ = run("L2", conv(6), moment=PolicyInput(3, summary="S"))
     assert len(outcome.buffer.messages) == 8
     assert outcome.buffer.messages[1].text == "[Session memory summary]\nS"
     assert [(e.name, e.fields["messages_replaced"]) for e in outcome.events] == [("MidCompactLayer2Ran", 6)]
 
 
 def test_r_l2_3() -> None:
-    outcome, _ = run("L2", held_pair(), moment=Moment(3, summary="S"))
+    outcome, _ = run("L2", held_pair(), moment=PolicyInput(3, summary="S"))
     assert outcome.events[0].fields["messages_replaced"] == 2
 
 
 def test_r_l2_4_noop() -> None:
     start = buffer(user("a"), assistant("b"))
-    outcome, _ = run("L2", start, moment=Moment(3, summary="S"))
+    outcome, _ = run("L2", start, moment=PolicyInput(3, summary="S"))
     assert outcome.buffer is start
 
 
 def test_r_l2_5_blank_summary_is_none() -> None:
-    outcome, _ = run("L2", conv(6), moment=Moment(3, summary="   "))
+    outcome, _ = run("L2", conv(6), moment=PolicyInput(3, summary="   "))
     assert names(outcome) == ["MidCompactLayer1Ran"]
 
 
@@ -284,12 +283,12 @@ def seg9() -> Buffer:
     ],
 )
 def test_segments(start: Buffer, half: int, tail: int) -> None:
-    assert half_split(start.messages, Settings()) == half
-    assert tail_split(start.messages, Settings()) == tail
+    assert half_split(start.messages, RokuSettings()) == half
+    assert tail_split(start.messages, RokuSettings()) == tail
 
 
 def test_r_seg_9_safe() -> None:
-    assert half_split(seg9().messages, Settings(mode="safe")) == 2
+    assert half_split(seg9().messages, RokuSettings(mode="safe")) == 2
 
 
 def test_r_seg_8_nothing_to_compact() -> None:
@@ -308,13 +307,13 @@ def test_r_seg_8_nothing_to_compact() -> None:
 
 # --- L3a
 
-REMOTE = Moment(3, remote=True)
+REMOTE = PolicyInput(3, remote=True)
 
 
 def test_r_l3a_1_success() -> None:
     history = tuple(StepRecord(i) for i in range(10))
     answer = Answer(messages=(assistant("sum"),), usage=Usage(input=900, output=50))
-    outcome, script = run("L3", plain(10), answer, moment=REMOTE, running=Running(history=history))
+    outcome, script = run("L3", plain(10), answer, moment=REMOTE, running=RokuState(history=history))
     assert len(outcome.buffer.messages) == 6
     assert (outcome.buffer.messages[1].role, outcome.buffer.messages[1].text) == ("assistant", "sum")
     fields = outcome.events[1].fields
@@ -398,7 +397,7 @@ def test_r_l3a_10_watermark(k: int, fires: bool) -> None:
     start = at_601(k)
     assert raw_tokens(start) == (751 if fires else 750)
     settings = POLICY.settings([("mid_water_trigger_ratio", "0.9")], 1000)
-    outcomes = drive(POLICY.run_due(start, settings, Running(), MOMENT), Script(OK4))
+    outcomes = drive(POLICY.run_due(start, settings, RokuState(), MOMENT), Script(OK4))
     triggered = [event.fields for one in outcomes for event in one.events if event.name == "CompactTriggered"]
     assert triggered == ([{"step": 3, "estimated_tokens": 751}] if fires else [])
 

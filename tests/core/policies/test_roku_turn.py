@@ -17,19 +17,25 @@ from inspector.core.needs import (
     Summarize,
     drive,
 )
-from inspector.core.policies.book import Turn
-from inspector.core.policies.policy import Moment
 from inspector.core.policies.roku import POLICY
-from inspector.core.policies.roku.breaker import Breaker
-from inspector.core.policies.roku.cache_break import Detector
-from inspector.core.policies.roku.records import StepRecord, boundary, joined_summary, mechanical_text, split_records
-from inspector.core.policies.roku.running import Running, raw_tokens
-from inspector.core.policies.roku.settings import Settings
-from inspector.core.policies.roku.turn import turn
+from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.policies.roku.state import (
+    Breaker,
+    Detector,
+    RokuState,
+    StepRecord,
+    boundary,
+    joined_summary,
+    mechanical_text,
+    raw_tokens,
+    split_records,
+)
+from inspector.core.policies.turn import TurnContext, TurnResult
+from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import Script, assistant, build, plain, result, texts
 
-W1000 = Settings(context_window_tokens=1000)
+W1000 = RokuSettings(context_window_tokens=1000)
 OK4 = "Goal: g\nAccomplished: a\nKey Decisions: k\nRelevant Files: r"
 FAIL = ProviderFailure("down", 500)
 CWE = ContextWindowExceeded("prompt is too long")
@@ -60,14 +66,14 @@ class World:
 def play(
     start: Buffer,
     world: World,
-    settings: Settings = W1000,
-    running: Running | None = None,
-    moment: Moment | None = None,
-) -> Turn[Running]:
-    return drive(turn(start, settings, running or Running(), moment or Moment(1)), world)
+    settings: RokuSettings = W1000,
+    running: RokuState | None = None,
+    moment: PolicyInput | None = None,
+) -> TurnResult[RokuState]:
+    return drive(POLICY.turn(TurnContext(start, running or RokuState()), settings, moment or PolicyInput(1)), world)
 
 
-def names(done: Turn[Running]) -> list[str]:
+def names(done: TurnResult[RokuState]) -> list[str]:
     return [event.name for event in done.events]
 
 
@@ -76,7 +82,7 @@ def names(done: Turn[Running]) -> list[str]:
 
 def test_r_l4_1_overflow_then_ok() -> None:
     world = World([CWE, DONE], OK4)
-    done = play(plain(10, "hi"), world, Settings())
+    done = play(plain(10, "hi"), world, RokuSettings())
     assert names(done)[:3] == ["ReactiveCompactTriggered", "AutoCompactSummarizerCalled", "CompactComplete"]
     assert "MidCompactLayer1Ran" not in names(done)
     assert len(world.asked) == 2
@@ -117,7 +123,7 @@ def test_r_l4_6_mid_tier_is_skipped_and_l0_runs_in_the_retry() -> None:
 
 def test_r_l4_7_breaker_open_is_mechanical() -> None:
     world = World([CWE, DONE])
-    done = play(plain(10), world, Settings(), Running(breaker=Breaker(3, True)))
+    done = play(plain(10), world, RokuSettings(), RokuState(breaker=Breaker(3, True)))
     assert done.buffer.messages[1].text.startswith("[5 messages compacted]\n")
     assert not world.summaries.needs
     assert names(done)[:2] == ["ReactiveCompactTriggered", "CompactComplete"]
@@ -132,12 +138,14 @@ def test_r_l4_8_other_error_first() -> None:
 # --- the breaker
 
 
-def compactions(*replies: object, running: Running | None = None, remote: bool = False) -> tuple[Running, list[str]]:
-    running, seen = running or Running(), list[str]()
+def compactions(
+    *replies: object, running: RokuState | None = None, remote: bool = False
+) -> tuple[RokuState, list[str]]:
+    running, seen = running or RokuState(), list[str]()
     for reply in replies:
         start = plain(2, "hi") if reply is None else plain(10)
         outcome = drive(
-            POLICY.tier("L3", start, W1000, running, Moment(1, remote=remote)),
+            POLICY.tier("L3", start, W1000, running, PolicyInput(1, remote=remote)),
             Script(reply),  # type: ignore[arg-type]
         )
         running = outcome.running
@@ -161,7 +169,7 @@ def test_r_brk_2_and_3_opens_on_the_third_and_stays() -> None:
         "CompactComplete",
     ]
     script = Script(OK4)
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), script)
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), script)
     assert [event.name for event in outcome.events] == ["CompactTriggered", "CompactComplete"]
     assert outcome.events[-1].fields["llm_succeeded"] is False
     assert outcome.buffer.messages[1].text.startswith("[5 messages compacted]\n")
@@ -176,13 +184,13 @@ def test_r_brk_4_nothing_to_compact_is_neutral() -> None:
 
 def test_r_brk_5_kinds_count_together() -> None:
     running, _ = compactions(FAIL, remote=True)
-    reacted = drive(POLICY.tier("L4", plain(10), W1000, running, Moment(1, overflow="x")), Script(FAIL))
+    reacted = drive(POLICY.tier("L4", plain(10), W1000, running, PolicyInput(1, overflow="x")), Script(FAIL))
     running, _ = compactions("no headers at all", running=reacted.running)
     assert running.breaker.open
 
 
 def test_r_brk_6_no_recovery_upstream_and_ours_when_set() -> None:
-    opened = Running(breaker=Breaker(3, True))
+    opened = RokuState(breaker=Breaker(3, True))
     running = opened
     for _ in range(50):
         running = play(plain(2, "hi"), World([DONE]), running=running).running
@@ -194,12 +202,12 @@ def test_r_brk_6_no_recovery_upstream_and_ours_when_set() -> None:
 
 
 def test_r_brk_7_new_session() -> None:
-    assert POLICY.fresh(Settings()).breaker == Breaker(0, False)
+    assert POLICY.fresh(RokuSettings()).breaker == Breaker(0, False)
 
 
 def test_r_brk_8_history_failure_does_not_count() -> None:
-    running = Running(history=tuple(StepRecord(i) for i in range(12)))
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), Script(OK4, FAIL))
+    running = RokuState(history=tuple(StepRecord(i) for i in range(12)))
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), Script(OK4, FAIL))
     assert outcome.running.breaker == Breaker()
     assert outcome.running.working_summary.startswith("[Compact summary — 4 steps discarded]")
 
@@ -233,31 +241,31 @@ def test_working_summary(new: str, old: str, limit: int, unit: str, expected: st
 
 @pytest.mark.parametrize("reply", ["  ", FAIL], ids=["blank", "raises"])
 def test_r_his_8_falls_back_to_mechanical(reply: object) -> None:
-    running = Running(history=tuple(StepRecord(i) for i in range(9)))
+    running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
     outcome = drive(
-        POLICY.tier("L3", plain(10), W1000, running, Moment(1)),
+        POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)),
         Script(OK4, reply),  # type: ignore[arg-type]
     )
     assert outcome.running.working_summary.startswith("[Compact summary — 1 steps discarded]")
 
 
 def test_history_by_the_model_and_after_remote_only_when_set() -> None:
-    running = Running(history=tuple(StepRecord(i) for i in range(9)))
-    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, Moment(1)), Script(OK4, "by model"))
+    running = RokuState(history=tuple(StepRecord(i) for i in range(9)))
+    outcome = drive(POLICY.tier("L3", plain(10), W1000, running, PolicyInput(1)), Script(OK4, "by model"))
     assert outcome.running.working_summary == "by model"
     assert outcome.running.history[0].kind == "boundary"
     remote = Answer(messages=(assistant("sum"),))
     settings = POLICY.settings([("history_after_remote", "llm")], 1000)
     script = Script(remote, "by model")
-    outcome = drive(POLICY.tier("L3", plain(10), settings, running, Moment(1, remote=True)), script)
+    outcome = drive(POLICY.tier("L3", plain(10), settings, running, PolicyInput(1, remote=True)), script)
     assert [type(need) for need in script.needs] == [RemoteCompact, Summarize]
 
 
 def test_r_his_9_boundary_counts_in_faithful_only() -> None:
     records = (boundary(0, [StepRecord(0)], "t"), *(StepRecord(i) for i in range(8)))
-    removed, kept = split_records(records, Settings())
+    removed, kept = split_records(records, RokuSettings())
     assert (len(removed), len(kept)) == (1, 8)
-    assert split_records(records, Settings(mode="safe")) == ((), records)
+    assert split_records(records, RokuSettings(mode="safe")) == ((), records)
 
 
 # --- cache breaks
@@ -314,7 +322,7 @@ def test_cache_break_event_in_a_turn() -> None:
 # --- output slot, budget
 
 CUT = Answer(messages=(assistant("cut"),), usage=Usage(input=10), finish="max_tokens")
-SLOT = Moment(1, max_tokens=2048, output_ceiling=8192)
+SLOT = PolicyInput(1, max_tokens=2048, output_ceiling=8192)
 
 
 def test_r_os_1_escalates_once() -> None:
@@ -336,7 +344,7 @@ def test_r_os_1_escalates_once() -> None:
         pytest.param(SLOT, [CUT, FAIL], "OutputSlotEscalated", 2, id="R-OS-4"),
     ],
 )
-def test_output_slot_keeps_the_first(moment: Moment, replies: list[Answer], told: str | None, calls: int) -> None:
+def test_output_slot_keeps_the_first(moment: PolicyInput, replies: list[Answer], told: str | None, calls: int) -> None:
     world = World(list(replies))
     done = play(plain(2, "hi"), world, moment=moment)
     assert texts(done.buffer.messages)[-1] == "cut"
@@ -354,7 +362,7 @@ def test_r_os_5_no_third_call() -> None:
 @pytest.mark.parametrize(("size", "exceeded"), [(800_000, False), (800_001, True)])
 def test_r_tb_1_budget_is_a_notice(size: int, exceeded: bool) -> None:
     call = Answer(messages=(assistant("", ("c", "Read", {})),), usage=Usage(input=1))
-    done = play(plain(2, "hi"), World([call], tools="x" * size), Settings(context_window_tokens=2_000_000))
+    done = play(plain(2, "hi"), World([call], tools="x" * size), RokuSettings(context_window_tokens=2_000_000))
     event = next(event for event in done.events if event.name == "ToolBudgetCheck")
     assert event.fields["exceeded"] is exceeded
     assert done.buffer.messages[-1].result is not None
@@ -388,7 +396,7 @@ def test_placement(placement: str, first: str) -> None:
 def test_l0_gate() -> None:
     settings = POLICY.settings([("l0_gate", "cache_ttl")])
     for idle, ran in ((None, False), (300.0, False), (301.0, True)):
-        done = play(build(4, "x" * 400), World([DONE]), settings, moment=Moment(1, idle_s=idle))
+        done = play(build(4, "x" * 400), World([DONE]), settings, moment=PolicyInput(1, idle_s=idle))
         assert ("MicrocompactRan" in names(done)) is ran
 
 
@@ -411,10 +419,10 @@ def test_exactly_at_a_watermark_a_turn_does_nothing(placement: str, ratio: str) 
     for over in (False, True):
         window = 2 * (size - over)
         settings = POLICY.settings([(name, "0.5"), others, ("placement", placement)], window)
-        assert size - settings.mid_watermark == over or size - settings.high_watermark == over
+        assert size - settings.mid_line.tokens == over or size - settings.high_line.tokens == over
         done = play(start, World([DONE], OK4), settings)
         fired = {outcome.tier for outcome in done.outcomes if outcome.changed}
-        due = {one.tier for one in POLICY.due(start, settings, Running(), Moment(1)) if one.due}
-        run = drive(POLICY.run_due(start, settings, Running(), Moment(1)), Script(OK4))
+        due = {one.tier for one in POLICY.due(start, settings, RokuState(), PolicyInput(1)) if one.due}
+        run = drive(POLICY.run_due(start, settings, RokuState(), PolicyInput(1)), Script(OK4))
         wanted = ({"L1"} if ratio == "0.60" else {"L3b"}) if over else set()
         assert (fired, due, {one.tier for one in run if one.changed}) == (wanted, wanted, wanted)

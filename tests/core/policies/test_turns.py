@@ -19,13 +19,12 @@ from inspector.core.needs import (
     drive,
 )
 from inspector.core.outcome import Outcome
-from inspector.core.policies.book import Book, Turn
 from inspector.core.policies.catalogue import POLICIES, TITLES
-from inspector.core.policies.policy import Moment, Verdict
+from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY as ROKU
-from inspector.core.policies.roku.running import raw_tokens
-from inspector.core.policies.simple import Running, SimplePolicy, SimpleSettings
-from inspector.core.policies.turns import OwnTurn, one_turn
+from inspector.core.policies.roku.state import raw_tokens
+from inspector.core.policies.turn import TurnContext, TurnResult
+from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.usage import Usage
 from tests.core.policies.build import assistant, buffer, build, plain, result, user
 
@@ -58,25 +57,25 @@ class Looker:
         self.told: list[str] = []
         self.what, self.change = what, change
 
-    def _tell(self, what: str, book: Book[Any]) -> None:
+    def _tell(self, what: str, context: TurnContext[Any]) -> None:
         self.told.append(what)
         if what == self.what and self.change is not None:
             change, self.change = self.change, None
-            change(book)
+            change(context)
 
-    def before_tier(self, book: Book[Any], verdict: Verdict) -> None:
+    def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
         assert verdict.due
-        self._tell(f"tier {verdict.tier}", book)
+        self._tell(f"tier {verdict.tier}", context)
 
-    def outcome(self, book: Book[Any], outcome: Outcome[Any]) -> None:
+    def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
         if outcome.changed:
-            self._tell(f"did {outcome.tier}", book)
+            self._tell(f"did {outcome.tier}", context)
 
-    def before_call(self, book: Book[Any]) -> None:
-        self._tell("call", book)
+    def before_call(self, context: TurnContext[Any]) -> None:
+        self._tell("call", context)
 
-    def before_tools(self, book: Book[Any], calls: tuple[ToolCall, ...]) -> None:
-        self._tell(f"tools {','.join(call.name for call in calls)}", book)
+    def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
+        self._tell(f"tools {','.join(call.name for call in calls)}", context)
 
 
 def said(text: str, *calls: str, prompt: int = 1_000, finish: str = "stop") -> Answer:
@@ -86,11 +85,11 @@ def said(text: str, *calls: str, prompt: int = 1_000, finish: str = "stop") -> A
 
 def play(
     name: str, start: Buffer, world: World, watch: Looker | None = None, window: int = 100_000, **more: Any
-) -> Turn[Any]:
+) -> TurnResult[Any]:
     policy = POLICIES[name]
     settings = policy.settings([], window)
-    book = Book(start, policy.fresh(settings), watch)
-    return drive(one_turn(policy, book, settings, Moment(**more)), world)
+    context = TurnContext(start, policy.fresh(settings), watch)
+    return drive(policy.turn(context, settings, PolicyInput(**more)), world)
 
 
 @pytest.mark.parametrize("name", TITLES)
@@ -134,8 +133,8 @@ def test_what_the_watch_puts_in_is_what_is_sent_and_learned_from(name: str) -> N
     """The calibration's sample is (raw estimate of what went out, what was reported for it)."""
     edited = buffer(user("Something else entirely. " * 40))
 
-    def change(book: Book[Any]) -> None:
-        book.buffer = edited
+    def change(context: TurnContext[Any]) -> None:
+        context.buffer = edited
 
     policy, world = POLICIES[name], World(said("Done.", prompt=777))
     turn = play(name, buffer(user("Look.")), world, Looker("call", change))
@@ -147,7 +146,7 @@ def test_what_the_watch_puts_in_is_what_is_sent_and_learned_from(name: str) -> N
     if name == "roku":
         assert turn.running.calibration == learned.calibration
         assert turn.running.calibration.samples == ((raw_tokens(edited), 777),)
-    elif not isinstance(policy, OwnTurn):
+    elif name not in ("pi", "pulse"):  # they learn nothing, and note which messages they saw
         assert turn.running == learned
 
 
@@ -155,7 +154,7 @@ def test_a_watch_may_end_the_turn_where_it_is() -> None:
     class Enough(Exception):
         pass
 
-    def stop(book: Book[Any]) -> None:
+    def stop(context: TurnContext[Any]) -> None:
         raise Enough
 
     with pytest.raises(Enough):
@@ -176,8 +175,8 @@ def test_each_tier_of_roku_is_announced_before_it_fires() -> None:
 
 
 def test_a_tier_that_is_not_due_any_more_does_not_run() -> None:
-    def drop(book: Book[Any]) -> None:
-        book.buffer = book.buffer.with_messages(book.buffer.messages[:1])
+    def drop(context: TurnContext[Any]) -> None:
+        context.buffer = context.buffer.with_messages(context.buffer.messages[:1])
 
     watch, world = Looker("tier L1", drop), World(said("Done.", prompt=10))
     turn = play("roku", plain(20, "x" * 2_000), world, watch, window=12_000)
@@ -207,10 +206,12 @@ class Own(SimplePolicy[SimpleSettings]):
     def watermarks(self, settings: SimpleSettings) -> tuple[Any, ...]:
         return ()
 
-    def due(self, buffer: Buffer, settings: SimpleSettings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
+    def due(
+        self, buffer: Buffer, settings: SimpleSettings, running: SimpleState, moment: PolicyInput
+    ) -> tuple[Verdict, ...]:
         return ()
 
-    def before_call(self, buffer: Buffer, settings: SimpleSettings, running: Running, moment: Moment) -> Any:
+    def before_call(self, buffer: Buffer, settings: SimpleSettings, running: SimpleState, moment: PolicyInput) -> Any:
         yield from ()
         if not moment.overflow:
             return ()
@@ -221,8 +222,8 @@ class Own(SimplePolicy[SimpleSettings]):
 def test_a_policy_of_ones_own_has_a_turn_without_writing_one() -> None:
     policy, world = Own(), World(ContextWindowExceeded("too long"), said("Done.", prompt=500))
     settings = policy.settings()
-    book = Book(plain(8), policy.fresh(settings))
-    turn = drive(one_turn(policy, book, settings, Moment()), world)
+    context = TurnContext(plain(8), policy.fresh(settings))
+    turn = drive(policy.turn(context, settings, PolicyInput()), world)
     assert [len(one.messages) for one in world.sent] == [8, 4]
     assert turn.done
     assert turn.running.reported == 500
@@ -234,7 +235,7 @@ def test_a_turn_without_a_watch_is_the_same_turn() -> None:
     turns = []
     for watch in (None, Looker()):
         settings = ROKU.settings([], 12_000)
-        book = Book(start, ROKU.fresh(settings), watch)
-        turns.append(drive(one_turn(ROKU, book, settings, Moment()), World(said("Done."))))
+        context = TurnContext(start, ROKU.fresh(settings), watch)
+        turns.append(drive(ROKU.turn(context, settings, PolicyInput()), World(said("Done."))))
     assert turns[0].events == turns[1].events
     assert [len(one.buffer.messages) for one in turns] == [len(turns[0].buffer.messages)] * 2

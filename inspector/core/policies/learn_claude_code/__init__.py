@@ -1,88 +1,90 @@
-"""learn-claude-code v5: micro, auto and manual compaction, large outputs on disk (spec section 4).
+"""learn-claude-code v5: micro, auto and manual compaction, large outputs on disk (spec section 4)."""
 
-`POLICY` is the whole of it for everyone else.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from inspector.core.buffer import Buffer
-from inspector.core.errors import InspectorError
-from inspector.core.message import Json
-from inspector.core.needs import Conversation
+from inspector.core.needs import Answer, Conversation
 from inspector.core.outcome import Outcome
-from inspector.core.policies.book import Book, Turn
-from inspector.core.policies.learn_claude_code import order
-from inspector.core.policies.learn_claude_code import running as states
-from inspector.core.policies.learn_claude_code.auto import compact
-from inspector.core.policies.learn_claude_code.loop import play
-from inspector.core.policies.learn_claude_code.micro import microcompact
-from inspector.core.policies.learn_claude_code.running import Running
-from inspector.core.policies.learn_claude_code.settings import Settings, checked
-from inspector.core.policies.learn_claude_code.spill import spill
-from inspector.core.policies.learn_claude_code.verdicts import verdicts
-from inspector.core.policies.learn_claude_code.wire import list_tokens
-from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.settings import read, share_of
-
-TIERS = (
-    TierName("micro", "Micro-compaction", "Clears large old outputs of some tools."),
-    TierName("auto", "Auto compaction", "Has a model summarise all; keeps the newest messages.", calls_model=True),
-    TierName("manual", "Manual /compact", "As auto, when the user asks, with their wishes.", calls_model=True),
-    TierName("spill", "Large output", "Saves a very large tool output to disk; a preview stays."),
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.learn_claude_code.layers import (
+    MICRO,
+    SPILL,
+    clearable,
+    compact,
+    freed,
+    handle_tool_output,
+    is_large,
+    microcompact,
+    should_compact,
+    sizes,
+    spill,
 )
+from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, checked
+from inspector.core.policies.learn_claude_code.wire import list_tokens
+from inspector.core.policies.replacements import with_content
+from inspector.core.policies.settings import WHOSE, read, share_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
+from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
+
+Context = TurnContext[LearnState]
 
 
-@dataclass(frozen=True, slots=True)
-class LearnClaudeCodePolicy:
-    """See `core.policies.policy.Policy`."""
+class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
+    """See `Policy`. Its estimate is never compared with what the provider reports."""
 
-    name: str = "learn-claude-code"
-    title: str = "learn-claude-code v5"
-    tiers: Sequence[TierName] = TIERS
-    prompt_estimator: None = None
+    name = "learn-claude-code"
+    title = "learn-claude-code v5"
+    tiers: Sequence[TierName] = (
+        TierName(MICRO, "Micro-compaction", "Clears large old outputs of some tools."),
+        TierName("auto", "Auto compaction", "Has a model summarise all; keeps the newest messages.", calls_model=True),
+        TierName("manual", "Manual /compact", "As auto, when the user asks, with their wishes.", calls_model=True),
+        TierName(SPILL, "Large output", "Saves a very large tool output to disk; a preview stays."),
+    )
+    settings_type = LearnSettings
+    state_type = LearnState
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> LearnSettings:
         """The window is its own constant, whatever the model's is."""
-        return checked(read(Settings(), values, window, follows=False))
+        return checked(read(LearnSettings(), values, window, follows=False))
 
-    def fresh(self, settings: Settings) -> Running:
-        return Running()
+    def parsed(self, data: Mapping[str, Any]) -> LearnState:
+        breaker = data.get("breaker", {})
+        failures, is_open = breaker.get("failures", 0), breaker.get("open", False)
+        if type(failures) is not int or failures < 0 or type(is_open) is not bool:
+            raise ValueError("failures must be a number, open true or false")
+        return LearnState(failures, is_open)
 
-    def load(self, settings: Settings, data: Json) -> Running:
-        return states.load(data)
+    def dump(self, running: LearnState) -> dict[str, Any]:
+        return {"breaker": asdict(running)}
 
-    def dump(self, running: Running) -> dict[str, Any]:
-        return states.dump(running)
-
-    def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
-        return running  # its estimate is never compared with what the provider reports
-
-    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
-        return running
-
-    def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
+    def measure(self, buffer: Buffer, settings: LearnSettings, running: LearnState) -> tuple[int, int]:
         total = list_tokens(buffer.messages)
         return total, total
 
-    def breaker(self, settings: Settings, running: Running) -> BreakerState | None:
+    def breaker(self, settings: LearnSettings, running: LearnState) -> BreakerState | None:
         """Safe mode's only: upstream has none."""
         if not settings.safe:
             return None
         return BreakerState(running.open, running.failures, settings.max_summary_failures)
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: LearnSettings) -> tuple[Watermark, ...]:
         limit = max(0, settings.threshold)
         share = share_of(limit, settings.context_window, settings.window_from)
         return (Watermark(f"{share} auto", limit, "overhead", ("auto",)),)
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
-        return verdicts(buffer, settings, running, moment)
+    def due(self, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput) -> Verdicts:
+        return (
+            _micro(buffer, settings, moment),
+            _auto(buffer, settings, running),
+            Verdict("manual", False, "only when the user asks for it (/compact)"),
+            _spill(buffer, settings),
+        )
 
     def tier(
-        self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[Outcome[Running]]:
+        self, name: str, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
+    ) -> Done[LearnState]:
         match name.lower():
             case "micro":
                 return microcompact(buffer, settings, running)
@@ -92,32 +94,82 @@ class LearnClaudeCodePolicy:
                 return (yield from compact("manual", buffer, settings, running, moment))
             case "spill":
                 return (yield from spill(buffer, settings, running))
-        known = ", ".join(tier.name for tier in TIERS)
-        raise InspectorError(f"learn-claude-code has no tier {name!r}. It has {known}.")
+        raise self.unknown(name)
 
     def before_call(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """Large outputs that came in, micro-compaction, auto compaction. A refusal of the buffer changes nothing."""
-        return (yield from order.before_call(buffer, settings, running, moment, micro=not moment.agent))
+        self, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
+    ) -> AllDone[LearnState]:
+        """Large outputs that came in, micro-compaction, auto compaction where it is due. A refusal of the buffer
+        changes nothing. A sub-agent's list is only ever compacted as a whole."""
+        done: list[Outcome[LearnState]] = []
+        if any(is_large(message, settings) for message in buffer.messages):
+            done.append((yield from spill(buffer, settings, running)))
+            buffer = done[-1].buffer
+        if not moment.agent:
+            done.append(microcompact(buffer, settings, running))
+            buffer = done[-1].buffer
+        if not running.open and should_compact(buffer.messages, settings):
+            done.append((yield from compact("auto", buffer, settings, running, moment)))
+        return tuple(done)
 
-    def after_turn(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """Nothing: what tools return is handled before the next call."""
+    def prepare(self, turn: Context, settings: LearnSettings, moment: PolicyInput) -> Conversation[str]:
+        """In faithful mode a failed compaction ends the loop, as an exception would."""
+        yield from self.compact(turn, settings, moment)
+        return "" if settings.safe else next((one.error for one in turn.outcomes if one.error), "")
+
+    def recover(self, turn: Context, settings: LearnSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+        """There is no way out of an overflow."""
         yield from ()
-        return ()
+        return error
 
-    def run_due(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """As before the call."""
-        done = yield from self.before_call(buffer, settings, running, moment)
-        return done or (Outcome("auto", buffer, running),)
+    def act(self, turn: Context, settings: LearnSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+        """Of large results only a preview enters the list."""
+        found = []
+        for message in (yield from turn.run_tools(calls_of(answer))):
+            if message.result is not None:
+                content = yield from handle_tool_output(message.result.content, settings)
+                if content is not message.result.content:
+                    message = with_content(message, content)
+            found.append(message)
+        turn.add(found)
 
-    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
-        """See `core.policies.turns`."""
-        return (yield from play(book, settings, moment))
+
+def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verdict:
+    indices = clearable(buffer.messages, settings)
+    if not indices:
+        newest = f"the newest {settings.keep_recent}"
+        why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
+    else:
+        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
+    if moment.agent:
+        why += " · the list of a sub-agent is compacted as a whole only"
+    return Verdict(MICRO, bool(indices) and not moment.agent, why, freed(buffer.messages, indices))
+
+
+def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdict:
+    limit = settings.threshold
+    total, savings = sizes(buffer.messages, settings)
+    of = f"({settings.context_window:,} - {settings.reserve:,} - {settings.overhead:,})"
+    whose = f" · the window is {WHOSE[settings.window_from]}"
+    if total <= limit:
+        why = f"{total:,} <= {limit:,} {of}: {limit - total + 1:,} to go{whose}"
+        return Verdict("auto", False, why, total, limit)
+    why = f"{total:,} > {limit:,} {of}: {total - limit:,} over"
+    worth = savings >= settings.min_savings
+    why += f" · saves {savings:,} {'>=' if worth else '<'} {settings.min_savings:,}"
+    if not worth:
+        why += ": not worth it"
+    elif running.open:
+        why += f" · {running.failures} summaries failed in a row: none any more in this session"
+    return Verdict("auto", worth and not running.open, why + whose, total, limit)
+
+
+def _spill(buffer: Buffer, settings: LearnSettings) -> Verdict:
+    large = sum(is_large(message, settings) for message in buffer.messages)
+    limit = settings.large_output_tokens
+    if not large:
+        return Verdict(SPILL, False, f"no tool result over {limit:,} tokens", None, limit)
+    return Verdict(SPILL, True, f"{large:,} tool result{'s' * (large != 1)} over {limit:,} tokens", None, limit)
 
 
 POLICY = LearnClaudeCodePolicy()

@@ -8,7 +8,7 @@ from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LearnSettings:
     """Everything that can be set. Tokens unless the name says otherwise."""
 
     context_window: int = window_setting(200_000)
@@ -58,7 +58,7 @@ class Settings:
         return self.context_window - self.reserve - self.overhead
 
 
-def checked(settings: Settings) -> Settings:
+def checked(settings: LearnSettings) -> LearnSettings:
     """The settings, if all limits hold. Raises InspectorError."""
     check(settings)
     if settings.safe and settings.threshold <= 0:
@@ -67,3 +67,18 @@ def checked(settings: Settings) -> Settings:
             f"larger than {settings.reserve:,} for the answer and {settings.overhead:,} overhead."
         )
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class LearnState:
+    """`open`: no auto compaction any more in this session."""
+
+    failures: int = 0
+    open: bool = False
+
+    def failed(self, settings: LearnSettings) -> "LearnState":
+        """After one more failed summary; only safe mode counts."""
+        if not settings.safe:
+            return self
+        failures = self.failures + 1
+        return LearnState(failures, failures >= settings.max_summary_failures)

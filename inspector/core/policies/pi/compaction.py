@@ -1,33 +1,191 @@
-"""One compaction, from the first event to the buffer after it (spec 3.6, 3.7, 3.9)."""
+"""One compaction: would Pi compact this buffer, the summary calls, and the buffer after it (spec 3.2 to 3.10)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Json, Message
-from inspector.core.needs import Conversation
+from inspector.core.jsontext import dumps
+from inspector.core.message import Json, Message, Text, Thinking, ToolCall
+from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.pi.cut import rules_of
-from inspector.core.policies.pi.entries import leading_system
-from inspector.core.policies.pi.files import NO_FILES, Files
-from inspector.core.policies.pi.judgement import judge
-from inspector.core.policies.pi.placement import summary_message
-from inspector.core.policies.pi.preparation import Preparation, prepare
-from inspector.core.policies.pi.running import Running, border_of, entries_at, reports_of
-from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.pi.summaries import SummarizationFailed, summarise
-from inspector.core.policies.pi.trigger import reserve
-from inspector.core.policies.pi.usage import tokens_before
-from inspector.core.policies.policy import Moment
+from inspector.core.policies.pi.entries import NO_FILES, Files, Preparation, leading_system, prepare, rules_of
+from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.state import PiState, border_of, entries_at, reports_of
+from inspector.core.policies.pi.usage import (
+    Fill,
+    compaction_cost,
+    context_tokens,
+    continue_cost,
+    estimated_tokens,
+    is_clamped,
+    reserve,
+    should_compact,
+    should_compact_by_cost,
+    summary_message,
+    tokens_before,
+)
+from inspector.core.policies.settings import WHOSE
+from inspector.core.policies.turn import Done
+from inspector.core.policies.verdict import PolicyInput, Verdict
+from inspector.core.tokens.characters import u16
 
 TIER = "compact"
 Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
 NO_MODEL = "Summarization failed: no model is selected"
+NO_HISTORY = "No prior history."
+SPLIT = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+
+SYSTEM = (
+    "You summarise the session of a user with an AI coding assistant. You are given the session as text. "
+    "Do not continue it and do not answer its questions: write the summary in the form that is asked for, nothing else."
+)
+_SECTIONS = """## Goal
+What the user wants; several points where there are several tasks.
+
+## Constraints & Preferences
+What the user demanded or prefers; "(none)" where nothing was said.
+
+## Progress
+### Done
+What was finished.
+### In Progress
+What is under way.
+### Blocked
+What stands in the way, if anything.
+
+## Key Decisions
+Each decision with its reason.
+
+## Next Steps
+What comes next, in order.
+
+## Critical Context
+Data, references and examples without which the work cannot go on; "(none)" where there are none.
+
+Be short. Keep file paths, names of functions and error messages as they are."""
+INITIAL = (
+    "The text above is a session to be summarised, so that another model can go on with the work. "
+    f"Use exactly this form:\n\n{_SECTIONS}"
+)
+UPDATE = (
+    "The text above is what happened since the summary in <previous-summary> was written. Bring that summary up to "
+    "date: keep what it says, add what is new, move what was finished from In Progress to Done, renew Next Steps, "
+    f"drop only what no longer matters. Use exactly this form:\n\n{_SECTIONS}"
+)
+TURN_PREFIX = (
+    "The text above is the beginning of a turn that was too long to be kept whole; its end stays word for word. "
+    "Summarise the beginning so that the end can be understood:\n\n"
+    "## Original Request\nWhat the user asked for in this turn.\n\n"
+    "## Early Progress\nWhat was done and decided in this part.\n\n"
+    "## Context for Suffix\nWhat the kept end builds on."
+)
+TOOL_RESULT_MAX = 2_000
+"""UTF-16 units of a tool result that the summariser sees."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class Judgement:
+    """The trigger's numbers. `guard` says what keeps it from firing although it is over; empty = nothing."""
+
+    fill: Fill
+    reserve: int
+    limit: int
+    over: bool
+    guard: str = ""
+
+    @property
+    def due(self) -> bool:
+        return self.over and not self.guard
+
+
+def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Judgement:
+    """The trigger on this buffer. Cheap where usage is reported: looks at the messages behind it only."""
+    reports = reports_of(buffer.messages, running, moment)
+    border = border_of(buffer.messages, running, moment)
+    stale = _is_stale(buffer, border)
+    if stale:  # what was reported for an older answer is not about this buffer
+        fill = Fill(estimated_tokens(buffer, settings, moment.filed))
+    else:
+        fill = context_tokens(buffer, reports, settings, border, moment.filed)
+    room = reserve(settings, buffer.messages)
+    over = should_compact(fill.tokens, settings.context_window, room)
+    limit = settings.context_window - room
+    aborted = settings.is_code and bool(reports) and reports[-1].finish == "aborted"
+    guard = _guard(fill, limit, settings, running, stale, aborted)
+    return Judgement(fill, room, limit, over, guard)
+
+
+def _is_stale(buffer: Buffer, border: str) -> bool:
+    """The newest answer is older than the latest compaction."""
+    if not border:
+        return False
+    for message in reversed(buffer.messages):
+        if message.id == border:
+            return True
+        if message.role == "assistant":
+            return False
+    return False
+
+
+def _guard(fill: Fill, limit: int, settings: PiSettings, running: PiState, stale: bool, aborted: bool) -> str:
+    if not settings.enabled:
+        return "switched off"
+    if stale:
+        return "the newest answer is older than the compaction"
+    if aborted:
+        return "the newest answer was aborted"
+    if settings.safe and not settings.context_window:
+        return "the window is unknown"
+    if settings.safe and running.open:
+        return f"{running.failures} compactions failed in a row"
+    if settings.cost_aware and fill.tokens > limit and not _is_worth_it(fill.tokens, limit, settings):
+        return "going on costs less than compacting"
+    return ""
+
+
+def _is_worth_it(tokens: int, limit: int, settings: PiSettings) -> bool:
+    going_on = continue_cost(tokens, settings.keep_recent_tokens, settings.expected_calls)
+    return should_compact_by_cost(tokens, limit, compaction_cost(tokens), going_on)
+
+
+def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Verdict:
+    """The verdict on the one tier that Pi has."""
+    found = judge(buffer, settings, running, moment)
+    tokens, limit = found.fill.tokens, found.limit
+    sum_of = f"({settings.context_window:,} - {found.reserve:,})"
+    if found.over:
+        why = f"{tokens:,} > {limit:,} {sum_of}: {tokens - limit:,} over"
+    else:
+        why = f"{tokens:,} <= {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
+    notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
+    if is_clamped(settings, settings.reserve_tokens):
+        notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
+    if found.due and _is_empty(buffer, settings, running, moment):
+        notes.append("nothing can be summarised")
+    notes.append(f"by the rules of pi {settings.version}")
+    due = found.due or bool(moment.overflow)
+    return Verdict(TIER, due, " · ".join(filter(None, [moment.overflow, *notes])), tokens, limit)
+
+
+def _source(fill: Fill) -> str:
+    if fill.reported is None:
+        return "estimated"
+    if not fill.behind:
+        return "as reported for the newest answer"
+    behind = f"{fill.behind:,} message{'s' * (fill.behind != 1)} behind it"
+    if fill.tokens == fill.reported:
+        return f"as reported, {behind} not counted"
+    return f"{fill.reported:,} reported, {behind} estimated"
+
+
+def _is_empty(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> bool:
+    entries = entries_at(buffer.messages, running, moment, settings.is_newest)
+    return prepare(entries, settings.keep_recent_tokens, 0, settings.legacy_start, rules=rules_of(settings)) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Veto:
     """An extension's veto."""
 
 
@@ -39,12 +197,12 @@ class Supplied:
     files: Files = NO_FILES
 
 
-Extension: TypeAlias = Callable[[Preparation], Cancelled | Supplied | None]
+Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
 """What listens to `session_before_compact`; None = go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Job:
     """A compaction to be run: why, on which buffer, and what stands behind it untouched.
 
     `rest` are messages that came after the point where Pi compacts: results of the answer that was just given.
@@ -58,7 +216,7 @@ class Task:
     extension: Extension | None = None
 
 
-def compact(task: Task, settings: Settings, running: Running, moment: Moment) -> Conversation[Outcome[Running]]:
+def compact(task: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Done[PiState]:
     """Compact. Where it fails nothing is appended: the buffer stays, the event says why."""
     prepared = _prepared(task, settings, running, moment)
     events = [Event("auto_compaction_start", {"reason": task.reason})]
@@ -66,7 +224,7 @@ def compact(task: Task, settings: Settings, running: Running, moment: Moment) ->
         return _ended(task, running, events, "", False)
     events.append(_before(task, prepared, settings, running, moment))
     ruling = task.extension(prepared) if task.extension else None
-    if isinstance(ruling, Cancelled):
+    if isinstance(ruling, Veto):
         return _ended(task, running, events, "", True)
     if isinstance(ruling, Supplied):
         return _appended(task, prepared, ruling.summary, ruling.files, settings, running, events, supplied=True)
@@ -80,7 +238,7 @@ def compact(task: Task, settings: Settings, running: Running, moment: Moment) ->
     return _appended(task, prepared, summary, prepared.files, settings, running, events)
 
 
-def _prepared(task: Task, settings: Settings, running: Running, moment: Moment) -> Preparation | None:
+def _prepared(task: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Preparation | None:
     messages = task.buffer.messages
     owed = {message.result.call_id for message in task.rest if message.result is not None}
     border = border_of(messages, running, moment)
@@ -90,7 +248,7 @@ def _prepared(task: Task, settings: Settings, running: Running, moment: Moment) 
     return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules_of(settings))
 
 
-def _before(task: Task, prepared: Preparation, settings: Settings, running: Running, moment: Moment) -> Event:
+def _before(task: Job, prepared: Preparation, settings: PiSettings, running: PiState, moment: PolicyInput) -> Event:
     """The design's fields and the code's."""
     judgement = judge(task.buffer, settings, running, moment)
     preparation: dict[str, Json] = {
@@ -111,7 +269,7 @@ def _before(task: Task, prepared: Preparation, settings: Settings, running: Runn
     return Event("session_before_compact", fields)
 
 
-def _ended(task: Task, running: Running, events: Sequence[Event], error: str, aborted: bool) -> Outcome[Running]:
+def _ended(task: Job, running: PiState, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
     """Nothing was appended. With neither an error nor a veto there was nothing to compact."""
     fields = {"result": None, "aborted": aborted, "willRetry": False} | ({"errorMessage": error} if error else {})
     buffer = task.buffer.with_messages((*task.buffer.messages, *task.rest)) if task.rest else task.buffer
@@ -119,15 +277,15 @@ def _ended(task: Task, running: Running, events: Sequence[Event], error: str, ab
 
 
 def _appended(
-    task: Task,
+    task: Job,
     prepared: Preparation,
     summary: str,
     files: Files,
-    settings: Settings,
-    running: Running,
+    settings: PiSettings,
+    running: PiState,
     events: Sequence[Event],
     supplied: bool = False,
-) -> Outcome[Running]:
+) -> Outcome[PiState]:
     messages = task.buffer.messages
     lead, kept = messages[: leading_system(messages)], {message.id for message in prepared.kept}
     removed = [message for message in messages[len(lead) :] if message.id not in kept]
@@ -164,3 +322,129 @@ def _pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message,
 
 def _is_prompt(message: Message) -> bool:
     return message.role == "user" and not message.summary
+
+
+class SummarizationFailed(Exception):
+    """A summary could not be had. Its text is the harness's own sentence."""
+
+
+def history_cap(reserve: int) -> int:
+    """floor(0.8 x reserve): output tokens of the summary."""
+    return reserve * 8 // 10
+
+
+def prefix_cap(reserve: int) -> int:
+    """floor(0.5 x reserve): output tokens of a turn prefix's summary."""
+    return reserve // 2
+
+
+def summarise(prepared: Preparation, settings: PiSettings, reserve: int, focus: str = "") -> Conversation[str]:
+    """compact(): one call, or two where a turn is split; then the file lists. Raises SummarizationFailed."""
+    if prepared.split and prepared.turn_prefix:
+        before = NO_HISTORY
+        if prepared.to_summarise:
+            before = yield from _history(prepared, settings, reserve, focus)
+        elif (settings.safe or settings.is_newest) and prepared.previous_summary:
+            before = prepared.previous_summary  # older ones lose it here
+        prefix = yield from _turn_prefix(prepared.turn_prefix, settings, reserve, focus)
+        text = f"{before}{SPLIT}{prefix}"
+    else:
+        text = yield from _history(prepared, settings, reserve, focus)
+    return text + prepared.files.text()
+
+
+def _history(prepared: Preparation, settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
+    parts = [f"<conversation>\n{_told(prepared.to_summarise, settings)}\n</conversation>"]
+    if prepared.previous_summary:
+        parts.append(f"<previous-summary>\n{prepared.previous_summary}\n</previous-summary>")
+    instructions = UPDATE if prepared.previous_summary else INITIAL
+    parts.append(_focused(instructions, focus))
+    need = Summarize(
+        SYSTEM,
+        "\n\n".join(parts),
+        max_tokens=None if settings.is_newest else history_cap(reserve),
+        source=prepared.to_summarise,
+        purpose="history",
+    )
+    return (yield from _asked(need, "Summarization failed", settings))
+
+
+def _turn_prefix(messages: tuple[Message, ...], settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
+    """The newest Pi says nothing of a limit, and what the user wants kept it says here, too."""
+    told = _told(messages, settings)
+    if settings.is_newest:
+        text, most = f"# Conversation\n{told}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
+    else:
+        text, most = f"<conversation>\n{told}\n</conversation>\n\n{TURN_PREFIX}", prefix_cap(reserve)
+    need = Summarize(SYSTEM, text, max_tokens=most, source=messages, purpose="turn prefix")
+    return (yield from _asked(need, "Turn prefix summarization failed", settings))
+
+
+def _told(messages: Sequence[Message], settings: PiSettings) -> str:
+    return serialise(messages, thoughts=not settings.is_newest)
+
+
+def _focused(instructions: str, focus: str) -> str:
+    return f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions
+
+
+def _asked(need: Summarize, what: str, settings: PiSettings) -> Conversation[str]:
+    try:
+        answer: Answer = yield need
+    except Failure as failure:
+        raise SummarizationFailed(f"{what}: {failure}") from None
+    if settings.is_newest and answer.finish in ("length", "max_tokens"):
+        raise SummarizationFailed(f"{what}: generation hit the token cap and the summary is incomplete")
+    if settings.safe and not answer.text.strip():
+        raise SummarizationFailed(f"{what}: the summary is empty")
+    return answer.text
+
+
+def serialise(messages: Iterable[Message], thoughts: bool = True) -> str:
+    """serializeConversation: labelled blocks, a blank line between them. The newest Pi leaves thoughts out."""
+    return "\n\n".join(block for message in messages for block in _blocks(message, thoughts))
+
+
+def _blocks(message: Message, thoughts: bool) -> Iterator[str]:
+    match message.role:
+        case "assistant":
+            yield from _answer(message, thoughts)
+        case "tool":
+            content = "".join(message.result.blocks or (message.result.content,)) if message.result is not None else ""
+            if content:
+                yield f"[Tool result]: {truncated(content)}"
+        case _:
+            text = "".join(part.text for part in message.parts if isinstance(part, Text))
+            if text:
+                yield f"[User]: {text}"
+
+
+def _answer(message: Message, thoughts: bool) -> Iterator[str]:
+    thinking = [part.text for part in message.parts if isinstance(part, Thinking)] if thoughts else []
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if thinking:
+        yield "[Assistant thinking]: " + "\n".join(thinking)
+    if texts:
+        yield "[Assistant]: " + "\n".join(texts)
+    if message.calls:
+        yield "[Assistant tool calls]: " + "; ".join(map(_call, message.calls))
+
+
+def _call(call: ToolCall) -> str:
+    arguments = call.arguments
+    if isinstance(arguments, Mapping):
+        return f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
+    return f"{call.name}({dumps(arguments)})"
+
+
+def truncated(text: str, limit: int = TOOL_RESULT_MAX) -> str:
+    """The first `limit` UTF-16 units, and how many were left out."""
+    length = u16(text)
+    if length <= limit:
+        return text
+    head = (
+        text[:limit]
+        if text.isascii()
+        else text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
+    )
+    return f"{head}\n\n[... {length - limit} more characters truncated]"

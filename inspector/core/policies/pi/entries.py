@@ -1,19 +1,24 @@
-"""Pi's session entries: messages and what lies between them; and how a buffer looks as entries (spec 3.5).
+"""Pi's session entries: messages and what lies between them, how a buffer looks as entries, and where Pi cuts them.
 
 A buffer shows what the model sees: the summary first, then what the compaction kept, then what came after. In the
 session the compaction's entry stands after what it kept, because a session is only appended to. What else Pi's own
-file holds (metadata, commands that the user ran, answers that failed) comes with `Filed`.
+file holds (metadata, commands that the user ran, answers that failed) comes with `Filed`. The newest Pi (1.5) looks at
+what an entry shows the model; the older ones at its type. `newest` says which.
 
-The newest Pi (1.5) looks at what an entry shows the model; the older ones at its type. `newest` says which.
+The kept part never begins with a tool's result, so that calls and results stay together (spec 3.5). Where something
+else came between a call and its result (the user ran a command meanwhile), Pi may cut there, and the result is left
+without its call; safe mode never does. A call that is still to be answered always stays with what follows it, since its
+result is appended later.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from inspector.core.message import Message
-from inspector.core.policies.pi.placement import summary_of
-from inspector.core.policies.pi.usage import estimate, is_made_up
+from inspector.core.message import Message, ToolResult
+from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.pi.usage import estimate, is_made_up, summary_of
 from inspector.core.session import NOTHING_FILED, Filed, Record
 
 EntryKind: TypeAlias = Literal[
@@ -24,6 +29,8 @@ _MESSAGES = ("message", "bashExecution", "custom")
 _BETWEEN = ("branch_summary", "custom_message")
 _KINDS: Mapping[str, EntryKind] = {kind: kind for kind in get_args(EntryKind)}
 BRANCH = "The following is a summary of a branch that this conversation came back from:"
+_READS, _WRITES = ("read",), ("edit", "write", "multiedit")
+_PATHS = ("path", "file_path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +164,252 @@ def leading_system(messages: Sequence[Message]) -> int:
 def summary_text(entry: Entry) -> str:
     """The summary of a compaction entry."""
     return summary_of(entry.message) if entry.message else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How Pi cuts."""
+
+    newest: bool = False
+    """As Pi 1.5: by what an entry shows the model; where results at the end are too large, before their answer."""
+    together: bool = False
+    """Never between a call and its result."""
+
+
+RULES = Rules()
+
+
+def rules_of(settings: PiSettings) -> Rules:
+    """By the profile, and by the mode."""
+    return Rules(settings.is_newest, settings.safe)
+
+
+@dataclass(frozen=True, slots=True)
+class CutPoint:
+    """Indices into the entries; `turn_start` is -1 where the cut does not split a turn, or no start was found."""
+
+    first_kept: int
+    turn_start: int = -1
+    split: bool = False
+
+
+def find_cut_point(
+    entries: Sequence[Entry],
+    start: int,
+    end: int,
+    keep: int,
+    owed: Collection[str] = frozenset(),
+    rules: Rules = RULES,
+) -> CutPoint:
+    """findCutPoint over entries[start:end]. `owed`: ids of calls whose results are still to come. O(end - start)."""
+    valid = _valid(entries, start, end, owed, rules.together)
+    if not valid:
+        return CutPoint(start)
+    at = _back_over_metadata(entries, start, _reach(entries, start, end, keep, valid, rules.newest), rules.newest)
+    if entries[at].is_start(rules.newest):
+        return CutPoint(at)
+    turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules.newest)), -1)
+    return CutPoint(at, turn_start, turn_start != -1)
+
+
+def _reach(entries: Sequence[Entry], start: int, end: int, keep: int, valid: Sequence[int], newest: bool) -> int:
+    """The first valid position at or after the message with which the newest reach `keep`; else the first of all.
+
+    Where the results at the end are that large by themselves, there is none after them: the newest Pi then takes the
+    last, the older ones the first, which keeps everything.
+    """
+    total = 0
+    for at in range(end - 1, start - 1, -1):
+        tokens = entries[at].tokens(newest)
+        if not (tokens or (entries[at].is_message and not newest)):
+            continue
+        total += tokens
+        if total >= keep:
+            return next((n for n in valid if n >= at), valid[-1 if newest else 0])
+    return valid[0]
+
+
+def _back_over_metadata(entries: Sequence[Entry], start: int, at: int, newest: bool) -> int:
+    """Metadata travels with what follows it."""
+    while at > start and not entries[at - 1].is_shown(newest) and entries[at - 1].kind != "compaction":
+        at -= 1
+    return at
+
+
+def _valid(entries: Sequence[Entry], start: int, end: int, owed: Collection[str], together: bool) -> list[int]:
+    """Positions where the kept part may begin."""
+    change = _held_together(entries, start, end, owed, together)
+    held, found = 0, []
+    for at in range(start, end):
+        held += change.get(at, 0)
+        if not held and entries[at].may_open:
+            found.append(at)
+    return found
+
+
+def _held_together(
+    entries: Sequence[Entry], start: int, end: int, owed: Collection[str], together: bool
+) -> dict[int, int]:
+    """From which position on one more (or one less) call waits for its result. Those that were answered count only
+    `together`."""
+    change: dict[int, int] = defaultdict(int)
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for at in range(start, end):
+        message = entries[at].message if entries[at].sent else None  # nobody answers an answer that failed
+        for part in message.parts if message else ():
+            if isinstance(part, ToolResult) and waiting.get(part.call_id):
+                asked = waiting[part.call_id].popleft()
+                if together:
+                    change[asked + 1] += 1
+                    change[at + 1] -= 1
+        for call in message.calls if message else ():
+            waiting[call.id].append(at)
+    newest = _newest_answer(entries, start, end)
+    for call_id, calls in waiting.items():
+        for at in calls:
+            if call_id in owed or at >= newest:
+                change[at + 1] += 1
+    return change
+
+
+def _newest_answer(entries: Sequence[Entry], start: int, end: int) -> int:
+    """Where the answer at the very end begins: its calls are still to be answered."""
+    at = end
+    while at > start and ((message := entries[at - 1].message) is None or message.role == "assistant"):
+        at -= 1
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a compaction's `details` hold. `read`: never edited or written."""
+
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """As it follows the summary: an empty list is left out."""
+        blocks = (("read-files", self.read), ("modified-files", self.modified))
+        return "".join("\n".join((f"\n\n<{tag}>", *paths, f"</{tag}>")) for tag, paths in blocks if paths)
+
+
+NO_FILES = Files()
+
+
+def files_of(messages: Iterable[Message], before: Files) -> Files:
+    """The files of the tool calls `read`, `edit` and `write`, with those of the compaction before.
+
+    Calls of other harnesses (Read, file_path) are taken as what Pi's tools would have been.
+    """
+    read, modified = set(before.read), set(before.modified)
+    for message in messages:
+        for call in message.calls:
+            path = _path(call.arguments)
+            name = call.name.lower()
+            if path and name in _READS:
+                read.add(path)
+            elif path and name in _WRITES:
+                modified.add(path)
+    return Files(_sorted(read - modified), _sorted(modified))
+
+
+def _path(arguments: object) -> str:
+    if not isinstance(arguments, Mapping):
+        return ""
+    return next((value for key in _PATHS if isinstance(value := arguments.get(key), str)), "")
+
+
+def _sorted(paths: Iterable[str]) -> tuple[str, ...]:
+    """By UTF-16 units, as JavaScript sorts."""
+    return tuple(sorted(paths, key=lambda path: path.encode("utf-16-be", "surrogatepass")))
+
+
+def files_in(summary: str) -> Files:
+    """The lists that an earlier compaction wrote behind its summary: a buffer holds no other trace of its details."""
+    rest, modified = _last_block(summary, "modified-files")
+    _, read = _last_block(rest, "read-files")
+    return Files(read, modified)
+
+
+def _last_block(text: str, tag: str) -> tuple[str, tuple[str, ...]]:
+    """(the text before it, its lines) of the block that ends the text."""
+    head, opening, paths = text.removesuffix(f"\n</{tag}>").rpartition(f"\n\n<{tag}>\n")
+    if not opening or not text.endswith(f"\n</{tag}>"):
+        return text, ()
+    return head, tuple(paths.split("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """prepareCompaction's result. `kept` are the messages from the first kept entry on, in the buffer's order."""
+
+    first_kept: str
+    to_summarise: tuple[Message, ...]
+    turn_prefix: tuple[Message, ...]
+    kept: tuple[Message, ...]
+    split: bool
+    tokens_before: int
+    previous_summary: str | None = None
+    files: Files = NO_FILES
+    lost: tuple[Message, ...] = ()
+    """What is neither summarised nor kept (only with `legacy_start`)."""
+
+
+def prepare(
+    entries: Sequence[Entry],
+    keep: int,
+    tokens_before: int = 0,
+    legacy_start: bool = False,
+    owed: Collection[str] = frozenset(),
+    rules: Rules = RULES,
+) -> Preparation | None:
+    """None where there is nothing to compact: no entries, the last one a compaction, or nothing to summarise.
+
+    `owed`: ids of calls whose results are still to come. O(entries).
+    """
+    if not entries or entries[-1].kind == "compaction":
+        return None
+    start, previous = _start(entries, legacy_start)
+    cut = find_cut_point(entries, start, len(entries), keep, owed, rules)
+    if not entries[cut.first_kept].id:
+        return None
+    end = cut.turn_start if cut.split else cut.first_kept
+    to_summarise = _messages(entries[start:end])
+    prefix = _messages(entries[end : cut.first_kept])
+    if not (legacy_start or any(entry.is_said for entry in entries[start : cut.first_kept])):
+        return None
+    before = summary_text(previous) if previous else None
+    return Preparation(
+        entries[cut.first_kept].id,
+        to_summarise,
+        prefix,
+        _standing(entries[cut.first_kept :]),
+        cut.split,
+        tokens_before,
+        before,
+        files_of((*to_summarise, *prefix), files_in(before or "")),
+        _standing(entries[:start]),
+    )
+
+
+def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
+    """Where the range begins, and the latest compaction."""
+    at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].kind == "compaction"), -1)
+    if at < 0:
+        return 0, None
+    first = entries[at].first_kept
+    if legacy or not first:
+        return at + 1, entries[at]
+    return next((n for n, entry in enumerate(entries) if entry.id == first), at + 1), entries[at]
+
+
+def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """What the summariser is told of them: answers that failed, too. An earlier summary goes its own way."""
+    told = (entry.said for entry in entries if entry.kind != "compaction")
+    return tuple(message for message in told if message is not None and not is_made_up(message))
+
+
+def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """What the buffer holds of them."""
+    held = (entry for entry in entries if entry.sent and entry.kind != "compaction")
+    return tuple(entry.message for entry in held if entry.message is not None)

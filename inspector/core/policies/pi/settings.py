@@ -9,14 +9,12 @@ from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting
 RESERVE, KEEP = 16_384, 20_000
 MAX_FAILURES = 3
 """Safe mode: after so many failures in a row nothing is compacted automatically any more."""
-
-
 VERSIONS = {"seed": "0.58", "upstream": "0.73", "newest": "1.5"}
 """The version of Pi that a profile follows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PiSettings:
     """Everything that can be set. Tokens where the name says so."""
 
     context_window: int = window_setting(200_000, low=0, high=100_000_000)
@@ -66,7 +64,7 @@ class Settings:
         return self.mode == "safe"
 
 
-def checked(settings: Settings) -> Settings:
+def checked(settings: PiSettings) -> PiSettings:
     """The settings as Pi reads them: "value or default", so that 0 is the default. Raises InspectorError.
 
     Safe mode takes a keep of 0 at its word and refuses a reserve of 0.
@@ -86,30 +84,3 @@ def checked(settings: Settings) -> Settings:
 def optimal_config(window: int) -> tuple[int, int]:
     """getOptimalConfig: (reserve, keep) = floor(8 %), floor(10 %) of the window."""
     return window * 8 // 100, window // 10
-
-
-@dataclass(frozen=True, slots=True)
-class ModelConfig:
-    """A line of the design's table: what it advises for a model. It contradicts `optimal_config`; both are advice."""
-
-    window: int
-    reserve: int
-    keep: int
-
-
-MODELS = {
-    "claude-opus-4": ModelConfig(200_000, RESERVE, KEEP),
-    "claude-sonnet-4": ModelConfig(200_000, RESERVE, KEEP),
-    "gpt-4-turbo": ModelConfig(128_000, 10_000, 15_000),
-    "gemini-pro": ModelConfig(1_000_000, 50_000, 100_000),
-}
-
-
-def model_config(model: str) -> ModelConfig | None:
-    """The table's line for a model, by the beginning of its name; None where the table has none."""
-    plain = model.lower().rpartition("/")[2].replace(" ", "-")
-    return next((config for name, config in MODELS.items() if plain.startswith(name)), None)
-
-
-ADVICE = {"long answers": 32_768, "default": RESERVE, "short answers": 8_192}
-"""The design's advice for reserve_tokens."""

@@ -1,15 +1,19 @@
-"""How full the window is: what was reported for the newest answer, and estimates where nothing was (spec 3.2, 3.4)."""
+"""How full the window is (spec 3.2, 3.4), what is kept free of it (spec 3.3), and whether it ran over (spec 3.8).
 
+What was reported for the newest answer counts, and estimates where nothing was.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
-from inspector.core.policies.pi.placement import summary_of
-from inspector.core.policies.pi.settings import Settings
-from inspector.core.policies.policy import Report
+from inspector.core.policies.pi.settings import PiSettings
+from inspector.core.policies.replacements import inserted
 from inspector.core.policies.start import FAILED
+from inspector.core.policies.verdict import CallReport
 from inspector.core.session import NOTHING_FILED, Filed, Record
 from inspector.core.tokens.characters import Pi, u16
 from inspector.core.tokens.counted import Tiktoken
@@ -20,6 +24,36 @@ from inspector.core.usage import Usage
 OVERHEAD = 10
 """Tokens that the design adds to a message for its structure."""
 _PI, _NEWEST = Pi(), Pi("pi-newest", images_of=("tool", "user"))
+RECENT = 10
+"""Messages that getDynamicReserveTokens looks at."""
+OUTPUT_PRICE = 5
+"""What an output token costs in input tokens, for our own cost functions."""
+SUMMARY_TOKENS = 2_000
+"""What our own cost functions take a summary to be."""
+_BEFORE = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+_AFTER = "\n</summary>"
+_PHRASES = re.compile(
+    r"(?i)prompt is too long|input is too long for requested model|exceeds the context window"
+    r"|input token count.*exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages"
+    r"|maximum context length is \d+ tokens|exceeds the limit of \d+|exceeds the available context size"
+    r"|greater than the context length|context window exceeds limit|exceeded model token limit"
+    r"|too large for model with \d+ maximum context length|model_context_window_exceeded"
+    r"|context[_ ]length[_ ]exceeded|too many tokens|token limit exceeded"
+)
+_NO_BODY = re.compile(r"(?i)^4(?:00|13)\s*(?:status code)?\s*\(no body\)")
+
+
+def summary_message(summary: str, removed: Sequence[Message]) -> Message:
+    """How a compaction's summary stands in the buffer: one user message, before what was kept (spec 3.7)."""
+    return inserted("pi", "user", f"{_BEFORE}{summary}{_AFTER}", removed)
+
+
+def summary_of(message: Message) -> str:
+    """The summary that such a message holds; of another harness's summary all of its text."""
+    text = message.text
+    if text.startswith(_BEFORE) and text.endswith(_AFTER):
+        return text[len(_BEFORE) : len(text) - len(_AFTER)]
+    return text
 
 
 def content(message: Message) -> str:
@@ -70,7 +104,7 @@ class Seed:
 _CHARACTERS, _TOKENIZER = Seed(), Seed(Tiktoken("cl100k_base"))
 
 
-def seed_estimator(settings: Settings) -> Estimator:
+def seed_estimator(settings: PiSettings) -> Estimator:
     """The design's estimator, by the `estimator` setting."""
     return _TOKENIZER if settings.estimator == "tiktoken" else _CHARACTERS
 
@@ -110,7 +144,7 @@ def is_made_up(message: Message) -> bool:
     return message.role == "tool" and message.mark == "meta"
 
 
-def estimated_tokens(buffer: Buffer, settings: Settings, filed: Filed = NOTHING_FILED) -> int:
+def estimated_tokens(buffer: Buffer, settings: PiSettings, filed: Filed = NOTHING_FILED) -> int:
     """The whole buffer without any usage, by the profile's own estimate."""
     if settings.is_code:
         return estimates(buffer.messages, settings.is_newest, filed)
@@ -123,7 +157,7 @@ def calculate_tokens(usage: Usage, total: int = 0) -> int:
 
 
 def last_usage(
-    messages: Sequence[Message], reports: Sequence[Report], upstream: bool, border: str = ""
+    messages: Sequence[Message], reports: Sequence[CallReport], upstream: bool, border: str = ""
 ) -> tuple[int, Usage] | None:
     """(messages that it speaks of, usage) of the newest answer with usage behind `border`; None where there is none.
 
@@ -142,7 +176,7 @@ def last_usage(
     return None
 
 
-def _is_void(report: Report, usage: Usage) -> bool:
+def _is_void(report: CallReport, usage: Usage) -> bool:
     return report.finish in FAILED or not calculate_tokens(usage)
 
 
@@ -157,7 +191,7 @@ class Fill:
 
 
 def context_tokens(
-    buffer: Buffer, reports: Sequence[Report], settings: Settings, border: str = "", filed: Filed = NOTHING_FILED
+    buffer: Buffer, reports: Sequence[CallReport], settings: PiSettings, border: str = "", filed: Filed = NOTHING_FILED
 ) -> Fill:
     """contextTokens by the profile. The design's `input_tokens` is the whole prompt, cached or not."""
     found = last_usage(buffer.messages, reports, settings.is_code, border)
@@ -173,7 +207,7 @@ def context_tokens(
 
 def tokens_before(
     buffer: Buffer,
-    reports: Sequence[Report],
+    reports: Sequence[CallReport],
     border: str = "",
     newest: bool = False,
     filed: Filed = NOTHING_FILED,
@@ -183,3 +217,61 @@ def tokens_before(
     if found is None:
         return estimates(buffer.messages, newest, filed)
     return calculate_tokens(found[1]) + estimates(buffer.messages[found[0] :], newest, filed)
+
+
+def should_compact(tokens: int, window: int, reserve: int, enabled: bool = True) -> bool:
+    """tokens > window - reserve, strictly. So it is always true for a window of 0."""
+    return enabled and tokens > window - reserve
+
+
+def dynamic_reserve(contents: Sequence[str]) -> int:
+    """getDynamicReserveTokens, of the contents of messages: by the mean estimate of the last 10."""
+    recent = [characters(text) for text in contents[-RECENT:]]
+    total = sum(recent)
+    if total > 2_000 * len(recent):
+        return 32_768
+    return 16_384 if total > 1_000 * len(recent) else 8_192
+
+
+def reserve(settings: PiSettings, messages: Sequence[Message]) -> int:
+    """The reserve that holds for these messages. Safe mode: at most a quarter of a window that it would fill."""
+    found = settings.reserve_tokens
+    if settings.dynamic_reserve:
+        found = dynamic_reserve([content(message) for message in messages[-RECENT:]])
+    return settings.context_window // 4 if is_clamped(settings, found) else found
+
+
+def is_clamped(settings: PiSettings, found: int) -> bool:
+    """Does safe mode cut this reserve?"""
+    return settings.safe and settings.context_window > 0 and found >= settings.context_window
+
+
+def should_compact_by_cost(tokens: int, threshold: int, compaction_cost: float, continue_cost: float) -> bool:
+    """shouldCompactWithCostAwareness: above the threshold, and compacting costs less than going on (both strictly).
+
+    The design defines neither cost; ours are `compaction_cost` and `continue_cost`.
+    """
+    return tokens > threshold and compaction_cost < continue_cost
+
+
+def compaction_cost(tokens: int) -> float:
+    """Ours, in input tokens: the summariser reads it all and writes a summary."""
+    return tokens + OUTPUT_PRICE * SUMMARY_TOKENS
+
+
+def continue_cost(tokens: int, keep: int, calls: int) -> float:
+    """Ours, in input tokens: what each call to come reads more than it would after a compaction."""
+    return max(0, tokens - keep - SUMMARY_TOKENS) * calls
+
+
+def says_overflow(error: str) -> bool:
+    """Does an error's text tell of an overflow? A 429 never does, unless its text says so."""
+    return bool(_PHRASES.search(error) or _NO_BODY.match(error))
+
+
+def is_overflow(finish: str, error: str = "", usage: Usage | None = None, window: int = 0) -> bool:
+    """Of an answer: refused with an error, or (silently) cut by the provider to its window."""
+    if finish == "error":
+        return says_overflow(error)
+    silent = finish in ("stop", "end_turn") and usage is not None and window > 0
+    return silent and usage is not None and usage.input + usage.cache_read > window

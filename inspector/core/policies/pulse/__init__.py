@@ -1,105 +1,115 @@
-"""Pulse Coder: one tier, summary of all but the newest user turns (spec section 2). `POLICY` is the whole of it."""
+"""Pulse Coder: one tier, summary of all but the newest user turns (spec section 2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from inspector.core.buffer import Buffer
-from inspector.core.errors import InspectorError
-from inspector.core.message import Json
-from inspector.core.needs import Conversation
-from inspector.core.outcome import Outcome
-from inspector.core.policies.book import Book, Turn
-from inspector.core.policies.policy import Moment, TierName, Verdict, Watermark
-from inspector.core.policies.pulse import running as states
-from inspector.core.policies.pulse import settings as config
-from inspector.core.policies.pulse import sites
-from inspector.core.policies.pulse.compaction import TIER, compact
-from inspector.core.policies.pulse.loop import play
-from inspector.core.policies.pulse.running import Running, begun
-from inspector.core.policies.pulse.settings import Settings
-from inspector.core.policies.pulse.summary import tokens
-from inspector.core.policies.pulse.verdicts import verdict
-from inspector.core.policies.settings import share_of
+from inspector.core.message import ToolCall
+from inspector.core.needs import Answer, Conversation
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.pulse.compaction import (
+    TIER,
+    before_call,
+    compact,
+    forced,
+    is_trouble,
+    split,
+    tokens,
+    turn_starts,
+)
+from inspector.core.policies.pulse.settings import PulseSettings, PulseState, read
+from inspector.core.policies.replacements import without
+from inspector.core.policies.settings import of_window, share_of
+from inspector.core.policies.turn import AllDone, Done, TurnContext
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 
-TIERS = (TierName(TIER, "Compact", "Has a model summarise all but the newest user turns.", calls_model=True),)
+Context = TurnContext[PulseState]
 
 
-@dataclass(frozen=True, slots=True)
-class PulsePolicy:
-    """See `core.policies.policy.Policy`."""
+class PulsePolicy(Policy[PulseSettings, PulseState]):
+    """See `Policy`. It never looks at what the provider reports."""
 
-    name: str = "pulse"
-    title: str = "Pulse Coder"
-    tiers: Sequence[TierName] = TIERS
-    prompt_estimator: None = None
+    name = "pulse"
+    title = "Pulse Coder"
+    tiers: Sequence[TierName] = (
+        TierName(TIER, "Compact", "Has a model summarise all but the newest user turns.", calls_model=True),
+    )
+    settings_type = PulseSettings
+    state_type = PulseState
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
-        return config.read(values, window)
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> PulseSettings:
+        return read(values, window)
 
-    def fresh(self, settings: Settings) -> Running:
-        return Running()
-
-    def load(self, settings: Settings, data: Json) -> Running:
-        return states.load(data)
-
-    def dump(self, running: Running) -> dict[str, Any]:
-        return states.dump(running)
-
-    def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
-        return running  # Pulse never looks at what the provider reports
-
-    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
-        return running
-
-    def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
+    def measure(self, buffer: Buffer, settings: PulseSettings, running: PulseState) -> tuple[int, int]:
         total = tokens(buffer.messages, settings)
         return total, total
 
-    def breaker(self, settings: Settings, running: Running) -> None:
-        return None
-
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
+    def watermarks(self, settings: PulseSettings) -> tuple[Watermark, ...]:
         limit = settings.compact_trigger
         share = share_of(limit, settings.context_window_tokens, settings.window_from)
         return (Watermark(f"{share} compact", limit, "compact_trigger", (TIER,), fires_on=True),)
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
-        return (verdict(buffer, settings, running, moment),)
+    def due(self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput) -> Verdicts:
+        total, limit = tokens(buffer.messages, settings), settings.compact_trigger
+        window = settings.context_window_tokens
+        share = f"({limit / window:.0%} of {of_window(window, settings.window_from)})"
+        if total >= limit:
+            why = f"{total:,} >= {limit:,} {share}: {total - limit:,} over"
+        else:
+            why = f"{total:,} < {limit:,} {share}: {limit - total:,} to go"
+        by_force = forced(moment, settings)
+        due = total >= limit or by_force
+        if by_force and total < limit:
+            why += f" · forced: the last call ended with {moment.finish or 'an overflow'}"
+        most = settings.max_compaction_attempts
+        if running.at(buffer.messages).attempts >= most:
+            why, due = f"{why} · all {most} attempts of this loop are used up", False
+        elif not split(buffer.messages, settings).old:
+            turns = len(turn_starts(buffer.messages))
+            why, due = (
+                f"{why} · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})",
+                False,
+            )
+        return (Verdict(TIER, due, why, total, limit),)
 
     def tier(
-        self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[Outcome[Running]]:
+        self, name: str, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
+    ) -> Done[PulseState]:
         """Forced, by hand: it costs no attempt of the loop."""
         if name.lower() != TIER:
-            raise InspectorError(f"Pulse Coder has no tier {name!r}. It has {TIER}.")
+            raise self.unknown(name)
         return (yield from compact(buffer, settings, running, "forced"))
 
     def before_call(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
+    ) -> AllDone[PulseState]:
         """Forced where the call before ended with `length` (`moment.finish`); then where it is due."""
-        trouble = sites.forced(moment, settings)
-        return (yield from sites.before_call(buffer, settings, begun(running, buffer.messages), trouble))
+        return (yield from before_call(buffer, settings, running.at(buffer.messages), forced(moment, settings)))
 
-    def after_turn(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """Nothing: what a call's end calls for is done on the way to the next one."""
-        yield from ()
-        return ()
+    def recover(self, turn: Context, settings: PulseSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+        """Safe mode treats a refusal like `length`; upstream fails."""
+        if settings.safe:
+            done = len(turn.outcomes)
+            yield from self.compact(turn, settings, replace(moment, overflow=error))
+            return error if len(turn.outcomes) == done else ""
+        return error
 
-    def run_due(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """As before the call."""
-        done = yield from self.before_call(buffer, settings, running, moment)
-        return done or (Outcome(TIER, buffer, running),)
-
-    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
-        """See `core.policies.turns`. With a prompt that was not there before, attempts are counted anew."""
-        book.running = begun(book.running, book.buffer.messages)
-        return (yield from play(book, settings, moment))
+    def accept(
+        self, turn: Context, settings: PulseSettings, moment: PolicyInput, answer: Answer
+    ) -> Conversation[Answer | None]:
+        """After an answer that was cut off it compacts and asks again, while it may. Nobody runs such an answer's
+        calls."""
+        if not is_trouble(answer.finish, answer.usage, settings):
+            turn.add(answer.messages)
+            return answer
+        cut_off = replace(answer, messages=without(answer.messages, lambda part: isinstance(part, ToolCall)))
+        turn.add(cut_off.messages)
+        done = len(turn.outcomes)
+        yield from self.compact(turn, settings, replace(moment, usage=answer.usage, finish=answer.finish))
+        if len(turn.outcomes) > done:
+            return None
+        said = "\n".join(message.text for message in cut_off.messages)
+        return replace(cut_off, text=said or "Context limit reached.")
 
 
 POLICY = PulsePolicy()

@@ -1,4 +1,4 @@
-"""Pulse Coder's configuration, by the names of its environment variables (spec 2.1), and our switches.
+"""Pulse Coder's configuration by the names of its environment variables (spec 2.1), our switches, its running state.
 
 As upstream reads its environment: what is no number, or not above 0, is ignored and the default stands. One exception:
 `COMPACT_TRIGGER=0` is taken, it means "always".
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from inspector.core.errors import InspectorError
+from inspector.core.message import Message
 from inspector.core.policies.settings import (
     DERIVED,
     MODEL,
@@ -37,7 +38,7 @@ NUMBERS = WINDOW_NAMES | frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PulseSettings:
     """Everything that can be set. Tokens unless the name says otherwise."""
 
     context_window_tokens: int = window_setting(64_000)
@@ -76,13 +77,13 @@ class Settings:
         return self.mode == "safe"
 
 
-def read(values: Sequence[tuple[str, str]], window: int | None) -> Settings:
+def read(values: Sequence[tuple[str, str]], window: int | None) -> PulseSettings:
     """Trigger and target follow the window unless they are given; the window is its own, whatever the model's is.
 
     Raises InspectorError.
     """
     usable = [pair for pair in values if _usable(*pair)]
-    first, others = windowed(Settings(), usable, window, follows=False)
+    first, others = windowed(PulseSettings(), usable, window, follows=False)
     shares = replace(
         first,
         compact_trigger=math.floor(first.context_window_tokens * TRIGGER_SHARE),
@@ -102,9 +103,23 @@ def _usable(key: str, text: str) -> bool:
     return number > 0 or (number == 0 and name == "compacttrigger")
 
 
-def _checked(settings: Settings) -> Settings:
+def _checked(settings: PulseSettings) -> PulseSettings:
     """Safe mode refuses a target that a compaction could reach and still be due again."""
     trigger, target = settings.compact_trigger, settings.compact_target
     if settings.safe and 0 < trigger <= target:
         raise InspectorError(f"compact_target ({target:,}) must lie below compact_trigger ({trigger:,}).")
     return check(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class PulseState:
+    """How often the running call of its loop has compacted: a call of the loop begins with a prompt of the user."""
+
+    attempts: int = 0
+    prompt: str = ""
+    """Id of the user message that the counted attempts belong to."""
+
+    def at(self, messages: Sequence[Message]) -> "PulseState":
+        """With a prompt that was not there before, a new call of the loop has begun."""
+        newest = next((m.id for m in reversed(messages) if m.role == "user" and not m.summary), "")
+        return self if newest == self.prompt else PulseState(0, newest)

@@ -1,91 +1,99 @@
-"""Roku: five tiers, L0 to L4 (spec section 1). `POLICY` is the whole of it for everyone else."""
+"""Roku: five tiers, L0 to L4 (spec section 1)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.errors import InspectorError
-from inspector.core.message import Json
-from inspector.core.needs import Conversation
+from inspector.core.message import Message
+from inspector.core.needs import Answer, Conversation, Failure, SaveText
 from inspector.core.outcome import Outcome
-from inspector.core.policies.book import Book, Turn
-from inspector.core.policies.policy import BreakerState, Moment, TierName, Verdict, Watermark
-from inspector.core.policies.roku import running as states
-from inspector.core.policies.roku.collapse import collapse, remember
-from inspector.core.policies.roku.compaction import Path, choose_path
-from inspector.core.policies.roku.microcompact import microcompact
-from inspector.core.policies.roku.order import compact, high_tier, mid_tier, react
-from inspector.core.policies.roku.running import ESTIMATOR, Running, raw_tokens
-from inspector.core.policies.roku.settings import Settings, checked
-from inspector.core.policies.roku.turn import play
-from inspector.core.policies.roku.verdicts import verdicts
-from inspector.core.policies.settings import read
-from inspector.core.tokens.calibration import Calibration
-from inspector.core.tokens.estimator import Estimator
-
-TIERS = (
-    TierName("L0", "Microcompact", "Clears all but the newest tool results."),
-    TierName("L1", "Context collapse", "Replaces the older half by a mechanical digest."),
-    TierName("L2", "Session memory", "Replaces the older half by a summary that is at hand."),
-    TierName("L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True),
-    TierName("L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True),
-    TierName("L4", "Reactive", "Compacts because the model refused the buffer.", calls_model=True),
+from inspector.core.policies.harness import Policy
+from inspector.core.policies.roku import state
+from inspector.core.policies.roku.compaction import (
+    Path,
+    choose_path,
+    collapse,
+    compact,
+    has_memory,
+    high_tier,
+    microcompact,
+    mid_tier,
+    react,
+    remember,
 )
+from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
+from inspector.core.policies.roku.settings import RokuSettings, checked
+from inspector.core.policies.roku.state import ESTIMATOR, CacheBreak, RokuState, StepRecord, raw_tokens, total_tokens
+from inspector.core.policies.settings import of_window
+from inspector.core.policies.turn import AllDone, Done, TurnContext, calls_of
+from inspector.core.policies.verdict import BreakerState, PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.tokens.calibration import Calibration
+from inspector.core.tokens.roku import estimate
+
+TRUNCATED = ("max_tokens", "length")
+Context: TypeAlias = TurnContext[RokuState]
+Stage: TypeAlias = tuple[tuple[str, ...], Callable[[Buffer, RokuSettings, RokuState, PolicyInput], AllDone[RokuState]]]
+"""Tiers of which one may fire, and what runs them where they are due."""
 
 
-@dataclass(frozen=True, slots=True)
-class RokuPolicy:
-    """See `core.policies.policy.Policy`."""
+class RokuPolicy(Policy[RokuSettings, RokuState]):
+    """See `Policy`."""
 
-    name: str = "roku"
-    title: str = "Roku"
-    tiers: Sequence[TierName] = TIERS
-    prompt_estimator: Estimator = ESTIMATOR
+    name = "roku"
+    title = "Roku"
+    tiers: Sequence[TierName] = (
+        TierName("L0", "Microcompact", "Clears all but the newest tool results."),
+        TierName("L1", "Context collapse", "Replaces the older half by a mechanical digest."),
+        TierName("L2", "Session memory", "Replaces the older half by a summary that is at hand."),
+        TierName("L3a", "Remote compact", "Has the provider compact the older half.", calls_model=True),
+        TierName("L3b", "Four-section summary", "Has a model summarise the older half.", calls_model=True),
+        TierName(
+            "L4", "Reactive", "Compacts because the model refused the buffer.", calls_model=True, needs_overflow=True
+        ),
+    )
+    settings_type = RokuSettings
+    state_type = RokuState
+    prompt_estimator = ESTIMATOR
+    memory_setting = ("session_memory", "generate")
 
-    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Settings:
-        """The window is the model's, where it is known."""
-        return checked(read(Settings(), values, window, follows=True))
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> RokuSettings:
+        return checked(super().settings(values, window))
 
-    def fresh(self, settings: Settings) -> Running:
-        return Running()
+    def parsed(self, data: Mapping[str, Any]) -> RokuState:
+        return state.parsed(data)
 
-    def load(self, settings: Settings, data: Json) -> Running:
-        return states.load(data)
+    def dump(self, running: RokuState) -> dict[str, Any]:
+        return state.dump(running)
 
-    def dump(self, running: Running) -> dict[str, Any]:
-        return states.dump(running)
-
-    def learn(self, running: Running, settings: Settings, estimated: int, reported: int) -> Running:
+    def learn(self, running: RokuState, settings: RokuSettings, estimated: int, reported: int) -> RokuState:
         return replace(running, calibration=running.calibration.update(estimated, reported))
 
-    def calibrated(self, running: Running, settings: Settings, samples: Sequence[tuple[int, int]]) -> Running:
+    def calibrated(self, running: RokuState, settings: RokuSettings, samples: Sequence[tuple[int, int]]) -> RokuState:
         calibration = Calibration()
         for estimated, reported in samples:
             calibration = calibration.update(estimated, reported)
         return replace(running, calibration=calibration)
 
-    def measure(self, buffer: Buffer, settings: Settings, running: Running) -> tuple[int, int]:
+    def measure(self, buffer: Buffer, settings: RokuSettings, running: RokuState) -> tuple[int, int]:
         raw = raw_tokens(buffer)
         return raw, running.calibration.apply(raw)
 
-    def breaker(self, settings: Settings, running: Running) -> BreakerState:
+    def breaker(self, settings: RokuSettings, running: RokuState) -> BreakerState:
         breaker = running.breaker
         return BreakerState(breaker.open, breaker.failures, settings.max_consecutive_autocompact_failures)
 
-    def watermarks(self, settings: Settings) -> tuple[Watermark, ...]:
-        mid, high = settings.mid_water_trigger_ratio, settings.compact_threshold_ratio
-        return (
-            Watermark(f"{mid:.0%} L1 / L2", settings.mid_watermark, "mid_water_trigger_ratio", ("L1", "L2")),
-            Watermark(f"{high:.0%} L3", settings.high_watermark, "compact_threshold_ratio", ("L3a", "L3b")),
-        )
+    def watermarks(self, settings: RokuSettings) -> tuple[Watermark, ...]:
+        return settings.mid_line, settings.high_line
 
-    def due(self, buffer: Buffer, settings: Settings, running: Running, moment: Moment) -> tuple[Verdict, ...]:
-        return verdicts(buffer, settings, running, moment)
+    def due(self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
+        return _verdicts(buffer, settings, running, moment)
 
     def tier(
-        self, name: str, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[Outcome[Running]]:
+        self, name: str, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
+    ) -> Done[RokuState]:
+        """L3 chooses its path."""
+        chosen = choose_path(running, moment)
         match name.lower():
             case "l0":
                 return microcompact(buffer, settings, running, moment)
@@ -94,51 +102,199 @@ class RokuPolicy:
             case "l2":
                 return (yield from remember(buffer, settings, running, moment))
             case "l3":
-                return (yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment))
-            case "l3a":
-                path: Path = "mechanical" if running.breaker.open else "L3a"
-                return (yield from compact("L3a", path, buffer, settings, running, moment))
-            case "l3b":
-                path = "mechanical" if running.breaker.open else "L3b"
-                return (yield from compact("L3b", path, buffer, settings, running, moment))
+                return (yield from compact("L3", chosen, buffer, settings, running, moment))
+            case "l3a" | "l3b":
+                wanted: Path = "L3a" if name.lower() == "l3a" else "L3b"
+                path: Path = "mechanical" if running.breaker.open else wanted
+                return (yield from compact(wanted, path, buffer, settings, running, moment))
             case "l4":
                 return (yield from react(buffer, settings, running, moment))
-        known = ", ".join(tier.name for tier in TIERS)
-        raise InspectorError(f"Roku has no tier {name!r}. It has L3 (which chooses) and {known}.")
+        raise self.unknown(name)
 
     def before_call(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
+    ) -> AllDone[RokuState]:
         """After an overflow L4 and then L0; else L0, the mid tier, and with `placement=preflight` L3."""
-        if moment.overflow:
-            reacted = yield from react(buffer, settings, running, moment)
-            return (reacted, microcompact(reacted.buffer, settings, reacted.running, moment))
-        done = [microcompact(buffer, settings, running, moment)]
-        done += yield from mid_tier(done[0].buffer, settings, done[0].running, moment)
-        if settings.placement == "preflight":
-            done += yield from high_tier(done[-1].buffer, settings, done[-1].running, moment)
+        done: list[Outcome[RokuState]] = []
+        for _, run in _stages(settings, moment):
+            done += yield from run(buffer, settings, running, moment)
+            if done:
+                buffer, running = done[-1].buffer, done[-1].running
         return tuple(done)
 
     def after_turn(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
+        self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
+    ) -> AllDone[RokuState]:
         """With `placement=end_of_turn` (the default) L3."""
         if settings.placement == "preflight":
             return ()
         return (yield from high_tier(buffer, settings, running, moment))
 
-    def run_due(
-        self, buffer: Buffer, settings: Settings, running: Running, moment: Moment
-    ) -> Conversation[tuple[Outcome[Running], ...]]:
-        """Each tier where it is due after the one before."""
-        done = yield from self.before_call(buffer, settings, running, moment)
-        if moment.overflow:
-            return done
-        return (*done, *(yield from self.after_turn(done[-1].buffer, settings, done[-1].running, moment)))
+    # a turn (spec 1.4, 1.10, 1.12)
 
-    def turn(self, book: Book[Running], settings: Settings, moment: Moment) -> Conversation[Turn[Running]]:
-        """See `core.policies.turns`."""
-        return (yield from play(book, settings, moment))
+    def compact(self, turn: Context, settings: RokuSettings, moment: PolicyInput) -> Conversation[None]:
+        """Stage by stage, so that each is announced on what the one before it left. L0 may wait for a cold cache."""
+        cold = not moment.overflow and moment.idle_s is not None and moment.idle_s > settings.cache_ttl_s
+        for tiers, run in _stages(settings, moment):
+            if tiers != ("L0",) or settings.l0_gate == "always" or cold:
+                self.announce(turn, settings, moment, tiers)
+                turn.apply(*(yield from run(turn.buffer, settings, turn.running, moment)))
+        detector = turn.running.detector.record_prompt_state(turn.buffer.prompt, moment.model)
+        turn.running = replace(turn.running, detector=detector)
+
+    def recover(self, turn: Context, settings: RokuSettings, moment: PolicyInput, error: str) -> Conversation[str]:
+        """Once; the model is asked again whatever that changed."""
+        stopped = yield from super().recover(turn, settings, moment, error)
+        return stopped if moment.overflow else ""
+
+    def accept(
+        self, turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer
+    ) -> Conversation[Answer | None]:
+        """A truncated answer is asked for once more with the model's full output budget."""
+        yield from _learn(turn, settings, moment, answer)
+        asked, ceiling = moment.max_tokens, moment.output_ceiling
+        if answer.finish in TRUNCATED and not moment.output_cap:
+            turn.log("OutputSlotEscalationUnsupported")
+        elif answer.finish in TRUNCATED and asked is not None and ceiling is not None and ceiling > asked:
+            turn.log(
+                "OutputSlotEscalated",
+                step=moment.step,
+                initial_max_tokens=asked,
+                escalated_max_tokens=ceiling,
+                model_id=moment.model,
+            )
+            try:
+                answer = yield from turn.ask(ceiling, stream=False)
+                yield from _learn(turn, settings, moment, answer)
+            except Failure:
+                pass
+        turn.add(answer.messages)
+        return answer
+
+    def act(self, turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+        """The tools, with their budget and their records; then L3, where it has its place."""
+        calls = calls_of(answer)
+        results = yield from turn.run_tools(calls)
+        turn.add(results)
+        if calls:
+            spent = sum(estimate(m.result.content) for m in results if m.result)
+            exceeded = spent > settings.per_turn_tool_budget_tokens
+            turn.log("ToolBudgetCheck", step=moment.step, per_turn_tool_tokens=spent, exceeded=exceeded)
+        history = (*turn.running.history, *_records(moment.step, answer, results))
+        turn.running = replace(turn.running, history=history)
+        if settings.placement == "end_of_turn":
+            self.announce(turn, settings, moment, ("L3a", "L3b"))
+            turn.apply(*(yield from high_tier(turn.buffer, settings, turn.running, moment)))
+
+
+def _stages(settings: RokuSettings, moment: PolicyInput) -> list[Stage]:
+    """What runs before a call, in this order (spec 1.4, 1.10)."""
+    if moment.overflow:
+        return [(("L4",), _l4), (("L0",), _l0)]
+    high: list[Stage] = [(("L3a", "L3b"), high_tier)] if settings.placement == "preflight" else []
+    return [(("L0",), _l0), (("L1", "L2"), mid_tier), *high]
+
+
+def _l0(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+    yield from ()
+    return (microcompact(buffer, settings, running, moment),)
+
+
+def _l4(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+    return ((yield from react(buffer, settings, running, moment)),)
+
+
+def _learn(turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+    """Calibrate and watch the cache. The event is sent even where no usage was reported."""
+    usage, raw = answer.usage, raw_tokens(turn.buffer)  # what was really sent: somebody may have edited it
+    before = turn.running.calibration.apply(raw)
+    calibration = turn.running.calibration.update(raw, usage.prompt if usage else 0)
+    turn.log(
+        "EstimatorCalibrated",
+        step=moment.step,
+        estimated_prompt_tokens=before,
+        prompt_tokens=usage.prompt if usage else 0,
+        scale=calibration.scale,
+    )
+    detector, found = turn.running.detector.check_response(usage.cache_read if usage else 0)
+    breaker = turn.running.breaker.good_turn(settings.breaker_recovery_after)
+    turn.running = replace(turn.running, calibration=calibration, detector=detector, breaker=breaker)
+    if found is not None:
+        yield from _log_break(turn, moment, found)
+
+
+def _log_break(turn: Context, moment: PolicyInput, found: CacheBreak) -> Conversation[None]:
+    changed = ", ".join(found.changed)
+    text = f"step {moment.step}: {found.tokens_lost} cached tokens lost; changed: {changed}\n"
+    try:
+        path = (yield SaveText(text, "cache-break")).text
+    except Failure:  # a diagnostic that cannot be written is ignored
+        path = ""
+    turn.log(
+        "CacheBreakDetected",
+        step=moment.step,
+        reason="cache_read_drop",
+        tokens_lost=found.tokens_lost,
+        component_changed=changed,
+        diagnostic_path=path,
+    )
+
+
+def _records(step: int, answer: Answer, results: Sequence[Message]) -> list[StepRecord]:
+    """What LoopState.history keeps of the turn: a record a call, or one for the final answer."""
+    said = "\n".join(message.text for message in answer.messages)
+    names = {call.id: call.name for message in answer.messages for call in message.calls}
+    if not names:
+        return [StepRecord(step, None, "", "final", message=said)]
+    found = [m.result for m in results if m.result is not None]
+    return [StepRecord(step, names.get(one.call_id), said, "tool", not one.is_error, one.content) for one in found]
+
+
+def _verdicts(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Verdicts:
+    """L0, L1, L2, L3a, L3b, L4 in that order."""
+    total = total_tokens(buffer, running)
+    mid, mid_due = _compared(total, settings.mid_line, settings)
+    high, high_due = _compared(total, settings.high_line, settings)
+    if half_split(buffer.messages, settings) <= 1:
+        mid, mid_due = f"{mid} · nothing can be removed", False
+    if l3_split(buffer.messages, settings) <= 1:
+        high = f"{high} · nothing can be removed"
+    memory = has_memory(settings, moment)
+    path = choose_path(running, moment)
+    if path == "mechanical":
+        remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
+        local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
+    else:
+        remote = "" if moment.remote else " · this provider cannot compact remotely"
+        local = " · the provider compacts remotely: L3a" if path == "L3a" else ""
+    at_mid, at_high = settings.mid_line.tokens, settings.high_line.tokens
+    return (
+        _l0_verdict(buffer, settings, running),
+        Verdict("L1", mid_due and not memory, mid + (" · a summary is at hand: L2" if memory else ""), total, at_mid),
+        Verdict("L2", mid_due and memory, mid + ("" if memory else " · no summary at hand: L1"), total, at_mid),
+        Verdict("L3a", high_due and path == "L3a", high + remote, total, at_high),
+        Verdict("L3b", high_due and path != "L3a", high + local, total, at_high),
+        Verdict("L4", bool(moment.overflow), moment.overflow or "only after the model refuses the buffer", total, None),
+    )
+
+
+def _l0_verdict(buffer: Buffer, settings: RokuSettings, running: RokuState) -> Verdict:
+    indices = clearable(buffer.messages, settings)
+    freed = running.calibration.apply(freed_raw(buffer.messages, indices))
+    if not indices:
+        why = f"no tool result older than the newest {settings.microcompact_retain_recent} would shrink"
+    else:
+        why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
+    return Verdict("L0", bool(indices), why, freed, None)
+
+
+def _compared(total: int, line: Watermark, settings: RokuSettings) -> tuple[str, bool]:
+    """In words, and whether the line's tiers fire."""
+    window = of_window(settings.context_window_tokens, settings.window_from)
+    share = f"({getattr(settings, line.setting):.0%} of {window})"
+    if line.fires(total):
+        return f"{total:,} > {line.tokens:,} {share}: {total - line.tokens:,} over", True
+    return f"{total:,} <= {line.tokens:,} {share}: {line.to_go(total):,} to go", False
 
 
 POLICY = RokuPolicy()

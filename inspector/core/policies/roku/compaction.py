@@ -1,21 +1,31 @@
-"""run_compaction: what L3 and L4 share, from the segment to CompactComplete (spec 1.7 to 1.10)."""
+"""The tiers: L0 microcompact; L1 context collapse, L2 session memory summary; L3 and L4, and what they share, from the
+segment to CompactComplete (spec 1.5 to 1.10). Two ways to have removed messages summarised: L3a remote compact, L3b
+local four-section summary (spec 1.7).
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, ToolResult
-from inspector.core.needs import Answer, Conversation, Failure, Summarize
+from inspector.core.message import Message, Opaque, ToolCall, ToolResult
+from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, RemoteCompact, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.policy import Moment
-from inspector.core.policies.roku import records
-from inspector.core.policies.roku.digest import digest
-from inspector.core.policies.roku.running import Running, raw_tokens
-from inspector.core.policies.roku.segment import insertion, l3_split, replace_segment
-from inspector.core.policies.roku.settings import Settings
-from inspector.core.policies.roku.summaries import Attempt, local, remote
-from inspector.core.policies.roku.thinking import strip_thinking
+from inspector.core.policies.replacements import cleared, inserted, without
+from inspector.core.policies.roku import state
+from inspector.core.policies.roku.messages import (
+    clearable,
+    digest,
+    freed_raw,
+    half_split,
+    l3_split,
+    replace_segment,
+    strip_thinking,
+)
+from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.policies.roku.state import RokuState, raw_tokens, total_tokens
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import PolicyInput
 
 Path: TypeAlias = Literal["mechanical", "L3a", "L3b"]
 PREFIX = "[Conversation summary]\n"
@@ -24,9 +34,153 @@ HISTORY_INSTRUCTIONS = (
     "Keep tool names, file paths and errors."
 )
 LARGE_RESULT_BYTES, OMISSION_BYTES = 4_000, 60
+MEMORY_INSTRUCTIONS = (
+    "You keep the memory of a coding session. From the digest of its older part write a short summary of what the "
+    "user wants, what was done, what was decided and which files matter. Plain text, no preamble."
+)
+HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
+INSTRUCTIONS = (
+    "Summarise the part of an agent's session that you are given, so that the agent can go on without it. "
+    "Answer with exactly four sections, each under its header on a line of its own:\n"
+    "Goal: what the user wants, in their words where it matters.\n"
+    "Accomplished: what was done, with results.\n"
+    "Key Decisions: what was decided, and why; what failed.\n"
+    "Relevant Files: paths, each with what it is for.\n"
+    "Keep paths, identifiers, error texts and numbers as they are. No other text."
+)
+SUMMARY_TOKENS = 2_048
+PROVIDER_FAILURE = "provider_failure"
+CONTRACT_VIOLATION = "contract_violation"
+OVERFLOW = "overflow_after_retries"
 
 
-def choose_path(running: Running, moment: Moment) -> Path:
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How a summary went. `error` is empty on success."""
+
+    text: str = ""
+    messages: tuple[Message, ...] = ()
+    error: str = ""
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    retries: int = 0
+    elapsed_ms: int = 0
+
+
+def microcompact(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Outcome[RokuState]:
+    """Clear what is clearable. The event is sent, and the detector told, only where tokens were freed."""
+    indices = clearable(buffer.messages, settings)
+    freed = running.calibration.apply(freed_raw(buffer.messages, indices))
+    messages = list(buffer.messages)
+    for at in indices:
+        messages[at] = cleared(messages[at])
+    changed = {buffer.messages[at].id: "cleared" for at in indices}
+    events = (Event("MicrocompactRan", {"step": moment.step, "freed_tokens": freed}),) if freed else ()
+    if freed:
+        running = replace(running, detector=running.detector.notify_compaction())
+    after = buffer.with_messages(messages) if indices else buffer
+    return Outcome("L0", after, running, events, changed=changed)  # type: ignore[arg-type]
+
+
+def collapse(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Outcome[RokuState]:
+    """L1: the older half becomes a mechanical digest."""
+    split = half_split(buffer.messages, settings)
+    removed = buffer.messages[1:split]
+    if not removed:
+        return Outcome("L1", buffer, running)
+    text = f"[Mid-tier context collapse — {len(removed)} messages compacted]\n{digest(removed, settings.safe)}"
+    after = _replaced(buffer, split, "l1", text, settings)
+    if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
+        return Outcome("L1", buffer, running)  # safe: a collapse that does not shrink is not made
+    event = Event("MidCompactLayer1Ran", {"step": moment.step, "messages_collapsed": len(removed)})
+    return _outcome("L1", after, running, event, removed)
+
+
+def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Done[RokuState]:
+    """L2 with the summary at hand (or one generated, where the setting says so); without a summary it is L1."""
+    split = half_split(buffer.messages, settings)
+    removed = buffer.messages[1:split]
+    if not removed:
+        return Outcome("L2", buffer, running)
+    summary = moment.summary
+    if not summary.strip() and settings.session_memory == "generate":
+        summary = yield from _generated(removed, settings)
+    if not summary.strip():
+        return collapse(buffer, settings, running, moment)
+    after = _replaced(buffer, split, "l2", f"[Session memory summary]\n{summary}", settings)
+    if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
+        return collapse(buffer, settings, running, moment)
+    event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
+    return _outcome("L2", after, running, event, removed)
+
+
+def _generated(removed: Sequence[Message], settings: RokuSettings) -> Conversation[str]:
+    try:
+        answer: Answer = yield Summarize(
+            MEMORY_INSTRUCTIONS,
+            digest(removed),
+            timeout_s=settings.compact_llm_timeout,
+            source=tuple(removed),
+            purpose="session memory",
+        )
+    except Failure:
+        return ""
+    return answer.text
+
+
+def _replaced(buffer: Buffer, split: int, kind: str, text: str, settings: RokuSettings) -> Buffer:
+    summary = inserted(kind, "user", text, buffer.messages[1:split])
+    return buffer.with_messages(replace_segment(buffer.messages, split, (summary,), settings))
+
+
+def _outcome(
+    tier: str, after: Buffer, running: RokuState, event: Event, removed: Sequence[Message]
+) -> Outcome[RokuState]:
+    running = replace(running, detector=running.detector.notify_compaction())
+    changed = {message.id: "summarised" for message in removed}
+    return Outcome(tier, after, running, (event,), changed=changed)  # type: ignore[arg-type]
+
+
+def mid_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+    """Where it is due: L2 if a summary is at hand or can be made, else L1."""
+    if not settings.mid_line.fires(total_tokens(buffer, running)):
+        return ()
+    if has_memory(settings, moment):
+        return ((yield from remember(buffer, settings, running, moment)),)
+    return (collapse(buffer, settings, running, moment),)
+
+
+def has_memory(settings: RokuSettings, moment: PolicyInput) -> bool:
+    """Is a session memory summary at hand, or can one be made?"""
+    return bool(moment.summary.strip()) or settings.session_memory == "generate"
+
+
+def high_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
+    """L3 where it is due."""
+    if not settings.high_line.fires(total_tokens(buffer, running)):
+        return ()
+    return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
+
+
+def compact(
+    tier: str, path: Path, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
+) -> Done[RokuState]:
+    """L3, with the event that announces it. The outcome names the path that was taken."""
+    total = total_tokens(buffer, running)
+    sent = (Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total}),)
+    name = path if tier == "L3" and path != "mechanical" else tier
+    return (yield from run_compaction(name, path, buffer, settings, running, moment, sent))
+
+
+def react(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Done[RokuState]:
+    """L4: compact without looking at any watermark (spec 1.10)."""
+    running = replace(running, detector=running.detector.notify_compaction())
+    sent = (Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow}),)
+    path = choose_path(running, moment)
+    return (yield from run_compaction("L4", path, buffer, settings, running, moment, sent))
+
+
+def choose_path(running: RokuState, moment: PolicyInput) -> Path:
     """Breaker open or no model: mechanical; a remote-capable provider: L3a; else L3b."""
     if running.breaker.open or not moment.router:
         return "mechanical"
@@ -34,8 +188,14 @@ def choose_path(running: Running, moment: Moment) -> Path:
 
 
 def run_compaction(
-    tier: str, path: Path, buffer: Buffer, settings: Settings, running: Running, moment: Moment, sent: Sequence[Event]
-) -> Conversation[Outcome[Running]]:
+    tier: str,
+    path: Path,
+    buffer: Buffer,
+    settings: RokuSettings,
+    running: RokuState,
+    moment: PolicyInput,
+    sent: Sequence[Event],
+) -> Done[RokuState]:
     """Remove the segment and insert what stands in for it. `sent` = the events that led here."""
     events, changed = list(sent), dict[str, FateName]()
     if settings.truncate_large_results:
@@ -52,8 +212,9 @@ def run_compaction(
     if path != "mechanical":
         events.append(_summarizer_called(attempt, succeeded, moment))
     if removed:
-        running = yield from _compact_records(path, succeeded, settings, running, moment)
-        running = _judge(path, succeeded, attempt, settings, running, moment, events)
+        running = yield from _compact_records(succeeded, settings, running, moment)
+        if path != "mechanical":
+            running = _judge(succeeded, settings, running, moment, events)
         running = replace(running, detector=running.detector.notify_compaction())
         changed.update((message.id, "summarised") for message in removed)
     finished = {"step": moment.step, "llm_succeeded": succeeded, "elapsed_ms": attempt.elapsed_ms}
@@ -62,33 +223,33 @@ def run_compaction(
     return Outcome(tier, after, running, tuple(events), done, attempt.error, changed)
 
 
-def _attempt(path: Path, removed: Sequence[Message], settings: Settings) -> Conversation[Attempt]:
+def _attempt(path: Path, removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
     if not removed or path == "mechanical":
         return Attempt()
     return (yield from (remote(removed, settings) if path == "L3a" else local(removed, settings)))
 
 
 def _inserted(
-    path: Path, attempt: Attempt, buffer: Buffer, split: int, removed: Sequence[Message], settings: Settings
+    path: Path, attempt: Attempt, buffer: Buffer, split: int, removed: Sequence[Message], settings: RokuSettings
 ) -> Buffer:
     if not removed:
         return buffer
     if attempt.messages:
-        inserted: Sequence[Message] = _named(attempt.messages, removed)
+        new: Sequence[Message] = _named(attempt.messages, removed)
     else:
         text = attempt.text or digest(removed, settings.safe)
         prefix = "" if path == "mechanical" else PREFIX
-        inserted = (insertion("l3" if path == "mechanical" else path.lower(), prefix + text, removed),)
-    return buffer.with_messages(replace_segment(buffer.messages, split, inserted, settings))
+        new = (inserted("l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed),)
+    return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
 
 
 def _named(messages: Sequence[Message], removed: Sequence[Message]) -> tuple[Message, ...]:
     """The provider's messages under ids of our own, so that none can collide with a kept one."""
-    stem = insertion("l3a", "", removed).id
+    stem = inserted("l3a", "user", "", removed).id
     return tuple(replace(message, id=f"{stem}-{n}", summary=True) for n, message in enumerate(messages))
 
 
-def _summarizer_called(attempt: Attempt, succeeded: bool, moment: Moment) -> Event:
+def _summarizer_called(attempt: Attempt, succeeded: bool, moment: PolicyInput) -> Event:
     return Event(
         "AutoCompactSummarizerCalled",
         {
@@ -102,21 +263,12 @@ def _summarizer_called(attempt: Attempt, succeeded: bool, moment: Moment) -> Eve
 
 
 def _judge(
-    path: Path,
-    succeeded: bool,
-    attempt: Attempt,
-    settings: Settings,
-    running: Running,
-    moment: Moment,
-    events: list[Event],
-) -> Running:
+    succeeded: bool, settings: RokuSettings, running: RokuState, moment: PolicyInput, events: list[Event]
+) -> RokuState:
     """The breaker's part."""
-    if path == "mechanical":
-        return running
     if succeeded:
         return replace(running, breaker=running.breaker.succeeded())
-    limit = settings.max_consecutive_autocompact_failures
-    breaker, tripped = running.breaker.failed(limit)
+    breaker, tripped = running.breaker.failed(settings.max_consecutive_autocompact_failures)
     if tripped:
         fields = {"step": moment.step, "consecutive_failures": breaker.failures}
         events.append(Event("AutoCompactCircuitBreakerTripped", fields))
@@ -124,29 +276,28 @@ def _judge(
 
 
 def _compact_records(
-    path: Path, succeeded: bool, settings: Settings, running: Running, moment: Moment
-) -> Conversation[Running]:
+    succeeded: bool, settings: RokuSettings, running: RokuState, moment: PolicyInput
+) -> Conversation[RokuState]:
     """LoopState.history: by a model after a good summary (not after L3a, unless set), else mechanically."""
-    removed, kept = records.split_records(running.history, settings)
+    removed, kept = state.split_records(running.history, settings)
     if not removed:
         return running
     text = ""
-    by_model = succeeded and (not moment.remote or settings.history_after_remote == "llm")
-    if by_model and path != "mechanical":
+    if succeeded and (not moment.remote or settings.history_after_remote == "llm"):
         text = yield from _records_summary(removed, settings)
-    text = text or records.mechanical_text(removed)
+    text = text or state.mechanical_text(removed)
     return replace(
         running,
-        history=(records.boundary(moment.step, removed, text), *kept),
-        working_summary=records.joined_summary(text, running.working_summary, settings),
+        history=(state.boundary(moment.step, removed, text), *kept),
+        working_summary=state.joined_summary(text, running.working_summary, settings),
     )
 
 
-def _records_summary(removed: Sequence[records.StepRecord], settings: Settings) -> Conversation[str]:
+def _records_summary(removed: Sequence[state.StepRecord], settings: RokuSettings) -> Conversation[str]:
     instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
     try:
         answer: Answer = yield Summarize(
-            instructions, records.records_json(removed), timeout_s=settings.compact_llm_timeout, purpose="history"
+            instructions, state.records_json(removed), timeout_s=settings.compact_llm_timeout, purpose="history"
         )
     except Failure:  # does not touch the breaker (R-BRK-8)
         return ""
@@ -172,3 +323,75 @@ def _shortened(result: ToolResult, data: bytes) -> ToolResult:
     tail = data[-side:].decode("utf-8", "ignore")
     omitted = len(data) - len(head.encode()) - len(tail.encode())  # cut between characters, so less may be kept
     return replace(result, content=f"{head}\n\n[...{omitted} bytes omitted...]\n\n{tail}")
+
+
+def remote(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+    """L3a: one request, no retry, never followed by L3b."""
+    try:
+        answer: Answer = yield RemoteCompact(INSTRUCTIONS, tuple(removed), settings.compact_request_timeout)
+    except Failure as failure:
+        return Attempt(error=PROVIDER_FAILURE, elapsed_ms=failure.elapsed_ms)
+    usable = usable_messages(answer.messages, settings)
+    if not usable:
+        return replace(_spent(answer), error=PROVIDER_FAILURE)
+    return replace(_spent(answer), messages=usable)
+
+
+def usable_messages(messages: Sequence[Message], settings: RokuSettings) -> tuple[Message, ...]:
+    """What is kept of a remote compact's output. Upstream skips opaque items (`opaque_items` says otherwise).
+
+    Safe mode also drops calls that no result answers, and results without their call.
+    """
+    if settings.opaque_items == "keep":
+        return _without_open_calls(messages) if settings.safe else tuple(messages)
+    known = without(messages, lambda part: isinstance(part, Opaque))
+    return _without_open_calls(known) if settings.safe else known
+
+
+def local(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
+    """L3b: ask for four sections; when the call itself overflows, drop the older half and ask again."""
+    work, retries, elapsed = list(removed), 0, 0
+    while work:
+        text = digest(work, settings.safe)
+        try:
+            answer: Answer = yield Summarize(
+                INSTRUCTIONS,
+                text,
+                max_tokens=SUMMARY_TOKENS,
+                timeout_s=settings.compact_llm_timeout,
+                source=tuple(work),
+            )
+        except ContextWindowExceeded as failure:
+            elapsed += failure.elapsed_ms
+            if retries >= settings.max_drop_oldest_retries:
+                break
+            retries += 1
+            del work[: -(-len(work) // 2)]
+            continue
+        except Failure as failure:
+            elapsed += failure.elapsed_ms
+            return Attempt(error=PROVIDER_FAILURE, retries=retries, elapsed_ms=elapsed)
+        return _judged(answer, retries, elapsed)
+    return Attempt(error=OVERFLOW, retries=retries, elapsed_ms=elapsed)
+
+
+def _judged(answer: Answer, retries: int, elapsed: int) -> Attempt:
+    spent = replace(_spent(answer), retries=retries, elapsed_ms=answer.elapsed_ms + elapsed)
+    if not answer.text.strip():
+        return replace(spent, error=PROVIDER_FAILURE)
+    if not all(header in answer.text for header in HEADERS):
+        return replace(spent, error=CONTRACT_VIOLATION)
+    return replace(spent, text=answer.text)
+
+
+def _spent(answer: Answer) -> Attempt:
+    usage = answer.usage
+    prompt, output = (usage.prompt, usage.output) if usage else (0, 0)
+    return Attempt(prompt_tokens=prompt, output_tokens=output, elapsed_ms=answer.elapsed_ms)
+
+
+def _without_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+    answered = {m.result.call_id for m in messages if m.result is not None}
+    called = {call.id for m in messages for call in m.calls}
+    paired = (m for m in messages if m.result is None or m.result.call_id in called)
+    return without(paired, lambda part: isinstance(part, ToolCall) and part.id not in answered)

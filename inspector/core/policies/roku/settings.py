@@ -6,14 +6,14 @@ from typing import Literal
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import DERIVED, WindowFrom, check, setting, window_setting
+from inspector.core.policies.verdict import Watermark
 
-PLACEHOLDER = "[Old tool result content cleared]"
 MAX_WINDOW = 2_000_000
 """HARD_MAX_CONTEXT_WINDOW_TOKENS"""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RokuSettings:
     """Everything that can be set. Tokens, seconds, characters as the name says."""
 
     context_window_tokens: int = window_setting(200_000, high=MAX_WINDOW)
@@ -53,22 +53,21 @@ class Settings:
         return self.mode == "safe"
 
     @property
-    def mid_watermark(self) -> int:
-        """floor(window x ratio), in tokens. Above it the mid tier fires."""
-        return math.floor(self.context_window_tokens * self.mid_water_trigger_ratio)
+    def mid_line(self) -> Watermark:
+        """floor(window x ratio), in tokens. Above it the mid tier fires; exactly on it nothing happens."""
+        return self._line("mid_water_trigger_ratio", "L1 / L2", ("L1", "L2"))
 
     @property
-    def high_watermark(self) -> int:
-        """floor(window x ratio), in tokens. Above it L3 fires."""
-        return math.floor(self.context_window_tokens * self.compact_threshold_ratio)
+    def high_line(self) -> Watermark:
+        """The same for L3."""
+        return self._line("compact_threshold_ratio", "L3", ("L3a", "L3b"))
+
+    def _line(self, setting: str, label: str, tiers: tuple[str, ...]) -> Watermark:
+        ratio = getattr(self, setting)
+        return Watermark(f"{ratio:.0%} {label}", math.floor(self.context_window_tokens * ratio), setting, tiers)
 
 
-def is_above(total: int, watermark: int) -> bool:
-    """Does a tier with this watermark fire? Exactly at the watermark nothing happens."""
-    return total > watermark
-
-
-def checked(settings: Settings) -> Settings:
+def checked(settings: RokuSettings) -> RokuSettings:
     """The settings, if all limits hold. Raises InspectorError."""
     check(settings)
     for name in ("mid_water_trigger_ratio", "compact_threshold_ratio"):

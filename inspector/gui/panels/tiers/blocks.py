@@ -2,13 +2,12 @@
 find, the circuit breaker."""
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, get_args, get_type_hints
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
 
-from inspector.core.policies.policy import BreakerState
+from inspector.core.policies.catalogue import policy
+from inspector.core.policies.verdict import BreakerState
 from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
@@ -19,7 +18,6 @@ from inspector.gui.widgets.chips import Chips
 from inspector.safety.addresses import address_trouble
 from inspector.safety.keys import key_place
 from inspector.workbench.policy_input import summary_of
-from inspector.workbench.previews import Previews
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
 
@@ -134,8 +132,6 @@ MEMORIES = (
     (RECORDED, "The newest summary that this session itself had recorded before the request we stand at."),
     (GENERATED, "A model makes one when a tier needs it."),
 )
-GENERATE = ("session_memory", "generate")
-"""The setting, where a policy has it."""
 
 
 class MemoryBlock(QWidget):
@@ -156,15 +152,15 @@ class MemoryBlock(QWidget):
         self.note = label(role="small", wrap=True)
         column(self.chips, self.text, self.note, of=self, gap=6)
 
-    def show_state(self, state: State, previews: Previews | None) -> None:
+    def show_state(self, state: State) -> None:
         """The choice, and what it comes to here."""
-        generated = GENERATE in state.choices.settings
+        generate = policy(state.choices.policy).memory_setting
+        generated = generate in state.choices.settings
         if generated or state.choices.recorded or state.choices.summary:
             self._typing = bool(state.choices.summary) and not generated and not state.choices.recorded
         kind = GENERATED if generated else RECORDED if state.choices.recorded else TYPED if self._typing else NONE
         self.chips.take(kind)
-        if previews is not None:
-            self.chips.buttons[GENERATED].setVisible(_can_generate(previews.settings))
+        self.chips.buttons[GENERATED].setVisible(generate is not None)
         self.text.setVisible(kind == TYPED)
         if self.text.toPlainText() != state.choices.summary:
             with QSignalBlocker(self.text):
@@ -175,25 +171,20 @@ class MemoryBlock(QWidget):
     def _chosen(self, word: str) -> None:
         stepping, state = self._desk.workbench.stepping, self._desk.workbench.state
         self._typing = word == TYPED
-        settings = tuple(pair for pair in state.choices.settings if pair[0] != GENERATE[0])
-        if word == GENERATED:
-            settings = (*settings, GENERATE)
+        settings, generate = state.choices.settings, policy(state.choices.policy).memory_setting
+        if generate is not None:
+            settings = tuple(pair for pair in settings if pair[0] != generate[0])
+            settings = (*settings, generate) if word == GENERATED else settings
         stepping.choose(
             settings=settings, recorded=word == RECORDED, summary=self.text.toPlainText() if self._typing else ""
         )
-        self.show_state(self._desk.workbench.state, None)
+        self.show_state(self._desk.workbench.state)
         if self._typing:
             self.text.setFocus()
 
     def _typed(self) -> None:
         self._typing = True
         self._desk.workbench.stepping.choose(summary=self.text.toPlainText())
-
-
-def _can_generate(settings: Any) -> bool:
-    name, value = GENERATE
-    hints = get_type_hints(type(settings))
-    return any(one.name == name for one in fields(settings)) and value in get_args(hints[name])
 
 
 def _note(state: State) -> str:

@@ -99,7 +99,7 @@ class TierPanel(Panel):
             row.pick(state.preview is not None and state.preview.tier == name)
         self._enable(state)
         self.answers.show_state(state)
-        self.memory.show_state(state, state.previews)
+        self.memory.show_state(state)
         thread = state.thread
         self.cost.show_preview(_costed(state), (model_at(thread, state.at) or thread.model) if thread else "")
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel
 
 from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
-from inspector.core.policies.policy import TierName, Verdict
+from inspector.core.policies.verdict import TierName, Verdict
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.labels import label, tip

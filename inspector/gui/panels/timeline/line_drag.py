@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
 from inspector.workbench.gauge import value_for

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, plural, signed
 from inspector.gui.look.theme import Theme

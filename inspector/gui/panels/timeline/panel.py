@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.gui.bridge import Task

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.look.number_formats import cache_words, grouped

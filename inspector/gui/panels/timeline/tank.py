@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip

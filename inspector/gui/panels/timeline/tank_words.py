@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inspector.core.policies.policy import Watermark
+from inspector.core.policies.verdict import Watermark
 from inspector.gui.look.colours import Colours
 from inspector.gui.look.number_formats import error_words, grouped
 from inspector.workbench.gauge import GaugeReading

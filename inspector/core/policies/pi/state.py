@@ -4,21 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from inspector.core.errors import InspectorError
-from inspector.core.message import Json, Message
+from inspector.core.message import Message
 from inspector.core.policies.pi.entries import Entry, entries_of, leading_system
 from inspector.core.policies.pi.settings import MAX_FAILURES
-from inspector.core.policies.pi.trigger import messages_per_compaction
-from inspector.core.policies.policy import Moment, Report
 from inspector.core.policies.start import FAILED
+from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class PiState:
     """What Pi knows from call to call."""
 
-    reports: tuple[Report, ...] = ()
+    reports: tuple[CallReport, ...] = ()
     """The newest calls, oldest first, back to one with usage that did not fail."""
     border: str = ""
     """Id of the last message that was there at the latest compaction: what stands up to it is older than that."""
@@ -42,7 +40,7 @@ class Running:
         return self.failures >= MAX_FAILURES
 
 
-def reports_of(messages: Sequence[Message], running: Running, moment: Moment) -> tuple[Report, ...]:
+def reports_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> tuple[CallReport, ...]:
     """What was reported: as the moment tells it, or else what was noted and the newest answer's usage."""
     if moment.reports is not None:
         return moment.reports
@@ -51,10 +49,10 @@ def reports_of(messages: Sequence[Message], running: Running, moment: Moment) ->
         return running.reports
     if not newest or any(one.upto == newest for one in running.reports):
         return running.reports
-    return needed((*running.reports, Report(newest, moment.usage, moment.finish, moment.model)))
+    return needed((*running.reports, CallReport(newest, moment.usage, moment.finish, moment.model)))
 
 
-def border_of(messages: Sequence[Message], running: Running, moment: Moment) -> str:
+def border_of(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> str:
     """Id of the last message that is older than the compaction whose summary begins the buffer: recorded, or our own;
     empty where nobody knows."""
     lead = leading_system(messages)
@@ -64,13 +62,13 @@ def border_of(messages: Sequence[Message], running: Running, moment: Moment) -> 
     return messages[min(lead + kept, len(messages) - 1)].id
 
 
-def entries_at(messages: Sequence[Message], running: Running, moment: Moment, newest: bool = False) -> list[Entry]:
+def entries_at(messages: Sequence[Message], running: PiState, moment: PolicyInput, newest: bool = False) -> list[Entry]:
     """The buffer as entries of a session of Pi's."""
     rest = messages[leading_system(messages) :]
     return entries_of(rest, border_of(messages, running, moment), running.first_kept, moment.filed, newest)
 
 
-def needed(reports: tuple[Report, ...]) -> tuple[Report, ...]:
+def needed(reports: tuple[CallReport, ...]) -> tuple[CallReport, ...]:
     """The reports from the newest good one on."""
     good = [n for n, one in enumerate(reports) if one.usage is not None and one.finish not in FAILED]
     return reports[good[-1] :] if good else reports[-RECENT_REPORTS:]
@@ -85,7 +83,7 @@ def last_answer(messages: Sequence[Message]) -> str:
     return next((message.id for message in reversed(messages) if message.role == "assistant"), "")
 
 
-def noted(messages: Sequence[Message], running: Running, moment: Moment) -> Running:
+def noted(messages: Sequence[Message], running: PiState, moment: PolicyInput) -> PiState:
     """With what was reported, and the messages that are new."""
     new = 0
     for message in reversed(messages):
@@ -97,7 +95,7 @@ def noted(messages: Sequence[Message], running: Running, moment: Moment) -> Runn
     return replace(running, reports=reports, messages=running.messages + new, seen=seen)
 
 
-def dump(running: Running) -> dict[str, Any]:
+def dump(running: PiState) -> dict[str, Any]:
     """As JSON. The frequency is derived and told for people."""
     return {
         "breaker": {"failures": running.failures, "open": running.open},
@@ -108,33 +106,28 @@ def dump(running: Running) -> dict[str, Any]:
         "overflowed": running.overflowed,
         "compactions": running.compactions,
         "messages": running.messages,
-        "messages_per_compaction": messages_per_compaction(running.messages, running.compactions),
+        "messages_per_compaction": running.messages / running.compactions if running.compactions else None,
         "seen": running.seen,
     }
 
 
-def load(data: Json) -> Running:
-    """From JSON; what is missing is as at the start of a session. Raises InspectorError."""
-    if not isinstance(data, Mapping):
-        raise InspectorError("The state file must hold a JSON object, as --save-state writes it.")
-    try:
-        return Running(
-            tuple(_report(one) for one in data.get("reports", ())),
-            str(data.get("border", "")),
-            str(data.get("checked", "")),
-            int((data.get("breaker") or {}).get("failures", 0)),
-            bool(data.get("overflowed", False)),
-            int(data.get("compactions", 0)),
-            int(data.get("messages", 0)),
-            str(data.get("seen", "")),
-            str(data.get("first_kept", "")),
-        )
-    except (TypeError, ValueError, AttributeError, KeyError) as error:
-        raise InspectorError(f"The state file cannot be read: {error}.") from None
+def parsed(data: Mapping[str, Any]) -> PiState:
+    """From JSON; what is missing is as at the start of a session."""
+    return PiState(
+        tuple(_report(one) for one in data.get("reports", ())),
+        str(data.get("border", "")),
+        str(data.get("checked", "")),
+        int((data.get("breaker") or {}).get("failures", 0)),
+        bool(data.get("overflowed", False)),
+        int(data.get("compactions", 0)),
+        int(data.get("messages", 0)),
+        str(data.get("seen", "")),
+        str(data.get("first_kept", "")),
+    )
 
 
-def _report(data: Any) -> Report:
+def _report(data: Any) -> CallReport:
     usage = data.get("usage")
-    return Report(
+    return CallReport(
         str(data["upto"]), Usage(**usage) if usage else None, str(data.get("finish", "")), str(data.get("model", ""))
     )

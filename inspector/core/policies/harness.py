@@ -1,0 +1,315 @@
+"""What a policy is: a harness's way to compact, as settings, verdicts and tiers; and the turn of its agent.
+
+Settings are a frozen dataclass (the settings form and `--set` are built from its fields). Running state is a value
+that goes in and comes out. `due` explains every tier, fired or not, as data. A tier is a conversation (`core.needs`).
+
+`Policy` is the base of all. `SimplePolicy` is enough for most: it knows the size of a buffer as most harnesses do, by
+what the provider reported last and an estimate of what came and went since.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
+from inspector.core.message import Json
+from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
+from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
+from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
+from inspector.core.policies.verdict import (
+    BreakerState,
+    CallReport,
+    PolicyInput,
+    TierName,
+    Verdicts,
+    Watermark,
+)
+from inspector.core.repair import repair
+from inspector.core.tokens.characters import Pi
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.estimators import buffer_tokens
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+class Policy(Generic[S, R]):
+    """One harness. Stateless: all state goes in and comes out.
+
+    A subclass has `name`, `title`, `tiers`, the types of its settings and its state, and at least `measure`,
+    `watermarks`, `due`, `tier` and `before_call`.
+    """
+
+    name: str
+    title: str
+    tiers: Sequence[TierName] = ()
+    settings_type: type[S]
+    state_type: type[R]
+    prompt_estimator: Estimator | None = None
+    """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part that
+    the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages alone, or
+    goes by what was reported."""
+    memory_setting: tuple[str, str] | None = None
+    """The setting, with its value, by which a tier has a summary made where none is at hand (`PolicyInput.summary`)."""
+
+    # settings and state
+
+    def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> S:
+        """Settings from `KEY=VALUE` pairs, by the harness's own spelling or snake_case, case ignored.
+
+        `window`: that of the session's model, which most harnesses follow. Raises InspectorError with a sentence for an
+        unknown key or a value outside its hard limits.
+        """
+        return read(self.settings_type(), values, window, follows=True)
+
+    def fresh(self, settings: S) -> R:
+        """Running state at the start of a session."""
+        return self.state_type()
+
+    def load(self, settings: S, data: Json) -> R:
+        """Running state from its JSON; what is missing is as at the start. Raises InspectorError."""
+        if not isinstance(data, Mapping):
+            raise InspectorError("The state file must hold a JSON object, as --save-state writes it.")
+        try:
+            return self.parsed(data)
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise InspectorError(f"The state file cannot be read: {error}.") from None
+
+    def parsed(self, data: Mapping[str, Any]) -> R:
+        """The state that the object holds. Raises TypeError, ValueError, AttributeError or KeyError."""
+        start = asdict(self.state_type())  # type: ignore[call-overload]
+        found = {name: data.get(name, value) for name, value in start.items()}
+        for name, value in found.items():
+            if type(value) is not type(start[name]) or (isinstance(value, int) and value < 0):
+                raise ValueError(f"{name} must be {'a text' if isinstance(start[name], str) else 'a whole number'}")
+        return self.state_type(**found)
+
+    def dump(self, running: R) -> dict[str, Any]:
+        """Running state as JSON, readable by `load`."""
+        return asdict(running)  # type: ignore[call-overload, no-any-return]
+
+    def learn(self, running: R, settings: S, estimated: int, reported: int) -> R:
+        """Feed one (raw estimate, reported prompt tokens) pair to the calibration, where there is one."""
+        return running
+
+    def calibrated(self, running: R, settings: S, samples: Sequence[tuple[int, int]]) -> R:
+        """With the calibration that is learned from these (raw estimate, reported) pairs alone. Asked only where
+        `prompt_estimator` is given."""
+        return running
+
+    def breaker(self, settings: S, running: R) -> BreakerState | None:
+        """The circuit breaker; None where the harness has none."""
+        return None
+
+    # what is due
+
+    def measure(self, buffer: Buffer, settings: S, running: R) -> tuple[int, int]:
+        """(raw estimate, calibrated estimate) of the buffer, by the policy's own estimator."""
+        raise NotImplementedError
+
+    def watermarks(self, settings: S) -> tuple[Watermark, ...]:
+        """The lines, lowest first."""
+        raise NotImplementedError
+
+    def due(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Verdicts:
+        """A verdict for every tier, in the policy's order. Pure; changes nothing."""
+        raise NotImplementedError
+
+    # what is done
+
+    def tier(self, name: str, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> Done[R]:
+        """Run one tier whether or not it is due. Raises InspectorError for an unknown name."""
+        raise NotImplementedError
+
+    def before_call(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+        """What the harness does right before a model call, in its own order; each outcome starts from the one before.
+
+        After an overflow (`moment.overflow`): what it does before it tries again.
+        """
+        raise NotImplementedError
+
+    def after_turn(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+        """What the harness does after a model call and its tools: by default nothing."""
+        yield from ()
+        return ()
+
+    def run_due(self, buffer: Buffer, settings: S, running: R, moment: PolicyInput) -> AllDone[R]:
+        """Everything that is due on this buffer, before the call or after it, in the policy's own order.
+
+        Never empty: where nothing is due, an outcome that changed nothing says so.
+        """
+        done = yield from self.before_call(buffer, settings, running, moment)
+        if not moment.overflow:
+            last = done[-1] if done else Outcome("", buffer, running)
+            done = (*done, *(yield from self.after_turn(last.buffer, settings, last.running, moment)))
+        return done or (Outcome(self.tiers[0].name if self.tiers else self.name, buffer, running),)
+
+    def needs_overflow(self, tier: str) -> bool:
+        """Does this tier, run by hand, have to be told that the model refused the buffer (`moment.overflow`)?"""
+        return any(one.needs_overflow and one.name.lower() == tier.lower() for one in self.tiers)
+
+    def unknown(self, tier: str) -> InspectorError:
+        """The sentence for a tier that there is not."""
+        known = ", ".join(one.name for one in self.tiers) or "none"
+        return InspectorError(f"{self.title} has no tier {tier!r}. It has {known}.")
+
+    # a turn of the agent: a conversation like a tier, which also yields AskModel and RunTools
+
+    def turn(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[TurnResult[R]]:
+        """Compaction where it is due, the model, its tools, and what follows them. Never raises a Failure: it is the
+        result's `error`. A harness whose turn goes otherwise replaces one of the four steps below."""
+        error = yield from self.prepare(turn, settings, moment)
+        while not error:
+            try:
+                answer = yield from turn.ask(moment.max_tokens)
+                taken = yield from self.accept(turn, settings, moment, answer)
+            except Failure as failure:
+                error = why = str(failure) or type(failure).__name__
+                if self.is_overflow(failure):
+                    error = yield from self.recover(turn, settings, moment, why)
+                    moment = replace(moment, overflow=why)
+                continue
+            if taken is not None:
+                yield from self.act(turn, settings, replace(moment, overflow=""), taken)
+                return turn.ended(taken)
+        return turn.ended(error=error)
+
+    def prepare(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[str]:
+        """Before the model is asked. The error that ends the turn; empty = go on."""
+        yield from self.compact(turn, settings, moment)
+        return ""
+
+    def is_overflow(self, failure: Failure) -> bool:
+        """Has the model refused the buffer as too long?"""
+        return isinstance(failure, ContextWindowExceeded)
+
+    def recover(self, turn: TurnContext[R], settings: S, moment: PolicyInput, error: str) -> Conversation[str]:
+        """The model refused the buffer: compact, once, and only where that changes the buffer is it asked again. The
+        error that ends the turn; empty = ask again."""
+        if moment.overflow:
+            return f"context window exceeded again after compaction: {error}"
+        before = turn.buffer.messages
+        yield from self.compact(turn, settings, replace(moment, overflow=error))
+        return error if turn.buffer.messages == before else ""
+
+    def accept(
+        self, turn: TurnContext[R], settings: S, moment: PolicyInput, answer: Answer
+    ) -> Conversation[Answer | None]:
+        """The answer is learned from and added. What its calls are run of; None = the model is asked again."""
+        yield from ()
+        if answer.usage is not None:
+            estimated, _ = self.measure(turn.buffer, settings, turn.running)
+            turn.running = self.learn(turn.running, settings, estimated, answer.usage.prompt)
+        turn.add(answer.messages)
+        return answer
+
+    def act(self, turn: TurnContext[R], settings: S, moment: PolicyInput, answer: Answer) -> Conversation[None]:
+        """The calls are run, and then the tiers that fire after a turn."""
+        turn.add((yield from turn.run_tools(calls_of(answer))))
+        upto = next((message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), "")
+        reports = (CallReport(upto, answer.usage, answer.finish, moment.model),) if upto else ()
+        now = replace(moment, usage=answer.usage, finish=answer.finish, reports=reports)
+        self.announce(turn, settings, now, [tier.name for tier in self.tiers if tier.after_turn])
+        turn.apply(*(yield from self.after_turn(turn.buffer, settings, turn.running, now)))
+
+    def compact(self, turn: TurnContext[R], settings: S, moment: PolicyInput) -> Conversation[None]:
+        """Whatever is due before a call."""
+        self.announce(turn, settings, moment, [tier.name for tier in self.tiers if not tier.after_turn])
+        turn.apply(*(yield from self.before_call(turn.buffer, settings, turn.running, moment)))
+
+    def announce(self, turn: TurnContext[R], settings: S, moment: PolicyInput, tiers: Sequence[str]) -> None:
+        """Tell who watches which of these tiers are about to fire."""
+        if tiers:
+            turn.announce(lambda buffer, running: self.due(buffer, settings, running, moment), tiers)
+
+
+CHARACTERS = Pi()
+"""Four UTF-16 units a token, rounded up message by message: what the harnesses below count with, or nearly."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleSettings:
+    """What every harness has. Add fields of your own in a subclass, with `setting`."""
+
+    context_window_tokens: int = window_setting(200_000)
+    window_from: WindowFrom = field(default="own", metadata=DERIVED)
+    mode: Literal["faithful", "safe"] = setting("faithful", "as the harness is; or repaired, and never larger")
+
+    @property
+    def safe(self) -> bool:
+        return self.mode == "safe"
+
+    @property
+    def window(self) -> str:
+        """Which window, and why, for verdicts."""
+        return of_window(self.context_window_tokens, self.window_from)
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleState:
+    """The last reported size with the estimate of the same buffer, and failed attempts in a row."""
+
+    estimated: int = 0
+    reported: int = 0
+    failures: int = 0
+
+
+Simple = TypeVar("Simple", bound=SimpleSettings)
+
+
+class SimplePolicy(Policy[Simple, SimpleState]):
+    """A harness that goes by what was reported last. A subclass has `name`, `title`, `tiers`, `settings_type`, and
+    `watermarks`, `due`, `tier`, `before_call`."""
+
+    state_type = SimpleState
+
+    def learn(self, running: SimpleState, settings: Simple, estimated: int, reported: int) -> SimpleState:
+        if estimated <= 0 or reported <= 0:
+            return running
+        return SimpleState(estimated, reported, running.failures)
+
+    def measure(self, buffer: Buffer, settings: Simple, running: SimpleState) -> tuple[int, int]:
+        """What the file lacks is added; an estimator that counts too much is scaled down."""
+        raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
+        if running.reported >= running.estimated:
+            return raw, raw + running.reported - running.estimated
+        return raw, round(raw * running.reported / running.estimated)
+
+    def tokens(self, buffer: Buffer, settings: Simple, running: SimpleState) -> int:
+        """What watermarks are compared with."""
+        return self.measure(buffer, settings, running)[1]
+
+
+def compared(tokens: int, limit: int, of: str, reached: bool, *, above: bool = False) -> str:
+    """`118,402 of 120,000 (60 % of 200,000): 1,598 to go`. `above`: it fires above the limit, not on it."""
+    if reached:
+        return f"{tokens:,} of {limit:,} ({of}): {tokens - limit:,} over"
+    return f"{tokens:,} of {limit:,} ({of}): {limit - tokens + above:,} to go"
+
+
+def settled(
+    tier: str,
+    before: Buffer,
+    after: Buffer,
+    running: SimpleState,
+    settings: SimpleSettings,
+    events: Sequence[Event],
+    changed: Mapping[str, FateName],
+) -> Outcome[SimpleState]:
+    """An outcome that changed the buffer. In safe mode calls and results are paired up, and what grew is not done."""
+    if not settings.safe:
+        return Outcome(tier, after, running, tuple(events), changed=changed)
+    mended = repair(after, running)
+    if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(CHARACTERS, before.messages):
+        return Outcome(tier, before, running, succeeded=False, error="no_gain")
+    told = (*events, *mended.events)
+    return Outcome(tier, mended.buffer, running, told, changed={**changed, **mended.changed})
+
+
+def failed(
+    tier: str, buffer: Buffer, running: SimpleState, error: str, events: Sequence[Event] = ()
+) -> Outcome[SimpleState]:
+    """An outcome that left the buffer as it was."""
+    return Outcome(tier, buffer, running, tuple(events), succeeded=False, error=error)

@@ -1,0 +1,327 @@
+"""The layers: micro-compaction, large outputs on disk, and the whole list made into a summary (spec 4.4 to 4.8).
+
+Micro (spec 4.4): no model, no event, idempotent. Spill (spec 4.8): at the moment a tool returns, before its output
+enters the list. Auto and manual (spec 4.5 to 4.7): nothing is replaced before the transcript is saved. Where upstream
+lets an exception out, the outcome says so in `error` and leaves the list as it was; the loop then ends in faithful mode
+and goes on in safe mode.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.dialects.anthropic import result_content
+from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.needs import Answer, Conversation, Failure, ReadFile, SaveText, SaveTranscript, Summarize
+from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState
+from inspector.core.policies.learn_claude_code.wire import (
+    Wire,
+    carries_result,
+    flat,
+    is_plain_user,
+    list_tokens,
+    text_tokens,
+    tokens,
+    wire_role,
+    wires,
+)
+from inspector.core.policies.replacements import cleared, inserted, with_content
+from inspector.core.policies.turn import Done
+from inspector.core.policies.verdict import PolicyInput
+
+MICRO, SPILL = "micro", "spill"
+PLACEHOLDER = "[Output compacted - re-read if needed]"
+TOO_LARGE = "Output too large. "
+Layer: TypeAlias = Literal["auto", "manual"]
+MARKER = "[Conversation compressed]"
+ACKNOWLEDGED = "Understood. Continuing with compressed context."
+INSTRUCTIONS = (
+    "Summarize this conversation chronologically: goals, actions, decisions, current state. "
+    "Keep file paths, identifiers, errors and numbers as they are, so that the work can go on from the summary alone."
+)
+NOT_SAVED, NO_SUMMARY, BLANK = "transcript_not_saved", "provider_failure", "blank_summary"
+_PATH_KEYS = ("path", "file_path")
+"""learn-claude-code's own argument, and the one of the client it learned from."""
+
+
+def clearable(messages: Sequence[Message], settings: LearnSettings) -> list[int]:
+    """Indices of the results that would be cleared: large texts among all but the newest compactable. O(messages)."""
+    compactable: list[int] = []
+    calls: set[str] = set()
+    for at, message in enumerate(messages):
+        calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
+        if message.result is not None and message.result.call_id in calls:
+            compactable.append(at)
+    return [at for at in _old(compactable, settings) if _is_clearable(messages[at], settings)]
+
+
+def freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
+    """Tokens that clearing these frees, by their contents alone."""
+    return sum(_size(messages[at]) - text_tokens(PLACEHOLDER) for at in indices)
+
+
+def microcompact(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Outcome[LearnState]:
+    """Clear what is clearable. Only contents change."""
+    indices = clearable(buffer.messages, settings)
+    if not indices:
+        return Outcome(MICRO, buffer, running)
+    messages = list(buffer.messages)
+    for at in indices:
+        messages[at] = cleared(messages[at], PLACEHOLDER)
+    changed = {messages[at].id: "cleared" for at in indices}
+    return Outcome(MICRO, buffer.with_messages(messages), running, changed=changed)  # type: ignore[arg-type]
+
+
+def _old(compactable: list[int], settings: LearnSettings) -> list[int]:
+    """All but the newest. Upstream's slice `[:-0]` is empty, so there KEEP_RECENT = 0 clears nothing; safe mode all."""
+    if settings.safe:
+        return compactable[: max(0, len(compactable) - settings.keep_recent)]
+    return compactable[: -settings.keep_recent]
+
+
+def _is_clearable(message: Message, settings: LearnSettings) -> bool:
+    """A large text. One whose content is a list (blocks of text, an image) counts among the newest, but stays."""
+    return _size(message) > settings.micro_min_tokens and isinstance(result_content(message), str)
+
+
+def _size(message: Message) -> int:
+    result = message.result
+    return text_tokens(result.content) if result is not None else 0
+
+
+def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str]:
+    """The output, or where it is large its preview. A disk that fails costs the rest of it, not the turn."""
+    if text_tokens(output) <= settings.large_output_tokens:
+        return output
+    try:
+        place = f"Saved to: {(yield SaveText(output, 'output')).text}"
+    except Failure as failure:
+        place = f"It was not saved: {failure}"
+    return f"{TOO_LARGE}{place}\nPreview:\n{output[: settings.preview_chars]}..."
+
+
+def is_large(message: Message, settings: LearnSettings) -> bool:
+    """A text result above the limit, and no preview yet. Upstream's tools return texts: it does not look at a list."""
+    result = message.result
+    if result is None or not isinstance(result_content(message), str) or result.content.startswith(TOO_LARGE):
+        return False
+    return text_tokens(result.content) > settings.large_output_tokens
+
+
+def spill(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Done[LearnState]:
+    """Every large result of the list: one that had come through this harness would never have entered it whole."""
+    messages = list(buffer.messages)
+    changed: dict[str, FateName] = {}
+    for at, message in enumerate(messages):
+        result = message.result
+        if result is not None and is_large(message, settings):
+            content = yield from handle_tool_output(result.content, settings)
+            messages[at] = with_content(message, content)
+            changed[message.id] = "cut"
+    if not changed:
+        return Outcome(SPILL, buffer, running)
+    event = Event("output_spilled", {"results": len(changed)})
+    return Outcome(SPILL, buffer.with_messages(messages), running, (event,), changed=changed)
+
+
+def sizes(messages: Sequence[Message], settings: LearnSettings) -> tuple[int, int]:
+    """(tokens of the list, what a compaction would save: all but the newest messages)."""
+    whole = wires(messages)
+    total = tokens(whole)
+    return total, total - tokens(whole[-settings.recent_messages :])
+
+
+def should_compact(messages: Sequence[Message], settings: LearnSettings) -> bool:
+    """Above the threshold, and worth it."""
+    total, savings = sizes(messages, settings)
+    return total > settings.threshold and savings >= settings.min_savings
+
+
+def compact(
+    layer: Layer, buffer: Buffer, settings: LearnSettings, running: LearnState, moment: PolicyInput
+) -> Done[LearnState]:
+    """Run the layer, whatever the threshold says. An empty list: nothing to compact, nobody is asked."""
+    messages = buffer.messages
+    if not messages:
+        return Outcome(layer, buffer, running, succeeded=False)
+    try:
+        name = f"subagent-{moment.agent}" if moment.agent else "transcript"  # a sub-agent's goes to a file of its own
+        path = (yield SaveTranscript(messages, name)).text
+    except Failure as failure:
+        return _failed(layer, buffer, running, NOT_SAVED, str(failure))
+    files = yield from restored(messages, settings)
+    try:
+        answer = yield _request(messages, settings, moment)
+    except Failure as failure:
+        return _failed(layer, buffer, running.failed(settings), NO_SUMMARY, str(failure))
+    if settings.safe and not answer.text.strip():
+        return _failed(layer, buffer, running.failed(settings), BLANK, "the summary is blank")
+    after = _compressed(messages, answer, files, settings)
+    event = Event(
+        "compacted",
+        {
+            "layer": layer,
+            "tokens_before": list_tokens(messages),
+            "tokens_after": list_tokens(after),
+            "transcript_path": path,
+        },
+    )
+    stays = {message.id for message in after}
+    changed: dict[str, FateName] = {message.id: "summarised" for message in messages if message.id not in stays}
+    return Outcome(layer, buffer.with_messages(after), LearnState(), (event,), changed=changed)
+
+
+def _request(messages: Sequence[Message], settings: LearnSettings, moment: PolicyInput) -> Summarize:
+    wanted = moment.instructions.strip()
+    return Summarize(
+        f"{INSTRUCTIONS}\n\nThe user asks: {wanted}" if wanted else INSTRUCTIONS,
+        readable(messages, settings),
+        max_tokens=settings.summary_max_tokens,
+        timeout_s=settings.summary_timeout,
+        source=tuple(messages),
+    )
+
+
+def _compressed(
+    messages: Sequence[Message], answer: Answer, files: str, settings: LearnSettings
+) -> tuple[Message, ...]:
+    """The summary in the user's name, so that the system prompt and its cache stay as they are; then what is kept."""
+    text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
+    summary = inserted("learn-claude-code", "user", text, messages)
+    stays, acknowledged = kept(messages, settings)
+    acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
+    return (summary, *([acknowledgement] if acknowledged else ()), *stays)
+
+
+def _failed(layer: Layer, buffer: Buffer, running: LearnState, error: str, why: str) -> Outcome[LearnState]:
+    event = Event("compact_failed", {"layer": layer, "error": error, "why": why, "failures": running.failures})
+    return Outcome(layer, buffer, running, (event,), succeeded=False, error=error)
+
+
+def readable(messages: Sequence[Message], settings: LearnSettings) -> str:
+    """A line for each text and each tool result, none for a call: so many characters of each, and of all; the end is
+    cut off."""
+    lines: list[str] = []
+    room = settings.summary_total_chars
+    for line in (line for message in messages for line in _lines(message, settings)):
+        if room <= 0:
+            break
+        lines.append(line)
+        room -= len(line) + 1
+    return "\n".join(lines)[: settings.summary_total_chars]
+
+
+def _lines(message: Message, settings: LearnSettings) -> Iterator[str]:
+    for part in message.parts:
+        match part:
+            case Text(text):
+                yield f"[{wire_role(message)}] {text[: settings.summary_message_chars]}"
+            case ToolResult():  # a list of blocks as Python writes one
+                yield f"[tool_result] {str(result_content(message))[: settings.summary_result_chars]}"
+            case _:
+                pass
+
+
+def kept(messages: Sequence[Message], settings: LearnSettings) -> tuple[tuple[Message, ...], bool]:
+    """(what stays word for word, whether the assistant's acknowledgement stands before it). Upstream: the last wire
+    messages, whatever they are.
+
+    Safe mode begins at the nearest plain user message where a result would be kept without its call; where there is
+    none it drops such results. It leaves the acknowledgement out in front of an assistant message.
+    """
+    whole = wires(messages)
+    start = max(0, len(whole) - settings.recent_messages)
+    if not settings.safe:
+        return (*_pinned(whole, start, settings), *flat(whole[start:])), True
+    window = whole[start:]
+    if lost := _orphans(flat(window)):
+        earlier = _whole_start(whole, start)
+        if earlier is None:
+            window = wires(message for message in flat(window) if message.id not in lost)
+        else:
+            start, window = earlier, whole[earlier:]
+    stays = (*_pinned(whole, start, settings), *flat(window))
+    return stays, not stays or stays[0].role != "assistant"
+
+
+def _whole_start(whole: list[Wire], start: int) -> int | None:
+    """The nearest plain user message at or before `start` from which on no result lacks its call. O(messages)."""
+    waiting: set[str] = set()
+    for at in range(len(whole) - 1, -1, -1):
+        for message in reversed(whole[at]):
+            waiting.difference_update(call.id for call in message.calls)
+            if message.result is not None:
+                waiting.add(message.result.call_id)
+        if at <= start and not waiting and is_plain_user(whole[at]):
+            return at
+    return None
+
+
+def _orphans(messages: Sequence[Message]) -> set[str]:
+    """Ids of messages with a result whose call does not come before."""
+    calls: set[str] = set()
+    found: set[str] = set()
+    for message in messages:
+        calls.update(call.id for call in message.calls)
+        if message.result is not None and message.result.call_id not in calls:
+            found.add(message.id)
+    return found
+
+
+def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Message, ...]:
+    """With `pin_last_user`: the newest user message, where it would go."""
+    if not settings.pin_last_user:
+        return ()
+    said = (at for at in range(len(whole) - 1, -1, -1) if _said_by_user(whole[at]))
+    newest = next(said, len(whole))
+    return whole[newest] if newest < start else ()
+
+
+def _said_by_user(wire: Wire) -> bool:
+    first = wire[0]
+    return first.role == "user" and not first.summary and not first.mark and not carries_result(wire)
+
+
+def recent_reads(messages: Sequence[Message], settings: LearnSettings) -> Iterator[tuple[str, ToolCall]]:
+    """(path, call) of the reading calls, newest first; of each path the first sighting."""
+    seen: set[str] = set()
+    for message in reversed(messages):
+        for call in reversed(message.calls):
+            path = _path(call.arguments) if call.name in settings.restore_tools else ""
+            if path and path not in seen:
+                seen.add(path)
+                yield path, call
+
+
+def _path(arguments: object) -> str:
+    if not isinstance(arguments, dict):
+        return ""
+    return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
+
+
+def restored(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:
+    """The text to append; empty where no file could be read. Asks for one file after the other, until it has enough."""
+    limit = settings.max_restore_tokens_per_file * 4
+    recorded = _recorded(messages)
+    found: list[str] = []
+    total = 0
+    for path, call in recent_reads(messages, settings):
+        if len(found) >= settings.max_restore_files:
+            break
+        try:
+            answer: Answer = yield ReadFile(path, limit, recorded.get(call.id))
+        except Failure:
+            continue
+        content = answer.text[:limit]
+        total += text_tokens(content)
+        if total > settings.max_restore_tokens_total:
+            break
+        found.append(f"[Restored after compact] {path}:\n{content}")
+    return "\n\n".join(found)
+
+
+def _recorded(messages: Sequence[Message]) -> dict[str, str]:
+    """What calls brought back, by their ids; errors and what was cleared since are left out."""
+    results = ((message, message.result) for message in messages)
+    return {r.call_id: r.content for m, r in results if r is not None and not r.is_error and m.mark != "placeholder"}

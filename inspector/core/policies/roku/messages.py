@@ -1,0 +1,172 @@
+"""What Roku does to messages without a model: which of them a tier removes, and what is said of them.
+
+A tier removes always `buffer[1:split]`, never the anchor message 0 (spec 1.6, 1.7). L0 clears tool results (spec 1.5).
+The mechanical digest stands in for removed messages where no model wrote a summary (spec 1.6). Reasoning is taken out
+of them before anybody summarises them (spec 1.7).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from inspector.core.message import Message, Part, Text, Thinking, ToolResult
+from inspector.core.policies.replacements import PLACEHOLDER
+from inspector.core.policies.roku.settings import RokuSettings
+from inspector.core.tokens.roku import estimate, utf8_length
+
+PLACEHOLDER_TOKENS = estimate(PLACEHOLDER)
+TEXT_BYTES = 120
+RESULT_BYTES = 100
+_HEADER = re.compile(r"^(?=(?:Goal|Accomplished|Key Decisions|Relevant Files):|\[)", re.MULTILINE)
+_OPEN, _CLOSE = "<thinking>", "</thinking>"
+
+
+def half_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """End of the older half of all after message 0, moved back so that no kept result loses its call; 1 = nothing."""
+    n = len(messages)
+    return 1 if n < 3 else _walk_back(messages, 1 + -(-(n - 1) // 2), settings)
+
+
+def tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """As half_split, but all except the newest max(5, retain_tail_steps) messages go."""
+    keep = max(5, settings.retain_tail_steps)
+    n = len(messages)
+    return 1 if n <= keep + 1 else _walk_back(messages, n - keep, settings)
+
+
+def l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
+    """The split by the `l3_segment` setting."""
+    return half_split(messages, settings) if settings.l3_segment == "half" else tail_split(messages, settings)
+
+
+def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) -> int:
+    while split > 1 and split < len(messages) and messages[split].role == "tool":
+        split -= 1
+    if settings.safe:
+        split = _keep_pairs(messages, split)
+    return max(1, split)
+
+
+def _keep_pairs(messages: Sequence[Message], split: int) -> int:
+    """Moved back until no kept result lacks its call (a user message between two results defeats the plain walk)."""
+    called_at: dict[str, int] = {}
+    for at, message in enumerate(messages):
+        for call in message.calls:
+            called_at.setdefault(call.id, at)
+    at = len(messages)
+    while split > 1 and at > split:
+        at -= 1
+        result = messages[at].result
+        if result is not None:
+            split = min(split, called_at.get(result.call_id, split))
+    return split
+
+
+def replace_segment(
+    messages: Sequence[Message], split: int, inserted: Sequence[Message], settings: RokuSettings
+) -> tuple[Message, ...]:
+    """Message 0, what is inserted, what is kept. With `pin_last_user` the newest user message stays, too."""
+    pinned: tuple[Message, ...] = ()
+    if settings.pin_last_user:
+        newest = next((m for m in reversed(messages) if m.role == "user" and not m.summary), None)
+        pinned = tuple(m for m in messages[1:split] if m is newest)
+    return (messages[0], *inserted, *pinned, *messages[split:])
+
+
+def clearable(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
+    """Indices of the results that L0 would clear: all but the newest ones, and only those that are longer."""
+    results = [at for at, message in enumerate(messages) if message.role == "tool" and message.result]
+    old = results[: max(0, len(results) - settings.microcompact_retain_recent)]
+    spared = _spared(messages, settings)
+    return [at for at in old if _would_shrink(messages[at], spared)]
+
+
+def freed_raw(messages: Sequence[Message], indices: Sequence[int]) -> int:
+    """Raw tokens that clearing these frees."""
+    return sum(max(0, estimate(_result(messages[at]).content) - PLACEHOLDER_TOKENS) for at in indices)
+
+
+def _result(message: Message) -> ToolResult:
+    result = message.result
+    assert result is not None
+    return result
+
+
+def _would_shrink(message: Message, spared: frozenset[str]) -> bool:
+    result = _result(message)
+    if result.call_id in spared or result.content == PLACEHOLDER:
+        return False
+    return len(result.content) > len(PLACEHOLDER) or utf8_length(result.content) > len(PLACEHOLDER)
+
+
+def _spared(messages: Sequence[Message], settings: RokuSettings) -> frozenset[str]:
+    if not (settings.safe and settings.exclude_tools):
+        return frozenset()
+    return frozenset(call.id for m in messages for call in m.calls if call.name in settings.exclude_tools)
+
+
+def cut(text: str, limit: int) -> str:
+    """Unchanged up to `limit` UTF-8 bytes; else the longest prefix of whole characters within it, and `…`."""
+    if len(text) * 4 <= limit or len(data := text[: limit + 1].encode("utf-8", "replace")) <= limit:
+        return text
+    return data[:limit].decode("utf-8", "ignore") + "…"
+
+
+def digest(messages: Sequence[Message], flat: bool = False) -> str:
+    """`[n messages compacted]` and a line for each. `flat` (safe mode) takes line breaks out of the quoted texts."""
+    lines = [f"[{len(messages)} messages compacted]"]
+    for message in messages:
+        lines += _digest_lines(message, flat)
+    return "\n".join(lines)
+
+
+def _digest_lines(message: Message, flat: bool) -> list[str]:
+    text = _flat(message.text) if flat else message.text
+    match message.role:
+        case "assistant":
+            said = [f"Assistant: {cut(text, TEXT_BYTES)}"] if text else []
+            return said + [f"  → tool_use: {call.name}" for call in message.calls]
+        case "tool" if result := message.result:
+            content = _flat(result.content) if flat else result.content
+            state = "error" if result.is_error else "ok"
+            return [f"ToolResult({result.call_id}): {state} — {cut(content, RESULT_BYTES)}"]
+        case _:
+            return [f"User: {cut(text, TEXT_BYTES)}"]
+
+
+def _flat(text: str) -> str:
+    """One line, so that a quoted text cannot pass for a line of the digest or a section header."""
+    return _HEADER.sub("· ", " ".join(text.split()))
+
+
+def strip_thinking(messages: Sequence[Message]) -> tuple[tuple[Message, ...], int]:
+    """The messages without `<thinking>…</thinking>` at their very start and thinking parts; how many were changed.
+
+    An unclosed tag, or one after white space, stays as it is.
+    """
+    stripped = tuple(map(_stripped, messages))
+    return stripped, sum(new is not old for new, old in zip(stripped, messages, strict=True))
+
+
+def _stripped(message: Message) -> Message:
+    if message.role != "assistant":
+        return message
+    parts: list[Part] = []
+    leading = True
+    for part in message.parts:
+        if isinstance(part, Thinking):
+            continue
+        if leading and isinstance(part, Text):
+            text = _without_tag(part.text)
+            part = part if text is part.text else Text(text)
+        leading = False
+        parts.append(part)
+    same = len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True))
+    return message if same else replace(message, parts=tuple(parts))
+
+
+def _without_tag(text: str) -> str:
+    if not text.startswith(_OPEN):
+        return text
+    end = text.find(_CLOSE, len(_OPEN))
+    return text if end < 0 else text[end + len(_CLOSE) :].lstrip()

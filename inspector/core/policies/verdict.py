@@ -1,0 +1,123 @@
+"""What a policy is told, and what it says: its input; its tiers, verdicts, watermarks and circuit breaker."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.core.session import NOTHING_FILED, Filed
+from inspector.core.usage import MINUTES, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CallReport:
+    """What the provider reported for a call before, and how far into the buffer that speaks."""
+
+    upto: str
+    """Id of the last message of its answer; where it left none, of the last message that was sent."""
+    usage: Usage | None = None
+    finish: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInput:
+    """What a policy may know besides the buffer, its settings and its running state."""
+
+    step: int = 0
+    """Number of the turn, as it appears in events."""
+    model: str = ""
+    usage: Usage | None = None
+    """What the provider reported for the call just before, where it did."""
+    finish: str = ""
+    """How that call ended, in the provider's word."""
+    reports: tuple[CallReport, ...] | None = None
+    """The newest calls since the latest recorded compaction, oldest first, back to one that reported usage and did not
+    fail. None = nobody looked: `usage` and `finish` are then those of the newest answer in the buffer."""
+    summary: str = ""
+    """A session memory summary that is at hand (Roku L2)."""
+    remote: bool = False
+    """The provider can compact remotely."""
+    instructions: str = ""
+    """What the user wants kept (manual compaction)."""
+    overflow: str = ""
+    """What the model said when it refused the buffer as too long; empty where it did not."""
+    router: bool = True
+    """There is a model to call at all."""
+    max_tokens: int | None = None
+    """Output tokens that the next call asks for."""
+    output_ceiling: int | None = None
+    """The most the model can be asked for, where known."""
+    output_cap: bool = True
+    """The provider lets the client set the output budget."""
+    agent: str = ""
+    """The sub-agent whose buffer it is; empty for the main agent."""
+    idle_s: float | None = None
+    """Seconds since the last successful call, where known."""
+    filed: Filed = NOTHING_FILED
+    """What the session's file tells beside the messages."""
+    cache_ttl_s: int = MINUTES
+    """How long the provider keeps what the session writes to its cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierName:
+    """A tier as the user meets it."""
+
+    name: str
+    title: str
+    what: str
+    """One sentence: what it does to the buffer."""
+    calls_model: bool = False
+    after_turn: bool = False
+    """It fires after a turn, not before a call."""
+    needs_overflow: bool = False
+    """It fires only where the model refused the buffer (`PolicyInput.overflow`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Would this tier fire now, and why: `118,402 <= 120,000 (60 % of 200,000): 1,599 tokens to go`."""
+
+    tier: str
+    due: bool
+    why: str
+    tokens: int | None = None
+    """What was compared ..."""
+    limit: int | None = None
+    """... with this watermark."""
+
+
+Verdicts: TypeAlias = tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A line on the gauge and the timeline: `tokens` = where it lies, `setting` = the field that moves it."""
+
+    label: str
+    tokens: int
+    setting: str
+    tiers: tuple[str, ...]
+    fires_on: bool = False
+    """The tiers fire on the line (>=), not above it (>)."""
+
+    @property
+    def least(self) -> int:
+        """The smallest buffer that fires the line's tiers."""
+        return self.tokens if self.fires_on else self.tokens + 1
+
+    def fires(self, tokens: int) -> bool:
+        """Does a buffer that the policy measures like this fire the line's tiers?"""
+        return tokens >= self.least
+
+    def to_go(self, tokens: int) -> int:
+        """Tokens until it does; 0 or less = over by so many."""
+        return self.tokens - tokens + (not self.fires_on and tokens <= self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerState:
+    """A policy's circuit breaker: after `limit` failures in a row it opens."""
+
+    open: bool
+    failures: int
+    limit: int
