@@ -4,8 +4,9 @@ Tolerant: of a body that was cut, what can be unpacked; never more than `LARGEST
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 LARGEST = 256_000_000
 """Bytes of one unpacked body."""
@@ -39,74 +40,53 @@ class _Damaged(ValueError):
     """It cannot be unpacked at all, or would be too large."""
 
 
-def _gzip(data: bytes) -> bytes:
+def _joined(name: str, pieces: Iterator[bytes], damage: type[Exception]) -> bytes:
+    """What can be had of them."""
     out: list[bytes] = []
     size = 0
-    while data:
-        member = zlib.decompressobj(wbits=47)  # gzip or zlib, told by its head
-        try:
-            piece = member.decompress(data, LARGEST - size + 1)
-        except zlib.error as error:
-            if out:
-                break  # what follows a whole member is no gzip
-            raise _Damaged(f"it is not gzip ({error})") from None
-        out.append(piece)
-        size += len(piece)
-        _check(size)
-        data = member.unused_data
+    try:
+        for piece in pieces:
+            out.append(piece)
+            size += len(piece)
+            if size > LARGEST:
+                raise _Damaged(f"unpacked it is larger than {LARGEST:,} bytes")
+    except damage as error:
+        if not out:
+            raise _Damaged(f"it is not {name} ({error})") from None
     return b"".join(out)
+
+
+def _members(data: bytes, wbits: int) -> Iterator[bytes]:
+    while data:
+        member = zlib.decompressobj(wbits)
+        yield member.decompress(data, LARGEST + 1)
+        data = member.unused_data
+
+
+def _gzip(data: bytes) -> bytes:
+    return _joined("gzip", _members(data, 47), zlib.error)  # gzip or zlib, by its head
 
 
 def _deflate(data: bytes) -> bytes:
     try:
         return _gzip(data)
-    except _Damaged:
-        pass
-    raw = zlib.decompressobj(wbits=-15)  # what some servers mean by it
-    try:
-        plain = raw.decompress(data, LARGEST + 1)
-    except zlib.error as error:
-        raise _Damaged(f"it is not deflate ({error})") from None
-    _check(len(plain))
-    return plain
+    except _Damaged:  # some servers mean the bare stream by it
+        return _joined("deflate", islice(_members(data, -15), 1), zlib.error)
 
 
 def _zstd(data: bytes) -> bytes:
     import zstandard
 
-    out, size = [], 0
-    try:
-        reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data, read_across_frames=True)
-        while piece := reader.read(1 << 20):
-            out.append(piece)
-            size += len(piece)
-            _check(size)
-    except zstandard.ZstdError as error:
-        if not out:
-            raise _Damaged(f"it is not zstd ({error})") from None
-    return b"".join(out)
+    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data, read_across_frames=True)
+    return _joined("zstd", iter(lambda: reader.read(1 << 20), b""), zstandard.ZstdError)
 
 
 def _brotli(data: bytes) -> bytes:
     import brotli  # type: ignore[import-untyped]
 
-    out, size = [], 0
     unpacker = brotli.Decompressor()
-    try:
-        for start in range(0, len(data), 1 << 16):
-            piece = unpacker.process(data[start : start + (1 << 16)])
-            out.append(piece)
-            size += len(piece)
-            _check(size)
-    except brotli.error as error:
-        if not out:
-            raise _Damaged(f"it is not brotli ({error})") from None
-    return b"".join(out)
-
-
-def _check(size: int) -> None:
-    if size > LARGEST:
-        raise _Damaged(f"unpacked it is larger than {LARGEST:,} bytes")
+    starts = range(0, len(data), 1 << 16)
+    return _joined("brotli", (unpacker.process(data[at : at + (1 << 16)]) for at in starts), brotli.error)
 
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {

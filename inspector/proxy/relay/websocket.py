@@ -2,7 +2,8 @@
 
 What passes stays as it came, pings and closes among it; frames are made only where the gate changed a message, or has
 something to say. Only where the gate wants to see them do messages of the client wait, each until it is whole and
-admitted; control frames go past those that wait.
+admitted; control frames go past those that wait. wsproto does not do here: it gives what frames carry and not the bytes
+in which they came, which are what is passed on, and takes nearly twice the time for small ones.
 """
 
 import asyncio
