@@ -20,7 +20,8 @@ from typing import Any
 
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
-from inspector.core.replay.report import Ground, Report, report
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import ReplayReport, report
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
@@ -195,7 +196,7 @@ def _ground(file: str, stamp: int, thread: str, format: str | None, window: int 
     return Ground(found, find_window(session, found, None, window, user_windows()).tokens)
 
 
-def figures(found: Report) -> dict[str, Any]:
+def figures(found: ReplayReport) -> dict[str, Any]:
     """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
     spent, losses = found.spent, found.losses
     return {

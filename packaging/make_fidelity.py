@@ -24,8 +24,8 @@ from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E4
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.session import Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
-from inspector.core.tokens.fit import Fit, best_fit, calibration_report  # noqa: E402
-from inspector.core.tokens.growth import quantile  # noqa: E402
+from inspector.core.tokens.fit import Fit, calibration_report  # noqa: E402
+from inspector.core.tokens.prediction import quantile  # noqa: E402
 from inspector.transcripts.files import open_transcript  # noqa: E402
 
 FOLDER = ROOT.parent / "shared" / "transcripts"
@@ -81,8 +81,9 @@ def measure(folder: Path) -> Iterator[Measured]:
         calls = sum(1 for request in session.main.requests if request.usage and request.usage.prompt)
         if session.format not in FORMATS or calls < LEAST:
             continue
-        fit = best_fit(calibration_report(session.main, estimators))
-        if fit is not None:
+        straight = [fit for fit in calibration_report(session.main, estimators) if fit.r2 is not None]
+        if straight:
+            fit = max(straight, key=lambda one: one.r2 or 0)
             complete = not any("begins in the middle" in note for note in session.notes)
             shown = shown_numbers(session, fit)
             yield Measured(str(path.relative_to(folder)), session, calls, fit, shown, complete)

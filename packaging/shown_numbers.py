@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.fit import Fit, PredictionErrors, line, prediction_errors
-from inspector.core.tokens.growth import quantile
+from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import known_pressures
 
 SHOWN = ("roku", "tiktoken")

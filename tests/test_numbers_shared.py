@@ -18,7 +18,7 @@ from inspector.core.answering import offline, rehearsed
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.start import buffer_at
-from inspector.core.replay.driver import replay
+from inspector.core.replay.driver import Ground, replay
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
@@ -162,7 +162,7 @@ def test_a_replay_that_changed_nothing_yet_says_what_was_reported(path: Path) ->
     bench = Workbench()
     bench.open(session)
     for name, policy in POLICIES.items():
-        for done in replay(thread, policy, policy.settings(), offline):
+        for done in replay(Ground(thread), policy, policy.settings(), offline):
             if done.fired or done.arrival.compacted:
                 break
             assert done.buffer.messages == buffer_at(policy, thread, done.index).messages

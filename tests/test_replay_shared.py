@@ -7,7 +7,8 @@ import pytest
 from inspector.core.answering import offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay.report import Ground, Report, report
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import ReplayReport, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
 from inspector.transcripts.files import open_transcript
@@ -28,7 +29,7 @@ def threads(path: Path) -> list[tuple[Thread, int | None]]:
     return [(thread, find_window(session, thread).tokens) for thread in found]
 
 
-def check(found: Report, thread: Thread) -> None:
+def check(found: ReplayReport, thread: Thread) -> None:
     assert len(found.rows) == len(thread.requests)
     assert all(row.tokens == row.spent.prompt >= 0 for row in found.rows)
     assert found.spent.cache_read == sum(row.spent.cache_read for row in found.rows)

@@ -12,7 +12,7 @@ import pytest
 from inspector.core.message import Image, Thinking
 from inspector.core.session import Session
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
-from inspector.core.tokens.fit import best_fit, calibration_report
+from inspector.core.tokens.fit import calibration_report
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
 from inspector.resources import resource
@@ -117,10 +117,8 @@ def test_the_sub_agent_is_a_thread_of_its_own(session: Session) -> None:
 
 
 def test_estimators_fit_it_well(session: Session) -> None:
-    best = best_fit(calibration_report(session.main, [estimator(name) for name in ESTIMATORS]))
-    assert best is not None
-    assert best.r2 is not None
-    assert best.r2 >= 0.99
+    fits = calibration_report(session.main, [estimator(name) for name in ESTIMATORS])
+    assert max(one.r2 for one in fits if one.r2 is not None) >= 0.99
 
 
 def test_nothing_of_a_machine_is_in_it() -> None:

@@ -13,9 +13,8 @@ from typing import Literal, TypeAlias
 from inspector.agent.tools.prompt import prompt
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.repair import repair
 from inspector.core.session import Session, Thread
-from inspector.core.validity import check
+from inspector.core.validity import check, repair
 
 System: TypeAlias = Literal["recorded", "ours"]
 BEGINNING = "(The conversation begins in the middle: what was before is not known.)"

@@ -11,10 +11,9 @@ from inspector.core.message import Message, ToolCall
 from inspector.core.needs import ContextWindowExceeded, Failure
 from inspector.core.policies.turn import TurnContext
 from inspector.core.policies.verdict import Verdict
-from inspector.core.repair import TIER as REPAIR
-from inspector.core.repair import repair
 from inspector.core.tokens.pressure import Pressure
-from inspector.core.validity import check
+from inspector.core.validity import TIER as REPAIR
+from inspector.core.validity import check, repair
 
 BY_HAND = "by hand"
 PAIRS = ("result-without-call", "call-without-result")

@@ -9,8 +9,7 @@ from typing import Any
 
 from inspector.cli.output import columns, note, number, plain, write_json, write_lines
 from inspector.cli.select import format_name, tokens
-from inspector.core.session import Request, Session, Thread
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import Request, Session, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print until Ctrl+C. Raises InspectorError."""
     empty = arguments.file is not None and _is_empty(Path(arguments.file))
-    printer = Printer(arguments.json, arguments.all or empty, arguments.window)
+    printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window)
     try:
         if arguments.project is not None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
@@ -54,7 +53,7 @@ def _is_empty(path: Path) -> bool:
     return path.is_file() and not path.stat().st_size
 
 
-class Printer:
+class RequestPrinter:
     """Prints a request once, as soon as its numbers are there; once more when they have changed since."""
 
     def __init__(self, json: bool, everything: bool, window: int | None) -> None:

@@ -15,8 +15,7 @@ from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.policies.start import believed_at
-from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import Compaction, Request, SideCall, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import cost, thread_cost

@@ -16,9 +16,9 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
-from inspector.core.replay.recorded import recorded
+from inspector.core.replay.driver import Ground
 from inspector.core.replay.regret import Losses
-from inspector.core.replay.report import Compacted, Ground, Report, Row, report
+from inspector.core.replay.report import Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
@@ -140,7 +140,7 @@ def _reports(
     settings: Sequence[Any],
     answer: Answerer,
     arguments: argparse.Namespace,
-) -> list[Report]:
+) -> list[ReplayReport]:
     show = _progress()
     reports = []
     for policy, chosen in zip(policies, settings, strict=True):
@@ -202,7 +202,7 @@ def _sweep(arguments: argparse.Namespace) -> None:
         write_lines(tables.sweep_lines(wanted, cells))
 
 
-def describe(found: Report) -> dict[str, Any]:
+def describe(found: ReplayReport) -> dict[str, Any]:
     """One of the `policies` of cli.md's `replay`."""
     regretted = Counter((one.at.before_request, one.at.tier) for one in found.losses.regrets)
     return {
@@ -217,7 +217,7 @@ def describe(found: Report) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: RequestRow) -> dict[str, Any]:
     spent = row.spent
     return {
         "index": row.index,
@@ -249,7 +249,7 @@ def _compaction(one: Compacted) -> dict[str, Any]:
     }
 
 
-def _totals(found: Report) -> dict[str, Any]:
+def _totals(found: ReplayReport) -> dict[str, Any]:
     spent = found.spent
     return {
         "compactions": len(found.compactions),

@@ -7,9 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from inspector.cli.output import number, plain, table
-from inspector.core.replay.heatmap import Grid, svg
-from inspector.core.replay.recorded import RECORDED
-from inspector.core.replay.report import Report
+from inspector.core.replay.heatmap import HeatGrid, svg
+from inspector.core.replay.report import RECORDED, ReplayReport
 from inspector.sweep import Cell, Sweep, joined
 
 _HEADS = (
@@ -20,7 +19,7 @@ _SWEPT = ("compactions", "peak", "overflows", "prompt", "cost_usd", "lost", "reg
 LONGEST_FACT = 60
 
 
-def policies_lines(reports: Sequence[Report], window: int | None) -> list[str]:
+def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
     """A row a policy, what happened first; costs compared with that."""
     plainly = next((one.spent.cost_usd for one in reports if one.policy == RECORDED), None)
     count = len(reports[0].rows)
@@ -31,7 +30,7 @@ def policies_lines(reports: Sequence[Report], window: int | None) -> list[str]:
     return lines
 
 
-def _policy(one: Report, plainly: Decimal | None) -> tuple[str, ...]:
+def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
     micro = sum(step.kind == "micro" for step in one.compactions)
     spent, losses = one.spent, one.losses
     return (
@@ -57,7 +56,7 @@ def _cost(cost: Decimal | float | None, plainly: Decimal | None = None) -> str:
     return f"{text} ({float(cost) / float(plainly) - 1:+.0%})" if plainly else text
 
 
-def regrets_lines(reports: Sequence[Report]) -> Iterator[str]:
+def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
     """Each regret with the step that lost the fact and the request that needed it."""
     for one in reports:
         yield ""
@@ -119,7 +118,7 @@ def sweep_heatmap(wanted: Sweep, cells: Sequence[Cell]) -> str:
         figures = {(point[first], across): found.get(name) for point, across, found in points}
         shown = {at: _cost(value) if name == "cost_usd" else number(value) for at, value in figures.items()}
         values = {at: None if value is None else float(value) for at, value in figures.items()}
-        grids.append(Grid(f"{title} of {wanted.policy}; down: {first}{across_keys}", values, shown))
+        grids.append(HeatGrid(f"{title} of {wanted.policy}; down: {first}{across_keys}", values, shown))
     rows = list(dict.fromkeys(point[first] for point, _, _ in points))
     return svg(rows, list(dict.fromkeys(across for _, across, _ in points)), grids)
 

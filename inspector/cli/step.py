@@ -11,7 +11,7 @@ from inspector.cli.buffer import message_document, validity_document
 from inspector.cli.output import write_json, write_lines
 from inspector.cli.select import Selection, add_selection, select
 from inspector.cli.step_tables import step_lines
-from inspector.core.answering import Answerer, Listening, Scripted, need_document, read_script
+from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow
 from inspector.core.errors import InspectorError
@@ -78,7 +78,7 @@ class Stepped:
     before: Buffer
     before_tokens: tuple[int, int]
     outcomes: Sequence[Outcome[Any]]
-    heard: Listening
+    heard: AnswerLog
     sizer: Sizer
 
     @property
@@ -135,7 +135,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments, by)
     before = buffer_at(by, chosen.thread, chosen.at)
-    heard = Listening(_answerer(chosen, arguments))
+    heard = AnswerLog(_answerer(chosen, arguments))
     verdicts = by.due(before, settings, running, moment)
     measured = by.measure(before, settings, running)
     outcomes: Sequence[Outcome[Any]]

@@ -1,6 +1,6 @@
 """Who answers without a network: the offline summariser, a script, a recording. And the record of what was answered.
 
-An answerer is a function: need in, Answer out; it raises a Failure where it cannot. `Listening` wraps any answerer and
+An answerer is a function: need in, Answer out; it raises a Failure where it cannot. `AnswerLog` wraps any answerer and
 keeps every need with what became of it, so that a step can be shown, replayed and exported.
 """
 
@@ -69,27 +69,27 @@ def rehearsed(answer: Answerer) -> Answerer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredNeed:
     """A need and what became of it: `reply` is the Answer or the Failure."""
 
     need: Need
     reply: Answer | Failure
 
 
-class Listening:
+class AnswerLog:
     """An answerer that remembers."""
 
     def __init__(self, answer: Answerer) -> None:
         self._answer = answer
-        self.asked: list[Asked] = []
+        self.asked: list[AnsweredNeed] = []
 
     def __call__(self, need: Need) -> Answer:
         try:
             reply = self._answer(need)
         except Failure as failure:
-            self.asked.append(Asked(need, failure))
+            self.asked.append(AnsweredNeed(need, failure))
             raise
-        self.asked.append(Asked(need, reply))
+        self.asked.append(AnsweredNeed(need, reply))
         return reply
 
 
@@ -113,7 +113,7 @@ class Scripted:
         return reply
 
 
-def recorded(asked: Sequence[Asked]) -> Scripted:
+def recorded(asked: Sequence[AnsweredNeed]) -> Scripted:
     """The same answers and failures again: an exact replay."""
     return Scripted([one.reply for one in asked])
 
@@ -191,7 +191,7 @@ def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
             raise InspectorError(f"Answer {n + 1} has an unknown error {other!r}; known: {known}.")
 
 
-def need_document(asked: Asked) -> dict[str, Any]:
+def need_document(asked: AnsweredNeed) -> dict[str, Any]:
     """A need and its answer as the command line prints them."""
     need, reply = asked.need, asked.reply
     document: dict[str, Any] = {"kind": _KINDS[type(need).__name__], "timeout_s": getattr(need, "timeout_s", None)}

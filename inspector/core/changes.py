@@ -20,7 +20,7 @@ HARMLESS: tuple[Change, ...] = ("reminders", "rewritten", "thinking", "images")
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class MessageChanges:
     """Of the messages that a buffer had behind a place."""
 
     lost: tuple[Message, ...]
@@ -45,7 +45,7 @@ class Changes:
         return tuple(one for one in self.changed if one[2] not in HARMLESS)
 
 
-def compare(before: Sequence[Message], after: Sequence[Message]) -> Changes:
+def compare(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
     """What became of `before`, where `after` stands now. O(both)."""
     there = {message.id: n for n, message in enumerate(after)}
     places = [there.get(message.id, -1) for message in before]
@@ -97,7 +97,9 @@ def _alike(one: Message, other: Message) -> bool:
     return theirs.startswith(head[: len(theirs)]) or theirs.endswith(tail) or is_placeholder(theirs)
 
 
-def _sorted_out(before: Sequence[Message], after: Sequence[Message], places: Sequence[int], taken: set[int]) -> Changes:
+def _sorted_out(
+    before: Sequence[Message], after: Sequence[Message], places: Sequence[int], taken: set[int]
+) -> MessageChanges:
     lost: list[Message] = []
     faded: list[tuple[Message, Change]] = []
     changed: list[tuple[Message, Message, Change]] = []
@@ -113,7 +115,7 @@ def _sorted_out(before: Sequence[Message], after: Sequence[Message], places: Seq
         else:
             changed.append((message, after[place], how))
     fresh = tuple(message for n, message in enumerate(after) if n not in taken)
-    return Changes(tuple(lost), tuple(faded), tuple(changed), kept, fresh)
+    return MessageChanges(tuple(lost), tuple(faded), tuple(changed), kept, fresh)
 
 
 def _fading(message: Message) -> Change | None:

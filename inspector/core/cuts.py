@@ -15,7 +15,7 @@ from inspector.core.dialects.recipe import Recipe, Ref, carry_out, looks_into
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class BufferCut:
     """The items at the beginning, by fingerprint, and the recipes of those that stand for them."""
 
     dialect: str
@@ -37,7 +37,7 @@ class Cut:
         return [*(carry_out(recipe, opened) for recipe in self.after), *items[len(self.before) :]]
 
 
-def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> Cut | None:
+def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
     """The cut that turns `items` into what `plan` (of `rewrite.plan`) makes of them. None: it changes nothing."""
     same = 0
     while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
@@ -48,7 +48,7 @@ def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> Cut | 
         return None
     inside = frozenset(n for recipe in after for n in looks_into(recipe))
     before = tuple(_print(dialect, item, n in inside) for n, item in enumerate(items[:count]))
-    return Cut(dialect, before, after, inside)
+    return BufferCut(dialect, before, after, inside)
 
 
 def _opened(dialect: str, item: Any) -> Any:
@@ -76,7 +76,7 @@ class Recut:
     """So many do not fit: the client's own conversation has changed under them."""
 
 
-def recut(cuts: Sequence[Cut], items: Sequence[Any]) -> Recut:
+def recut(cuts: Sequence[BufferCut], items: Sequence[Any]) -> Recut:
     """Each cut on what the one before it left. Those behind one that does not fit were made of it: they wait, too."""
     now = list(items)
     for n, cut in enumerate(cuts):

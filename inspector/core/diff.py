@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 
 from rapidfuzz.distance import Indel
 
-from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Message, Opaque, Part, part_text
 from inspector.core.outcome import Fate
 from inspector.core.tokens.estimators import Estimator, count
 
@@ -56,19 +55,14 @@ def readable(message: Message) -> str:
     return "\n".join(_part(part) for part in message.parts)
 
 
-def _part(part: object) -> str:
+def _part(part: Part) -> str:
     match part:
-        case Text(text=text) | Thinking(text=text):
-            return text
-        case ToolCall(name=name, arguments=arguments):
-            return f"{name} {arguments if isinstance(arguments, str) else dumps(arguments)}"
-        case ToolResult(content=content):
-            return content
         case Image(media_type=media):
             return f"[image {media}]"
         case Opaque(kind=kind, size=size):
             return f"[{kind}, {size:,} bytes only the provider can read]"
-    return ""
+        case _:
+            return part_text(part)
 
 
 def line_diff(before: str, after: str) -> tuple[LineRun, ...]:

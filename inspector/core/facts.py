@@ -86,19 +86,14 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact,
             standing.update(dict.fromkeys(facts(message), message.id))
     if not standing:
         return ()
-    there = stands(after)
+    there = _TextSearch(after)
     gone = [LostFact(fact, message) for fact, message in standing.items() if not there(fact)]
     return tuple(sorted(gone, key=lambda one: KINDS.index(one.fact.kind)))
 
 
-def stands(messages: Iterable[Message]) -> "_Standing":
-    """A question to ask of many facts: does it stand in these messages?"""
-    return _Standing(messages)
-
-
-class _Standing:
-    """Text search. Which messages are worth a look is told by their words: a fact's first and last word may be part of
-    a longer one only where the fact itself was cut."""
+class _TextSearch:
+    """Does a fact stand in these messages? Which of them are worth a look is told by their words: a fact's first and
+    last word may be part of a longer one only where the fact itself was cut."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
         self._facts: set[Fact] = set()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from inspector.core.jsontext import dumps
 from inspector.core.quick import quick
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
@@ -85,6 +86,18 @@ class Opaque:
 
 
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Image | Opaque
+
+
+def part_text(part: Part) -> str:
+    """The text of a part as far as people read it: a call as its name and arguments; images and opaque parts none."""
+    match part:
+        case Text(text) | Thinking(text) | ToolResult(content=text):
+            return text
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {arguments if isinstance(arguments, str) else dumps(arguments)}"
+        case Image() | Opaque():
+            return ""
+
 
 Mark: TypeAlias = Literal["", "meta", "attachment", "placeholder"]
 """meta: written by the client in the user's name; attachment: a reminder the client added;

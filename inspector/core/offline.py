@@ -28,7 +28,7 @@ _COMMAND_KEYS = ("command", "cmd", "script")
 
 
 @dataclass
-class _Found:
+class _Extract:
     goals: dict[str, None] = field(default_factory=dict)
     actions: dict[str, None] = field(default_factory=dict)
     decisions: dict[str, None] = field(default_factory=dict)
@@ -67,8 +67,8 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
 
 
-def _collect(messages: Iterable[Message]) -> _Found:
-    found, names = _Found(), dict[str, str]()
+def _collect(messages: Iterable[Message]) -> _Extract:
+    found, names = _Extract(), dict[str, str]()
     for message in messages:
         found.goals.update((fact.text, None) for fact in instructions(message))
         for part in message.parts:
@@ -86,8 +86,8 @@ def _collect(messages: Iterable[Message]) -> _Found:
     return found
 
 
-def _from_text(text: str) -> _Found:
-    found = _Found()
+def _from_text(text: str) -> _Extract:
+    found = _Extract()
     found.goals.update(dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: ")))
     found.decisions.update(dict.fromkeys(_decisions(text)))
     for fact in facts(Message("", "assistant", (Text(text),))):
@@ -112,7 +112,7 @@ def _action(call: ToolCall) -> str:
     return call.name
 
 
-def _files(call: ToolCall, found: _Found) -> None:
+def _files(call: ToolCall, found: _Extract) -> None:
     if not isinstance(call.arguments, dict):
         return
     place = found.written if any(word in call.name.lower() for word in _WRITES) else found.seen

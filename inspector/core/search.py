@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from inspector.core.buffer import EMPTY_VIEW, View
-from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.overlap import shared
+from inspector.core.buffer import EMPTY_VIEW, View, shared
+from inspector.core.message import Message, part_text
 from inspector.core.session import Thread
 
 
@@ -58,20 +56,6 @@ def _hit(message: Message, stay: Stay | None, pattern: re.Pattern[str]) -> Hit |
         if found:
             return Hit(message, n, found.start(), stay)
     return None
-
-
-def part_text(part: Part) -> str:
-    """The text of a part as far as people read it: a call as its name and arguments; images and opaque parts none."""
-    match part:
-        case Text(text) | Thinking(text):
-            return text
-        case ToolResult():
-            return part.content
-        case ToolCall():
-            arguments = part.arguments if isinstance(part.arguments, str) else dumps(part.arguments)
-            return f"{part.name} {arguments}"
-        case Image() | Opaque():
-            return ""
 
 
 def message_stays(thread: Thread) -> dict[int, tuple[Message, Stay]]:

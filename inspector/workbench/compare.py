@@ -14,8 +14,8 @@ from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
-from inspector.core.replay.recorded import RECORDED, TITLE, recorded
-from inspector.core.replay.report import Ground, Report, report
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
 from inspector.core.session import SideCall, Thread
 from inspector.workbench.state import State
 
@@ -43,7 +43,7 @@ class ImpossibleRun:
     why: str
 
 
-Result: TypeAlias = Report | ImpossibleRun
+Result: TypeAlias = ReplayReport | ImpossibleRun
 Results: TypeAlias = Mapping[PolicyRun, Result]
 
 
@@ -151,7 +151,7 @@ class Figure:
     unit: Unit
     what: str
     """One sentence."""
-    of: Callable[[Report], Number | None]
+    of: Callable[[ReplayReport], Number | None]
     """None where it is not known."""
 
 
@@ -178,18 +178,18 @@ FIGURES: tuple[Figure, ...] = (
 class Comparison:
     """The reports that are there, in the order of the runs, and the base line among them."""
 
-    reports: tuple[Report, ...] = ()
-    base: Report | None = None
+    reports: tuple[ReplayReport, ...] = ()
+    base: ReplayReport | None = None
     impossible: tuple[tuple[str, str], ...] = ()
     """(policy, why)."""
     missing: tuple[PolicyRun, ...] = ()
     """Runs without a result yet."""
 
-    def report(self, name: str) -> Report | None:
+    def report(self, name: str) -> ReplayReport | None:
         """Of the policy of that name, where there is one."""
         return next((one for one in self.reports if one.policy == name), None)
 
-    def difference(self, figure: Figure, one: Report) -> Number | None:
+    def difference(self, figure: Figure, one: ReplayReport) -> Number | None:
         """From what happened; None where either is not known."""
         mine, plainly = figure.of(one), figure.of(self.base) if self.base is not None else None
         return None if mine is None or plainly is None else mine - plainly
@@ -198,7 +198,7 @@ class Comparison:
 def comparison(wanted: Sequence[PolicyRun], results: Results) -> Comparison:
     """Of these runs, as far as there are results."""
     found = [(run, results[run]) for run in wanted if run in results]
-    reports = tuple(one for _, one in found if isinstance(one, Report))
+    reports = tuple(one for _, one in found if isinstance(one, ReplayReport))
     return Comparison(
         reports,
         next((one for one in reports if one.policy == BASE), None),

@@ -14,7 +14,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads, without_surrogates
 from inspector.core.message import Json, Message, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.values import from_json, to_json
+from inspector.core.recording import from_json, to_json
 
 EDIT = "edit"
 """Name of the step, as a tier has one."""

@@ -2,14 +2,14 @@
 what a readable summary would have kept where a provider compacted into something only it can read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.errors import Cancelled
 from inspector.core.jsontext import dumps
-from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolResult, part_text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
 from inspector.workbench.composition import Category, message_category
@@ -138,23 +138,9 @@ def with_text(
     for n in range(len(messages)) if among is None else among:
         if cancelled():
             raise Cancelled("The filter was changed.")
-        if any(needle in piece.casefold() for piece in _pieces(messages[n])):
+        if any(needle in part_text(part).casefold() for part in messages[n].parts):
             found.append(n)
     return found
-
-
-def _pieces(message: Message) -> Iterator[str]:
-    for part in message.parts:
-        match part:
-            case Text(text) | Thinking(text):
-                yield text
-            case ToolCall(name=name):
-                yield name
-                yield dumps(part.arguments)
-            case ToolResult(content=content):
-                yield content
-            case Image() | Opaque():
-                pass
 
 
 NAME = "shadow summary · extracted offline from the same messages, the model does not see it"

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
-from inspector.core.answering import Asked, Listening, offline, rehearsed
+from inspector.core.answering import AnsweredNeed, AnswerLog, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import RemoteCompact, Summarize, drive
@@ -61,7 +61,7 @@ def preview(
     sizer: Sizer,
 ) -> Preview:
     """Run the tier on the side. Changes nothing. Never raises for a tier that exists. All sizes are the `sizer`'s."""
-    heard = Listening(rehearsed(offline))
+    heard = AnswerLog(rehearsed(offline))
     try:
         outcome: Outcome[Any] = drive(policy.tier(tier, buffer, settings, running, moment), heard)
     except InspectorError as failure:
@@ -100,7 +100,7 @@ def first_change(before: Buffer, after: Buffer) -> int | None:
     return None if len(before.messages) == len(after.messages) else shorter
 
 
-def _call_tokens(asked: list[Asked], sizer: Sizer) -> tuple[int, int]:
+def _call_tokens(asked: list[AnsweredNeed], sizer: Sizer) -> tuple[int, int]:
     read, written = 0, 0
     for one in asked:
         match one.need:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.core.answering import Answerer, Asked
+from inspector.core.answering import AnsweredNeed, Answerer
 from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation, Failure, Need
 from inspector.core.outcome import Outcome
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.repair import TIER, repair
+from inspector.core.validity import TIER, repair
 from inspector.workbench.edits import EDIT, Edit, apply, described
 from inspector.workbench.steps import RecordedCall, Step, named
 
@@ -42,14 +42,14 @@ class TierRun:
     edit: Edit | None = None
     need: Need | None = None
     step: Step | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AnsweredNeed] = field(default_factory=list)
 
     def answer(self, reply: Answer | Failure) -> None:
         """Meet the need it waits for; it goes on to the next need or to its end."""
         need = self.need
         if need is None:
             return
-        self.asked.append(Asked(need, reply))
+        self.asked.append(AnsweredNeed(need, reply))
         try:
             self.need = self.talk.throw(reply) if isinstance(reply, Failure) else self.talk.send(reply)
         except StopIteration as finished:

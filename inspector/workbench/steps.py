@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from inspector.core.answering import Asked
+from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.needs import Failure, ProviderFailure
@@ -44,7 +44,7 @@ class Step:
     settings: Any
     moment: PolicyInput
     outcomes: tuple[Outcome[Any], ...]
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[AnsweredNeed, ...] = ()
     called: RecordedCall | None = None
     """Of a whole turn (`stepper.TURN`): the call in its middle."""
     edit: Edit | None = None
@@ -305,7 +305,7 @@ def _drawn(steps: Steps) -> Sequence[tuple[int, int]]:
     return found
 
 
-def _answered(asked: Asked) -> str:
+def _answered(asked: AnsweredNeed) -> str:
     match asked.reply:
         case ProviderFailure(status=int(status)):
             return f"failed ({status})"

@@ -18,9 +18,8 @@ from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import settable
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.recording import read_reply, write_reply
+from inspector.core.recording import from_json, read_reply, to_json, write_reply
 from inspector.core.usage import Usage
-from inspector.core.values import from_json, to_json
 from inspector.workbench.edits import read_edit, write_edit
 from inspector.workbench.stepper import begin, complete
 from inspector.workbench.steps import ORIGIN, RecordedCall, Step, Steps

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.workbench.state import State

@@ -16,8 +16,8 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.needs import drive
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.replay.driver import replay
-from inspector.core.replay.report import Ground, report
+from inspector.core.replay.driver import Ground, replay
+from inspector.core.replay.report import report
 from inspector.core.session import Thread
 from inspector.sweep import Sweep, sweep
 from inspector.transcripts.files import open_transcript
@@ -87,7 +87,7 @@ def _first(thread: Thread, requests: int) -> Thread:
 
 def _roku(folder: Path) -> list[Row]:
     def whole(thread: Thread) -> float:
-        return best_of(lambda: list(replay(thread, ROKU, ROKU.settings((), 200_000), offline, window=200_000)), 3)
+        return best_of(lambda: list(replay(Ground(thread, 200_000), ROKU, ROKU.settings((), 200_000), offline)), 3)
 
     made = open_transcript(make_session(folder / "40.jsonl", 40)).main
     took = {count: whole(_first(made, count)) for count in (600, 1_800)}

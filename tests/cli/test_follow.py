@@ -128,9 +128,9 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def printed(sessions: list[Session], capsys: pytest.CaptureFixture[str], *, all: bool) -> list[dict[str, Any]]:  # noqa: A002
-    from inspector.cli.follow import Printer
+    from inspector.cli.follow import RequestPrinter
 
-    printer = Printer(True, all, None)
+    printer = RequestPrinter(True, all, None)
     for session in sessions:
         printer.take(session)
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -159,7 +159,7 @@ def test_a_request_waits_for_its_usage_and_is_told_once_more_when_that_is_late(
     from inspector.cli import follow as cli_follow
 
     monkeypatch.setattr(cli_follow, "SOON", 0.0)
-    printer = cli_follow.Printer(True, True, None)
+    printer = cli_follow.RequestPrinter(True, True, None)
     value = json.loads(record(1))
     full = open_transcript(write(tmp_path, lines_of(2)))
     del value["message"]["usage"]
@@ -187,7 +187,7 @@ def test_one_line_a_request_where_the_usage_comes_with_the_answers_of_the_tools(
     if source is None:
         pytest.skip("no real transcripts on this machine")
     lines = source.read_bytes().splitlines(keepends=True)
-    printer, told = cli_follow.Printer(as_json, True, None), []
+    printer, told = cli_follow.RequestPrinter(as_json, True, None), []
     for count in range(2, len(lines) + 1):
         printer.take(open_transcript(write(tmp_path, lines[:count])))
         printer.rest(0)

@@ -5,10 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.buffer import Stretch, View
+from inspector.core.buffer import Stretch, View, shared
 from inspector.core.drops import thread_drops
 from inspector.core.message import Message, Text
-from inspector.core.overlap import shared
 from inspector.core.session import Request, Thread
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import Cut, Recut, cut_of, recut
+from inspector.core.cuts import BufferCut, Recut, cut_of, recut
 from inspector.core.dialects.rewrite import items_of, plan, rewrite, with_items
 from inspector.core.message import Message, Text
 from inspector.core.validity import check
@@ -15,7 +15,7 @@ from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, mark
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, edited
 
 
-def recut_body(cuts: list[Cut], body: dict[str, Any]) -> tuple[dict[str, Any], Recut]:
+def recut_body(cuts: list[BufferCut], body: dict[str, Any]) -> tuple[dict[str, Any], Recut]:
     """The cuts on a body that holds its whole conversation, as the gate makes them."""
     dialect = cuts[0].dialect
     done = recut(cuts, items_of(dialect, body))

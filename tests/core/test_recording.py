@@ -9,9 +9,8 @@ from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, ContextWindowExceeded, Failure, ProviderFailure, Timeout
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.recording import read_reply, write_reply
+from inspector.core.recording import from_json, read_reply, to_json, write_reply
 from inspector.core.usage import Usage
-from inspector.core.values import from_json, to_json
 
 
 def through_json(value: Any) -> Any:

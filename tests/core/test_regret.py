@@ -8,16 +8,14 @@ from hypothesis import strategies as st
 
 from inspector.core.facts import Fact, lost
 from inspector.core.message import Message, Text, ToolCall
-from inspector.core.reads import read_by, writes
-from inspector.core.replay.facts import FactIndex
-from inspector.core.replay.regret import At, Ledger, Losses
+from inspector.core.replay.regret import At, FactIndex, Losses, LossLedger, read_by, writes
 from tests.core.policies.build import assistant, result, user
 
 STEP = At(1, "compact")
 
 
-def ledger(index: FactIndex | None = None) -> Ledger:
-    return Ledger(index or FactIndex(), lambda message: len(message.result.content) if message.result else 0)
+def ledger(index: FactIndex | None = None) -> LossLedger:
+    return LossLedger(index or FactIndex(), lambda message: len(message.result.content) if message.result else 0)
 
 
 def story(before: Sequence[Message], after: Sequence[Message], later: Sequence[Message]) -> Losses:

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.core.outcome import fates
-from inspector.core.repair import REMOVED, repair
-from inspector.core.validity import check
+from inspector.core.validity import REMOVED, check, repair
 from tests.core.policies.build import assistant, buffer, result, texts, user
 
 PAIRING = {"result-without-call", "call-without-result", "duplicate-answer"}

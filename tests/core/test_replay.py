@@ -15,10 +15,8 @@ from inspector.core.policies import codex, none
 from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
-from inspector.core.replay.arrivals import arrivals
-from inspector.core.replay.driver import Known, Replayed, additions, replay
-from inspector.core.replay.sizes import Sizes
-from inspector.core.replay.world import World
+from inspector.core.replay.costs import Sizes
+from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, additions, arrivals, replay
 from inspector.core.session import Request, Thread
 from inspector.core.usage import Usage
 from tests.core.policies.build import build
@@ -27,7 +25,7 @@ from tests.core.sessions import OVERHEAD, compacted, said, thread
 
 def run(recorded: Thread, policy: Policy[Any, Any], window: int | None = None, **values: object) -> list[Replayed]:
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
-    return list(replay(recorded, policy, settings, offline, window=window))
+    return list(replay(Ground(recorded, window), policy, settings, offline))
 
 
 def ids(messages: Any) -> list[str]:
@@ -195,7 +193,7 @@ def test_a_buffer_beyond_the_window_is_refused_once() -> None:
     assert [one.refused for one in done] == [one.tokens if one.tokens > 10_000 else 0 for one in done]
     assert done[-1].refused > 10_000
     policy = Telling()
-    list(replay(recorded, policy, policy.settings((), 10_000), offline, window=10_000))
+    list(replay(Ground(recorded, 10_000), policy, policy.settings((), 10_000), offline))
     assert [bool(moment.overflow) for moment in policy.told].count(True) == sum(one.refused > 0 for one in done)
     saved = run(recorded, codex.POLICY, 10_000, auto_limit=9_999_999, user_message_tokens=100)
     assert any(one.refused for one in saved) or any(one.fired for one in saved)
@@ -204,9 +202,9 @@ def test_a_buffer_beyond_the_window_is_refused_once() -> None:
 
 def test_known_is_for_any_number_of_replays() -> None:
     recorded = said(("user", "go"), *[("read", f"f{n}.py {'x' * 4000}") for n in range(5)])
-    known = Known(recorded)
-    once = [one.tokens for one in replay(recorded, POLICY, POLICY.settings(), offline, known=known)]
-    assert once == [one.tokens for one in replay(recorded, POLICY, POLICY.settings(), offline, known=known)]
+    ground = Ground(recorded)
+    once = [one.tokens for one in replay(ground, POLICY, POLICY.settings(), offline)]
+    assert once == [one.tokens for one in replay(ground, POLICY, POLICY.settings(), offline)]
 
 
 def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
@@ -216,7 +214,7 @@ def test_the_world_reads_what_the_session_read_and_writes_nothing() -> None:
         asked.append(need)
         raise ProviderFailure("no")
 
-    world = World(nobody)
+    world = RecordedFiles(nobody)
     recorded = said(("read", "a.py first"), ("read", "a.py second"))
     world.see(recorded.messages)
     assert world(ReadFile("a.py", 3)).text == "sec"

@@ -10,10 +10,9 @@ from inspector.core.buffer import Buffer, Stretch
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message, Text
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay.costs import Known, Meter, known_of
-from inspector.core.replay.recorded import recorded
-from inspector.core.replay.report import Ground, Report, report
-from inspector.core.replay.sizes import Sizes
+from inspector.core.replay.costs import CacheFacts, Meter, Sizes, cache_facts
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import ReplayReport, recorded, report
 from inspector.core.session import Compaction, Request, SideCall, Thread
 from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.usage import HOUR, MINUTES, Usage
@@ -23,7 +22,7 @@ from tests.core.sessions import MODEL, compacted, said, thread
 LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
 
 
-def driven(one: Thread, name: str, window: int | None = 200_000) -> Report:
+def driven(one: Thread, name: str, window: int | None = 200_000) -> ReplayReport:
     return report(Ground(one, window), POLICIES[name], POLICIES[name].settings((), window), offline)
 
 
@@ -182,7 +181,7 @@ def test_it_can_be_watched_and_stopped() -> None:
 
 
 def told(*usages: Usage | None) -> list[tuple[bool, int, int | None]]:
-    return [(one.caches, one.ttl_s, one.most) for one in known_of(used(*usages))]
+    return [(one.caches, one.ttl_s, one.most) for one in cache_facts(used(*usages))]
 
 
 def test_entries_live_as_long_as_the_session_wrote() -> None:
@@ -194,11 +193,11 @@ def test_entries_live_as_long_as_the_session_wrote() -> None:
 
 def test_a_session_without_a_cache_has_none_under_a_policy() -> None:
     bare = used(*(Usage(5_000 + 4_000 * n) for n in range(12)))
-    assert {one.caches for one in known_of(bare)} == {False}
+    assert {one.caches for one in cache_facts(bare)} == {False}
     found = driven(bare, "codex", 30_000)
     assert found.compactions
     assert found.spent.input == found.spent.prompt
-    assert known_of(thread(3, "x"))[0].caches  # nothing was reported: as if there were one
+    assert cache_facts(thread(3, "x"))[0].caches  # nothing was reported: as if there were one
 
 
 def test_what_broke_the_cache_of_the_session_breaks_a_policys() -> None:
@@ -211,7 +210,7 @@ def test_what_broke_the_cache_of_the_session_breaks_a_policys() -> None:
     meter = Meter(Sizes(LONG), MODEL)
     messages = LONG.requests[9].view.messages()
     meter.request(Buffer(messages[:-1]), 40_000, 0, ())
-    assert meter.request(Buffer(messages), 41_000, 0, (), known=Known(most=9_000)).cache_read == 9_000
+    assert meter.request(Buffer(messages), 41_000, 0, (), cache=CacheFacts(most=9_000)).cache_read == 9_000
 
 
 @pytest.mark.parametrize(
@@ -220,7 +219,7 @@ def test_what_broke_the_cache_of_the_session_breaks_a_policys() -> None:
 )
 def test_the_cache_expires_by_the_recorded_pause(pause: int, ttl_s: int, read: int) -> None:
     meter, messages = Meter(Sizes(LONG), MODEL), LONG.requests[9].view.messages()
-    known = Known(ttl_s=ttl_s)
+    known = CacheFacts(ttl_s=ttl_s)
     meter.request(Buffer(messages[:-1]), 40_000, 0, (), "", "2026-01-01T00:00:00Z", known)
     later = f"2026-01-01T0{pause // 3600}:{pause // 60 % 60:02}:{pause % 60:02}Z"
     spent = meter.request(Buffer(messages), 41_000, 0, (), "", later, known)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.answering import Asked, offline
+from inspector.core.answering import AnsweredNeed, offline
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import Cancelled
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact, SaveText, Summarize
 from inspector.core.policies.catalogue import POLICIES
-from inspector.core.replay.costs import Meter, Spent, common, total
-from inspector.core.replay.report import Ground, Report, report
-from inspector.core.replay.sizes import Sizes
+from inspector.core.replay.costs import Meter, Sizes, Spending, common, total
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import ReplayReport, report
 from inspector.core.session import Thread
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import Usage
@@ -25,7 +25,7 @@ from tests.core.sessions import MODEL, compacted, said, thread
 LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
 
 
-def made(recorded: Thread, name: str, window: int | None = 20_000, **values: object) -> Report:
+def made(recorded: Thread, name: str, window: int | None = 20_000, **values: object) -> ReplayReport:
     policy = POLICIES[name]
     settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
     return report(Ground(recorded, window), policy, settings, offline)
@@ -35,7 +35,7 @@ def made(recorded: Thread, name: str, window: int | None = 20_000, **values: obj
 def test_totals_are_the_sums_over_requests(name: str) -> None:
     found = made(LONG, name)
     assert len(found.rows) == len(LONG.requests)
-    for one in fields(Spent):
+    for one in fields(Spending):
         assert getattr(found.spent, one.name) == sum(getattr(row.spent, one.name) for row in found.rows)
     assert found.peak == max(row.tokens for row in found.rows)
     assert all(row.spent.prompt == row.tokens for row in found.rows)
@@ -111,8 +111,8 @@ def test_it_can_be_watched_and_stopped() -> None:
 # -- the meter ---------------------------------------------------------------------------------------------------------
 
 
-def asked(reply: Answer | ProviderFailure, need: Any = None) -> Asked:
-    return Asked(need or Summarize("i" * 40, "t" * 400, (user("m" * 40),)), reply)
+def asked(reply: Answer | ProviderFailure, need: Any = None) -> AnsweredNeed:
+    return AnsweredNeed(need or Summarize("i" * 40, "t" * 400, (user("m" * 40),)), reply)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def asked(reply: Answer | ProviderFailure, need: Any = None) -> Asked:
         (asked(Answer("path"), SaveText("x" * 4000)), (0, 0, 0)),
     ],
 )
-def test_summaries_are_counted_as_answered_or_estimated(one: Asked, spent: tuple[int, int, int]) -> None:
+def test_summaries_are_counted_as_answered_or_estimated(one: AnsweredNeed, spent: tuple[int, int, int]) -> None:
     meter = Meter(Sizes(Thread("main")), MODEL)
     found = meter.request(Buffer(()), 0, 0, [one])
     assert (found.summariser_input, found.summariser_output, found.summariser_calls) == spent
@@ -161,7 +161,7 @@ def test_common_prefix(before: list[str], after: list[str]) -> None:
 
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 4), max_size=5))
 def test_a_total_is_a_sum(rows: list[tuple[int, int, int, int]]) -> None:
-    whole = total(Spent(a, b, c, cost_usd=Decimal(d)) for a, b, c, d in rows)
+    whole = total(Spending(a, b, c, cost_usd=Decimal(d)) for a, b, c, d in rows)
     assert whole.cost_usd == sum(row[3] for row in rows)
     assert whole.prompt == sum(sum(row[:3]) for row in rows)
-    assert total([whole, Spent(cost_usd=None)]).cost_usd is None
+    assert total([whole, Spending(cost_usd=None)]).cost_usd is None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.core.answering import Answerer, Asked, Listening, offline, recorded
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, offline, recorded
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RunTools, drive
@@ -44,7 +44,7 @@ def _events(outcome: Outcome[RokuState]) -> list[str]:
 @pytest.mark.parametrize("wire", WIRES)
 def test_l3b_gets_its_four_sections(simulated: SimulatedServer, wire: Wire) -> None:
     with by_url(simulated, wire) as answer:
-        heard = Listening(answer)
+        heard = AnswerLog(answer)
         outcome = _run("L3b", heard)
     assert outcome.succeeded
     assert outcome.buffer.messages[1].text.startswith("[Conversation summary]\n(offline summary")
@@ -143,7 +143,7 @@ def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire:
                 return Answer(messages=tuple(result(f"x{one.id}", one.id, "ok") for one in need.calls))
             return answer(need)
 
-        heard = Listening(meet)
+        heard = AnswerLog(meet)
         settings = POLICY.settings([], window=2_000_000)  # Roku believes in a far larger window
         done = play_turn(POLICY, buffer, heard, settings, step=3, max_tokens=500)
     assert done.error == ""
@@ -158,11 +158,11 @@ def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire:
 def test_a_run_is_replayed_exactly_without_the_server(simulated: SimulatedServer) -> None:
     simulated.world.faults.push("overflow")
     with by_url(simulated, "anthropic") as answer:
-        heard = Listening(answer)
+        heard = AnswerLog(answer)
         outcome = _run("L3b", heard)
     again = _run("L3b", recorded(heard.asked))
     assert again == outcome
-    assert [type(one) for one in heard.asked] == [Asked, Asked]
+    assert [type(one) for one in heard.asked] == [AnsweredNeed, AnsweredNeed]
 
 
 @pytest.mark.parametrize("wire", WIRES)

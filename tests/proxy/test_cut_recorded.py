@@ -9,7 +9,7 @@ import httpx2
 from inspector.core.buffer import Buffer
 from inspector.core.drops import session_drops
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import compaction_sizes
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer

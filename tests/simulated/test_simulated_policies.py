@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.core.answering import Listening
+from inspector.core.answering import AnswerLog
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import Answer, drive
@@ -32,7 +32,7 @@ def test_a_summary_is_given_and_tells_of_the_calls(simulated: SimulatedServer, n
     settings = policy.settings([], 4_000)
     for wire in WIRES:
         with by_url(simulated, wire) as answer:
-            heard = Listening(answer)
+            heard = AnswerLog(answer)
             drive(policy.tier(tier, _buffer(), settings, policy.fresh(settings), PolicyInput(step=1)), heard)
         answers = [one.reply.text for one in heard.asked if isinstance(one.reply, Answer)]
         assert not [text for text in answers if "The last thing you said was" in text]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.core.errors import Cancelled
-from inspector.core.replay.report import Report
+from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Session, Thread
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
@@ -125,7 +125,7 @@ def test_it_tells_how_far_it_is_and_stops_when_told() -> None:
     assert comparison(wanted, kept).missing == wanted[1:]
     assert comparison(wanted, kept).base is None
     report = kept[wanted[0]]
-    assert isinstance(report, Report)
+    assert isinstance(report, ReplayReport)
     assert comparison(wanted, kept).difference(FIGURES[0], report) is None
 
 

@@ -26,10 +26,10 @@ from inspector.core.policies.verdict import (
     Verdicts,
     Watermark,
 )
-from inspector.core.repair import repair
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens
+from inspector.core.validity import repair
 
 S = TypeVar("S")
 R = TypeVar("R")

@@ -1,4 +1,8 @@
-"""What a replay would have cost: the provider's prefix cache, the summariser's calls, the price catalogue.
+"""What a replay would have sent and cost: the size of any buffer at a request, the provider's prefix cache, the
+summariser's calls, the price catalogue.
+
+Where the buffer is the recorded one, its size is the reported one. Else the size that the next prompt would have had if
+it were sent instead, by the measure that all numbers on the screen come from (`tokens.sizing`).
 
 A buffer that is the recorded one costs what the provider reported for it. For any other the cache is simulated, the
 same for every policy: what it has in common with the buffer sent before it, from its beginning, is read; all else is
@@ -8,25 +12,74 @@ though its buffer only grew (the client was started again, changed its tools), a
 any cache has none under a policy. That a block has a smallest size is left out.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 
-from inspector.core.answering import Asked
-from inspector.core.buffer import Buffer
+from inspector.core.answering import AnsweredNeed
+from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
-from inspector.core.replay.sizes import Sizes
 from inspector.core.session import Thread
-from inspector.core.tokens.pressure import is_prefix
+from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
+from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
 from inspector.core.tokens.prices import cost
 from inspector.core.usage import MINUTES, Usage, cache_ttl, cache_written
 
+_RECENT = 4
+
+
+class Sizes:
+    """Of one thread. Made once, used for every policy."""
+
+    def __init__(self, thread: Thread, by: Estimator | None = None) -> None:
+        self._estimator = by or estimator("roku")
+        self._pressures = known_pressures(thread, self._estimator)
+        self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
+        self.slope = self._pressures.scale(None).slope
+        """Tokens that a counted token of this session weighs."""
+
+    def weigh(self, messages: Iterable[Message]) -> int:
+        """Counted weight. Additive."""
+        return messages_weight(self._estimator, messages)
+
+    def weigh_buffer(self, messages: tuple[Message, ...]) -> int:
+        """Counted weight of a whole buffer. Quick for one of the last, and for one that begins with the last."""
+        for known, weight in self._recent:
+            if known is messages:
+                return weight
+        known, weight = self._recent[-1]
+        if known and messages[: len(known)] == known:
+            weight += self.weigh(messages[len(known) :])
+        else:
+            weight = self.weigh(messages)
+        self._recent.append((messages, weight))
+        return weight
+
+    def text(self, text: str) -> int:
+        """Tokens of a text by itself."""
+        return round(self.slope * self._estimator.text(text))
+
+    def tokens(self, weight: int) -> int:
+        """Tokens of some messages by themselves, not of a whole buffer."""
+        return round(self.slope * self._estimator.tokens(weight))
+
+    def size(self, index: int, weight: int, prompt: Prompt, recorded: bool) -> tuple[int, PressureKind]:
+        """(tokens, how we know) of messages of that weight with that prompt, sent at request `index`. `recorded`: it is
+        the very buffer that was."""
+        pressure = self._pressures[index]
+        if recorded and pressure.tokens is not None:
+            return pressure.tokens, pressure.kind
+        counted = self._estimator.tokens(weight) + sum(prompt_tokens(self._estimator, prompt))
+        known = pressure.kind in ("reported", "predicted")
+        return self._pressures.scale(index).tokens(counted), "predicted" if known else self._estimator.kind
+
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spending:
     """Tokens and US dollars of one request with the calls for its compactions, or of many."""
 
     input: int = 0
@@ -49,20 +102,20 @@ class Spent:
         return self.input + self.cache_read + self.cache_write
 
 
-def total(spent: Iterable[Spent]) -> Spent:
+def total(spent: Iterable[Spending]) -> Spending:
     """The sum, field by field; no cost where one of them has none."""
     listed = list(spent)
     prices = [one.cost_usd for one in listed if one.cost_usd is not None]
     whole = sum(prices, Decimal(0)) if len(prices) == len(listed) else None
-    counts = [one.name for one in fields(Spent) if one.name != "cost_usd"]
-    return Spent(**{name: sum(getattr(one, name) for one in listed) for name in counts}, cost_usd=whole)
+    counts = [one.name for one in fields(Spending) if one.name != "cost_usd"]
+    return Spending(**{name: sum(getattr(one, name) for one in listed) for name in counts}, cost_usd=whole)
 
 
-def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spent:
+def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spending:
     """One request, and the calls for a summary around it."""
     prices = [cost(model, usage, time), *(cost(summary_model or model, call, time) for call in calls)]
     known = [price for price in prices if price is not None]
-    return Spent(
+    return Spending(
         usage.input,
         usage.cache_read,
         usage.cache_write,
@@ -76,7 +129,7 @@ def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summ
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CacheFacts:
     """What the session tells of the provider's cache at one of its requests."""
 
     caches: bool = True
@@ -87,7 +140,7 @@ class Known:
     """Tokens that were still read where it broke by itself; None where it did not."""
 
 
-def known_of(thread: Thread) -> tuple[Known, ...]:
+def cache_facts(thread: Thread) -> tuple[CacheFacts, ...]:
     """At each request. Entries live as long as the newest call says that wrote any; before the first that did, as that
     one says."""
     usages = [request.usage for request in thread.requests]
@@ -97,7 +150,7 @@ def known_of(thread: Thread) -> tuple[Known, ...]:
     found, ttl_s = [], cache_ttl(usages)
     for n, usage in enumerate(usages):
         ttl_s = cache_ttl((usage,)) if usage is not None and usage.cache_write else ttl_s
-        found.append(Known(caches, ttl_s, broken.get(n)))
+        found.append(CacheFacts(caches, ttl_s, broken.get(n)))
     return tuple(found)
 
 
@@ -139,24 +192,24 @@ class Meter:
         buffer: Buffer,
         tokens: int,
         output: int,
-        asked: Sequence[Asked],
+        asked: Sequence[AnsweredNeed],
         model: str = "",
         time: str = "",
-        known: Known = Known(),
+        cache: CacheFacts = CacheFacts(),
         reported: Usage | None = None,
-    ) -> Spent:
+    ) -> Spending:
         """One call with `buffer` of that many tokens, and what was asked of the summariser around it. `reported`: what
         it used, where that is known."""
         self._model = model or self._model
-        read = 0 if self._has_expired(time) or not known.caches else self._read(buffer, tokens)
-        self._last, self._tokens, self._time, self._ttl_s = buffer, tokens, time or self._time, known.ttl_s
-        read = read if known.most is None else min(read, known.most)
+        read = 0 if self._has_expired(time) or not cache.caches else self._read(buffer, tokens)
+        self._last, self._tokens, self._time, self._ttl_s = buffer, tokens, time or self._time, cache.ttl_s
+        read = read if cache.most is None else min(read, cache.most)
         if reported is not None:
             usage = reported
-        elif not known.caches:
+        elif not cache.caches:
             usage = Usage(tokens, output=output)
         else:
-            usage = replace(cache_written(tokens - read, known.ttl_s), cache_read=read, output=output)
+            usage = replace(cache_written(tokens - read, cache.ttl_s), cache_read=read, output=output)
         calls = [found for one in asked if (found := self._call(one)) is not None]
         return spent(usage, self._model, time, calls, self._summary_model)
 
@@ -174,7 +227,7 @@ class Meter:
             before -= self._sizes.tokens(self._sizes.weigh(last.messages[same:]))
         return max(0, min(before, tokens))
 
-    def _call(self, asked: Asked) -> Usage | None:
+    def _call(self, asked: AnsweredNeed) -> Usage | None:
         """What a summary call used; None for what is no model's call, and for one that failed: that costs nothing."""
         need, reply = asked.need, asked.reply
         if not isinstance(reply, Answer) or not isinstance(need, Summarize | RemoteCompact):

@@ -1,36 +1,172 @@
 """A policy driven over a whole recorded session: what its buffer would have been at every request.
 
-The recording gives the messages (`replay_arrivals`): what the user typed, what the model answered, what the tools said.
+The recording gives the messages: what the user typed, what the model answered, what the tools said. Each comes once.
+Summaries that the recorded harness wrote stay out, and so does what its client attached anew after one: a policy that
+is driven over the session makes its own. (One that the file begins with stays: what it stands for is not there.)
+Answers that a recorded compaction swallowed before any request showed them are there. A rewind or an edit in the
+recording is passed on, a recorded compaction is not.
+
 The policy gives what is done with them. Everything it would be told in life it is told here: after each call what the
 provider would have reported, which is what it did report where the buffer is the recorded one, else the size as
-`replay_sizes` works it out. Where the recording reports nothing, nothing is reported to the policy.
+`costs.Sizes` works it out. Where the recording reports nothing, nothing is reported to the policy. Nothing is written,
+and a file reads as the session last read it.
 
 A buffer larger than the window is refused: the policy takes its step after an overflow, once, and then it is sent.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspector.core.answering import Answerer, Asked, Listening
-from inspector.core.buffer import Buffer, Prompt
-from inspector.core.message import Message
-from inspector.core.needs import drive
+from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, rehearsed
+from inspector.core.buffer import Buffer, Prompt, View
+from inspector.core.message import Message, ToolCall
+from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.start import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
-from inspector.core.replay.arrivals import Arrival, additions, arrivals
-from inspector.core.replay.costs import seconds_between
-from inspector.core.replay.sizes import Sizes
-from inspector.core.replay.world import World
+from inspector.core.replay.costs import Sizes, cache_facts, seconds_between
+from inspector.core.replay.regret import FactIndex, path_of
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
-from inspector.core.tokens.pressure import PressureKind, Pressures, known_pressures
+from inspector.core.tokens.pressure import PressureKind, Pressures, is_prefix, known_pressures
 from inspector.core.usage import Usage
 
-__all__ = ["Known", "Replayed", "additions", "replay"]
+_OURS = ("assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What comes between a request and the one before it."""
+
+    answer: tuple[Message, ...] = ()
+    """The answer of the call before and the results of its tools."""
+    new: tuple[Message, ...] = ()
+    """All else: what the user typed, what the client added."""
+    swapped: Mapping[str, Message] = field(default_factory=dict)
+    """Messages by id that read otherwise from here on, though nothing was compacted."""
+    gone: frozenset[str] = frozenset()
+    """Ids of messages that are not sent any more, though nothing was compacted."""
+    compacted: bool = False
+    """The recorded harness compacted here: its buffer and a policy's go different ways."""
+    grown: bool = True
+    """The recorded buffer is the one before with more at its end."""
+
+
+def arrivals(thread: Thread) -> tuple[Arrival, ...]:
+    """One a request, and one for what came after the last. O(messages), and a walk over the buffer where it was not
+    merely appended to."""
+    reader = _ArrivalReader(thread)
+    views = [*(request.view for request in thread.requests), thread.end]
+    return tuple(reader.next(index, view) for index, view in enumerate(views))
+
+
+class _ArrivalReader:
+    def __init__(self, thread: Thread) -> None:
+        self._order = thread.messages
+        self._place = {message.id: at for at, message in enumerate(thread.messages)}
+        at = {(one.before_request, one.kind) for one in thread.compactions if one.before_request}
+        self._compacted = {request for request, _ in at}
+        self._rewritten = {request for request, kind in at if kind == "summary"}
+        self._seen = set[str]()
+        self._upto = -1
+        """Place of the last message that came."""
+        self._last: View | None = None
+
+    def next(self, index: int, view: View) -> Arrival:
+        last, self._last = self._last, view
+        compacted = index in self._compacted
+        grown = last is not None and is_prefix(last, view)
+        seen = view.tail(len(last)) if grown and last is not None else view.messages()
+        fresh = [message for message in seen if message.id not in self._seen]
+        self._seen.update(message.id for message in fresh)
+        if index in self._rewritten:
+            fresh = [*self._swallowed(fresh), *(message for message in fresh if not message.mark)]
+        came = [message for message in fresh if not message.summary] if index else fresh
+        self._upto = max([self._upto, *(self._place.get(message.id, -1) for message in fresh)])
+        swapped, gone = ({}, frozenset[str]()) if grown or compacted or last is None else _edits(last, seen)
+        at = _answer_ends(came) if index else 0
+        return Arrival(tuple(came[:at]), tuple(came[at:]), swapped, gone, compacted, grown or last is None)
+
+    def _swallowed(self, fresh: Sequence[Message]) -> list[Message]:
+        """Messages of the recording that came before the summary and were never sent."""
+        places = [self._place[message.id] for message in fresh if message.id in self._place]
+        border = min(places) if places else self._upto + 1 + _one_answer(self._order[self._upto + 1 :])
+        lost = [message for message in self._order[self._upto + 1 : border] if message.id not in self._seen]
+        self._seen.update(message.id for message in lost)
+        return lost
+
+
+def _one_answer(messages: Sequence[Message]) -> int:
+    """Length of one answer with its results: what comes before the next answer or anybody else's word."""
+    results = False
+    for at, message in enumerate(messages):
+        if message.role not in _OURS or (results and message.role == "assistant"):
+            return at
+        results = results or message.role == "tool"
+    return len(messages)
+
+
+def _answer_ends(came: Sequence[Message]) -> int:
+    return next((at for at, message in enumerate(came) if message.role not in _OURS), len(came))
+
+
+def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], frozenset[str]]:
+    standing = {message.id: message for message in now}
+    before = last.messages()
+    swapped = {m.id: new for m in before if (new := standing.get(m.id)) is not None and new is not m and new != m}
+    return swapped, frozenset(message.id for message in before if message.id not in standing)
+
+
+def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
+    """The messages that each request brings, each message once, recorded summaries left out. O(messages) in all,
+    but for a walk over the buffer where a stretch begins."""
+    seen: set[str] = set()
+    last = None
+    for request in requests:
+        view = request.view
+        if last is not None and view.stretch is last.stretch and view.length >= last.length:
+            new = view.tail(last.length)
+        else:
+            new = view.messages()
+        last = view
+        fresh = tuple(message for message in new if message.id not in seen and not message.summary)
+        seen.update(message.id for message in fresh)
+        yield fresh
+
+
+BY = "replay"
+
+
+class RecordedFiles:
+    """An answerer that has seen the messages so far: what is asked of a model goes on to the answerer within."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self._answer = rehearsed(answer)
+        self._calls: dict[str, str] = {}
+        """Path by id of a call that has not been answered yet."""
+        self._files: dict[str, str] = {}
+
+    def see(self, messages: Iterable[Message]) -> None:
+        """What the tools printed is what the files hold."""
+        for message in messages:
+            for part in message.parts:
+                if isinstance(part, ToolCall) and (path := path_of(part)):
+                    self._calls[part.id] = path
+            result = message.result
+            if result is not None and (path := self._calls.pop(result.call_id, "")) and not result.is_error:
+                self._files[path] = result.content
+
+    def __call__(self, need: Need) -> Answer:
+        match need:
+            case ReadFile(path=path, max_chars=limit):
+                if path not in self._files:
+                    raise ProviderFailure("the session never read this file", kind="missing")
+                return Answer(text=self._files[path][:limit], by=BY)
+            case _:
+                return self._answer(need)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +187,7 @@ class Replayed:
     answered: Buffer
     """With the recorded answer and its results."""
     after: tuple[Outcome[Any], ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[AnsweredNeed, ...]
     running: Any
     usage: Usage | None
     """What the policy was told of this call."""
@@ -68,50 +204,33 @@ class Replayed:
         return tuple(one.tier for one in self.outcomes if one.events or one.changed)
 
 
-class Known:
-    """What a thread's replays have in common, worked out once."""
+class Ground:
+    """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
+    refused; None = never."""
 
-    def __init__(self, thread: Thread) -> None:
-        self.thread = thread
-        self.arrivals = arrivals(thread)
-        self.sizes = Sizes(thread)
+    def __init__(self, thread: Thread, window: int | None = None) -> None:
+        self.thread, self.window = thread, window
+        self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
+        self.facts, self.cache = FactIndex(), cache_facts(thread)
 
 
 def replay(
-    thread: Thread,
-    policy: Policy[Any, Any],
-    settings: Any,
-    answer: Answerer,
-    *,
-    window: int | None = None,
-    remote: bool = False,
-    known: Known | None = None,
+    ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, *, remote: bool = False
 ) -> Iterator[Replayed]:
-    """Drive `policy` over the thread, request by request. `window` in tokens: where a buffer is refused; None = never.
-
-    O(messages in the policy's buffer) a request.
-    """
-    driver = _Driver(known or Known(thread), policy, settings, answer, window, remote)
-    for request in thread.requests:
+    """Drive `policy` over the thread, request by request. O(messages in the policy's buffer) a request."""
+    driver = _Driver(ground, policy, settings, answer, remote)
+    for request in ground.thread.requests:
         yield driver.next(request)
 
 
 class _Driver:
-    def __init__(
-        self,
-        known: Known,
-        policy: Policy[Any, Any],
-        settings: Any,
-        answer: Answerer,
-        window: int | None,
-        remote: bool,
-    ) -> None:
-        self._known, self._policy, self._settings = known, policy, settings
-        self._world, self._window, self._remote = World(answer), window, remote
-        self._filed = filed_at(known.thread, 0)
+    def __init__(self, ground: Ground, policy: Policy[Any, Any], settings: Any, answer: Answerer, remote: bool) -> None:
+        self._ground, self._policy, self._settings = ground, policy, settings
+        self._files, self._window, self._remote = RecordedFiles(answer), ground.window, remote
+        self._filed = filed_at(ground.thread, 0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
-        self._prompt = _CountedPrompt(known.thread, policy)
+        self._prompt = _CountedPrompt(ground.thread, policy)
         self._messages: tuple[Message, ...] = ()
         self._recorded = True
         """The buffer is the recorded one so far."""
@@ -122,10 +241,10 @@ class _Driver:
 
     def next(self, request: Request) -> Replayed:
         """One request, from what comes before it to what is done behind its answer."""
-        arrival, following = self._known.arrivals[request.index : request.index + 2]
+        arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
         self._running = self._prompt.calibrated(self._policy, self._settings, self._running, request.index)
-        heard = Listening(self._world)
+        heard = AnswerLog(self._files)
         moment = self._moment(request)
         before = list(self._run(self._policy.before_call, start, moment, heard))
         sent = before[-1].buffer if before else start
@@ -138,7 +257,7 @@ class _Driver:
             sent = before[-1].buffer if before else start
             tokens, kind = self._size(request, sent)
         usage = self._report(request, sent, tokens, kind, following)
-        self._world.see(following.answer)
+        self._files.see(following.answer)
         answered = sent.with_messages((*sent.messages, *following.answer)) if following.answer else sent
         after = self._run(self._policy.after_turn, answered, self._moment(request), heard)
         self._messages = after[-1].buffer.messages if after else answered.messages
@@ -150,7 +269,7 @@ class _Driver:
 
     def _start(self, request: Request, arrival: Arrival) -> Buffer:
         """The policy's buffer with what arrived. The recorded one itself as long as nobody compacted anything."""
-        self._world.see(arrival.new)
+        self._files.see(arrival.new)
         self._recorded = self._recorded and not arrival.compacted
         edited = arrival.swapped or arrival.gone
         if self._recorded and not arrival.grown:
@@ -161,7 +280,7 @@ class _Driver:
             standing = tuple(_swapped(message, arrival) for message in kept)
         return Buffer((*standing, *arrival.new), self._prompt.of(request))
 
-    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: Listening) -> Sequence[Outcome[Any]]:
+    def _run(self, call: Any, buffer: Buffer, moment: PolicyInput, heard: AnswerLog) -> Sequence[Outcome[Any]]:
         done: Sequence[Outcome[Any]] = drive(call(buffer, self._settings, self._running, moment), heard)
         if done:
             self._running = done[-1].running
@@ -174,18 +293,18 @@ class _Driver:
     def _moment(self, request: Request) -> PolicyInput:
         return PolicyInput(
             request.index,
-            request.model or self._model or self._known.thread.model,
+            request.model or self._model or self._ground.thread.model,
             self._usage,
             self._finish,
             self._reports,
             remote=self._remote,
-            agent="" if self._known.thread.id == "main" else self._known.thread.id,
+            agent="" if self._ground.thread.id == "main" else self._ground.thread.id,
             idle_s=seconds_between(self._time, request.time),
             filed=self._filed,
         )
 
     def _size(self, request: Request, buffer: Buffer) -> tuple[int, PressureKind]:
-        sizes = self._known.sizes
+        sizes = self._ground.sizes
         weight = sizes.weigh_buffer(buffer.messages)
         return sizes.size(request.index, weight, request.prompt, self._recorded)
 

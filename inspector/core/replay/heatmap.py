@@ -10,7 +10,7 @@ _LOW, _HIGH = (0xF7, 0xFB, 0xFF), (0x08, 0x51, 0x9C)
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class HeatGrid:
     """One figure over all points: `values[row, column]`, None where there is no figure. `shown` = as it is printed."""
 
     title: str
@@ -18,7 +18,7 @@ class Grid:
     shown: Mapping[tuple[str, str], str]
 
 
-def svg(rows: Sequence[str], columns: Sequence[str], grids: Sequence[Grid]) -> str:
+def svg(rows: Sequence[str], columns: Sequence[str], grids: Sequence[HeatGrid]) -> str:
     """The grids side by side. Darker is more; every cell also says its figure."""
     across = max(LABEL + CELL * len(columns), 7 * max((len(grid.title) for grid in grids), default=0)) + GAP
     width = len(grids) * across
@@ -30,7 +30,7 @@ def svg(rows: Sequence[str], columns: Sequence[str], grids: Sequence[Grid]) -> s
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _grid(grid: Grid, rows: Sequence[str], columns: Sequence[str], left: int) -> list[str]:
+def _grid(grid: HeatGrid, rows: Sequence[str], columns: Sequence[str], left: int) -> list[str]:
     known = [value for value in grid.values.values() if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 0.0)
     parts = [_text(left + 8, 24, grid.title, bold=True)]

@@ -4,17 +4,172 @@ The recording goes on after each compaction of the policy, so the future is know
 removed is *lost* when it stands nowhere in the buffer after. It is *regretted* when a later answer, tool call or user
 message refers to it while it is still gone. A file that is read again although the buffer held it before is a regret
 that was repaired: its price is the tokens of reading it again. See docs/regret.md for where this errs.
+
+The facts and the words of a session's messages are read once for any number of buffers made of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.core.facts import Fact
+from inspector.core.facts import Fact, facts, texts
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
-from inspector.core.reads import path_of, read_by, writes
-from inspector.core.replay.facts import FactIndex, Standing
+
+PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path", "url", "uri")
+_COMMAND_KEYS = ("command", "cmd", "script")
+_WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
+_READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
+_WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
+
+
+def writes(call: ToolCall) -> bool:
+    """Does its name say that it changes something?"""
+    name = call.name.lower()
+    return any(word in name for word in _WRITERS)
+
+
+def path_of(call: ToolCall) -> str:
+    """The path or address among its arguments; empty where there is none."""
+    if not isinstance(call.arguments, Mapping):
+        return ""
+    return next((v for key in PATH_KEYS if isinstance(v := call.arguments.get(key), str) and v), "")
+
+
+def read_by(call: ToolCall) -> str:
+    """What a reading call wants to see: its path, or the command that prints a file; empty where it does not read."""
+    if writes(call):
+        return ""
+    return path_of(call) or _printed(call)
+
+
+def _printed(call: ToolCall) -> str:
+    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
+    if not isinstance(call.arguments, Mapping):
+        return ""
+    command = next((v for key in _COMMAND_KEYS if (v := call.arguments.get(key))), "")
+    words = command if isinstance(command, list) else [command]
+    text = next((w for w in words if isinstance(w, str) and w not in _WRAPPERS), "")
+    if isinstance(command, list) and words and words[0] not in _WRAPPERS:
+        text = " ".join(word for word in words if isinstance(word, str))
+    first = text.split(None, 1)[0].lower() if text.strip() else ""
+    return text if first in _READERS and " -i" not in text else ""
+
+
+_WORD = re.compile(r"\w+")
+
+
+class FactIndex:
+    """Facts and messages by number. Messages are told apart by identity: an edited one is another. Grows as it is used;
+    for one thread of execution only."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.facts: list[Fact] = []
+        self._numbers: dict[int, int] = {}
+        self._ids: dict[Fact, int] = {}
+        self._of: list[tuple[int, ...]] = []
+        self._texts: list[str] = []
+        self._words: list[tuple[str, ...]] = []
+        """Of each message, each once."""
+        self._fact_words: list[tuple[str, ...]] = []
+        self._spelt: dict[str, str] = {}
+        """Every word once, so that thousands of messages share it."""
+
+    def number(self, message: Message) -> int:
+        """Its number; a new message is read now. O(text) the first time."""
+        found = self._numbers.get(id(message))
+        if found is None:
+            found = self._numbers[id(message)] = len(self.messages)
+            self.messages.append(message)
+            text = "\n".join(texts(message))
+            self._texts.append(text)
+            self._words.append(tuple(self._spelt.setdefault(word, word) for word in set(_WORD.findall(text))))
+            self._of.append(tuple(n for fact in facts(message) if (n := self._id(fact)) >= 0))
+        return found
+
+    def number_of(self, identity: int) -> int:
+        """The number of a message that has one, by its `id()`."""
+        return self._numbers[identity]
+
+    def _id(self, fact: Fact) -> int:
+        found = self._ids.get(fact)
+        if found is None:
+            words = tuple(_WORD.findall(fact.text))
+            if not words:
+                found = -1  # punctuation only: nothing that could be found again
+            else:
+                found = len(self.facts)
+                self.facts.append(fact)
+                self._fact_words.append(words)
+            self._ids[fact] = found
+        return found
+
+    def facts_of(self, number: int) -> tuple[int, ...]:
+        """The facts of a message, by number, each once."""
+        return self._of[number]
+
+    def words_of(self, number: int) -> tuple[str, ...]:
+        """The words of a message, each once, in no order."""
+        return self._words[number]
+
+    def words_in(self, fact: int) -> tuple[str, ...]:
+        """The words of a fact; never none."""
+        return self._fact_words[fact]
+
+    def holds(self, number: int, fact: int) -> bool:
+        """Does the text of the message hold the fact's text?"""
+        return self.facts[fact].text in self._texts[number]
+
+
+class BufferFacts:
+    """The messages of one buffer, by number, and what stands in them."""
+
+    def __init__(self, index: FactIndex) -> None:
+        self._index = index
+        self._numbers = set[int]()
+        self._identities = set[int]()
+        self._counts = Counter[int]()
+        """Messages by fact."""
+        self._by_word: dict[str, set[int]] = {}
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._numbers
+
+    def add(self, number: int) -> None:
+        """One more. O(its words)."""
+        self._numbers.add(number)
+        self._identities.add(id(self._index.messages[number]))
+        self._counts.update(self._index.facts_of(number))
+        for word in self._index.words_of(number):
+            self._by_word.setdefault(word, set()).add(number)
+
+    def remove(self, number: int) -> None:
+        """One less."""
+        self._numbers.discard(number)
+        self._identities.discard(id(self._index.messages[number]))
+        self._counts.subtract(self._index.facts_of(number))
+        for word in self._index.words_of(number):
+            self._by_word[word].discard(number)
+
+    def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
+        """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
+        thousands few have changed, and only those are looked at."""
+        listed = tuple(messages)
+        now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
+        came = now - self._identities
+        new = [self._index.number(message) for message in listed if id(message) in came] if came else []
+        return sorted(self._index.number_of(one) for one in self._identities - now), new
+
+    def holds(self, fact: int) -> bool:
+        """Does the fact stand in one of the messages?"""
+        if self._counts[fact] > 0:
+            return True
+        places = min((self._by_word.get(word, ()) for word in self._index.words_in(fact)), key=len)
+        return any(self._index.holds(number, fact) for number in places)
+
 
 How: TypeAlias = Literal["answer", "call", "user"]
 
@@ -80,12 +235,12 @@ class Losses:
         return sum(one.price for one in self.regrets)
 
 
-class Ledger:
+class LossLedger:
     """Follows one replay. Tell it everything in order; ask for `losses` at the end."""
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
         self._index, self._price = index, price
-        self._standing = Standing(index)
+        self._standing = BufferFacts(index)
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
         """Facts that are gone now."""
@@ -111,7 +266,7 @@ class Ledger:
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
         """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
-        removed, came = self._standing.against(after)
+        removed, came = self._standing.changes(after)
         for number in came:
             self._found_again(self._index.facts_of(number))
             self._standing.add(number)

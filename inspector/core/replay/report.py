@@ -1,29 +1,37 @@
-"""A replay in figures: per request, per compaction, in total, and what was lost.
+"""A replay in figures: per request, per compaction, in total, and what was lost. And what happened, in the same
+figures: the base line that every policy is compared with.
 
-`Report` is what the command line prints, what a sweep compares, and what a view of several policies shows. Totals are
+A report is what the command line prints, what a sweep compares, and what a view of several policies shows. Totals are
 the sums over the requests, exactly.
+
+Of what happened sizes, cache and prices are those that the provider reported. A call that reports nothing is worked out
+as in a replay. The file seldom holds the call for a recorded summary: it is taken for one more request on the buffer
+that was summarised, reading from the cache what still lives there, which is the cheapest that it can have been. What
+was compacted before the first request is where every policy begins, too: it is left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.errors import Cancelled
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.replay.costs import Meter, Spent, known_of, total
-from inspector.core.replay.driver import Known, Replayed, replay
-from inspector.core.replay.facts import FactIndex
-from inspector.core.replay.regret import At, Ledger, Losses
-from inspector.core.session import Thread
+from inspector.core.replay.costs import Meter, Spending, seconds_between, spent, total
+from inspector.core.replay.driver import Ground, Replayed, replay
+from inspector.core.replay.regret import At, Losses, LossLedger
+from inspector.core.session import Compaction, Request, SideCall, compaction_sizes
 from inspector.core.tokens.pressure import PressureKind
+from inspector.core.usage import Usage
 
+T = TypeVar("T")
 CompactedKind: TypeAlias = Literal["summary", "micro"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RequestRow:
     """One request."""
 
     index: int
@@ -34,7 +42,7 @@ class Row:
     fired: tuple[str, ...]
     refused: int
     """Tokens of the buffer that was larger than the window, before the policy's step; 0 where none was."""
-    spent: Spent
+    spent: Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +59,19 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplayReport:
     """One policy on one thread."""
 
     policy: str
     title: str
     settings: Mapping[str, Any]
     window: int | None
-    rows: tuple[Row, ...]
+    rows: tuple[RequestRow, ...]
     compactions: tuple[Compacted, ...]
     losses: Losses
     failures: int
     """Steps that did not succeed."""
-    spent: Spent
+    spent: Spending
     """The sum over the rows."""
 
     @property
@@ -82,18 +90,6 @@ class Report:
         return 0 if self.window is None else sum(row.tokens > self.window for row in self.rows)
 
 
-class Ground:
-    """What all reports on a thread have in common, worked out once: arrivals, sizes, facts."""
-
-    def __init__(self, thread: Thread, window: int | None) -> None:
-        self.known, self.window, self.facts = Known(thread), window, FactIndex()
-        self.cache = known_of(thread)
-
-    @property
-    def thread(self) -> Thread:
-        return self.known.thread
-
-
 def report(
     ground: Ground,
     policy: Policy[Any, Any],
@@ -104,41 +100,59 @@ def report(
     summary_model: str = "",
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> Report:
+) -> ReplayReport:
     """Drive `policy` over the thread and account for it. Raises Cancelled, and what the answerer cannot meet is told
     to the policy as in life. `summary_model`: whose prices hold for summaries; default the session's own."""
-    book = _Book(ground, summary_model)
-    count = len(ground.thread.requests)
-    driven = replay(ground.thread, policy, settings, answer, window=ground.window, remote=remote, known=ground.known)
-    for done in driven:
+    book = _ReplayBook(ground, summary_model)
+    driven = replay(ground, policy, settings, answer, remote=remote)
+    for done in _watched(driven, len(ground.thread.requests), progress, cancelled):
         book.enter(done)
+    return book.report(policy.name, policy.title, {one.name: getattr(settings, one.name) for one in fields(settings)})
+
+
+def _watched(
+    found: Iterable[T],
+    count: int,
+    progress: Callable[[int, int], None] | None,
+    cancelled: Callable[[], bool] | None,
+) -> Iterator[T]:
+    """Each, and after each how far it is. Raises Cancelled."""
+    for done, one in enumerate(found, 1):
+        yield one
         if progress is not None:
-            progress(done.index + 1, count)
+            progress(done, count)
         if cancelled is not None and cancelled():
             raise Cancelled("The replay was stopped.")
-    return Report(
-        policy.name,
-        policy.title,
-        {one.name: getattr(settings, one.name) for one in fields(settings)},
-        ground.window,
-        tuple(book.rows),
-        tuple(book.compactions),
-        book.ledger.losses(),
-        book.failures,
-        total(row.spent for row in book.rows),
-    )
 
 
-class _Book:
-    def __init__(self, ground: Ground, summary_model: str) -> None:
-        sizes = self._sizes = ground.known.sizes
-        self._thread = ground.thread
+class _ReportBook:
+    """What a report is made of, request by request."""
+
+    def __init__(self, ground: Ground, summary_model: str = "") -> None:
+        sizes = self._sizes = ground.sizes
+        self._thread, self._window = ground.thread, ground.window
         self._meter, self._cache = Meter(sizes, ground.thread.model, summary_model), ground.cache
-        self.ledger = Ledger(ground.facts, lambda message: sizes.tokens(sizes.weigh((message,))))
-        self.rows: list[Row] = []
+        self.ledger = LossLedger(ground.facts, lambda message: sizes.tokens(sizes.weigh((message,))))
+        self.rows: list[RequestRow] = []
         self.compactions: list[Compacted] = []
         self.failures = 0
 
+    def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
+        """All of it."""
+        return ReplayReport(
+            policy,
+            title,
+            settings,
+            self._window,
+            tuple(self.rows),
+            tuple(self.compactions),
+            self.ledger.losses(),
+            self.failures,
+            total(row.spent for row in self.rows),
+        )
+
+
+class _ReplayBook(_ReportBook):
     def enter(self, done: Replayed) -> None:
         """One request more."""
         request = self._thread.requests[done.index]
@@ -155,7 +169,7 @@ class _Book:
             done.buffer, done.tokens, output, done.asked, request.model, request.time, known, reported
         )
         self.rows.append(
-            Row(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
+            RequestRow(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
         )
 
     def _steps(self, outcomes: Sequence[Outcome[Any]], messages: Any, index: int, before_request: int) -> None:
@@ -174,3 +188,120 @@ class _Book:
         stays = {message.id for message in after}
         kind: CompactedKind = "micro" if all(message.id in stays for message in before) else "summary"
         return Compacted(at, kind, sizes[0], sizes[1], len(before), len(after))
+
+
+RECORDED, TITLE = "recorded", "Session as recorded"
+
+
+def recorded(
+    ground: Ground,
+    *,
+    calls: Sequence[SideCall] = (),
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> ReplayReport:
+    """The thread itself as a report. `calls`: those beside the conversation, where the file holds them; a recorded
+    summary among them costs what it did. Raises Cancelled. O(messages), and a walk over the buffer where it was not
+    merely appended to."""
+    book = _RecordedBook(ground, calls)
+    for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
+        book.enter(request)
+    book.close()
+    return book.report(RECORDED, TITLE, {})
+
+
+class _RecordedBook(_ReportBook):
+    def __init__(self, ground: Ground, calls: Sequence[SideCall]) -> None:
+        super().__init__(ground)
+        self._arrivals = ground.arrivals
+        self._calls = {
+            one.made: one
+            for one in calls
+            if one.thread == ground.thread.id and one.kind == "compaction" and one.made is not None
+        }
+        self._model = ground.thread.model
+        self._made = defaultdict[int, list[tuple[int, Compaction]]](list)
+        for n, one in enumerate(ground.thread.compactions):
+            if one.before_request:
+                self._made[min(one.before_request, len(ground.thread.requests))].append((n, one))
+
+    def enter(self, request: Request) -> None:
+        """One request more."""
+        index, arrival = request.index, self._arrivals[request.index]
+        made = self._made[index]
+        self.ledger.arrive(arrival.answer, index - 1)
+        self.ledger.arrive(arrival.new, index)
+        buffer = request.buffer()
+        if made or arrival.swapped or arrival.gone:
+            self.ledger.change(buffer.messages, At(index, _name(made[-1][1])) if made else None)
+        tokens, kind = self._sizes.size(index, self._sizes.weigh_buffer(buffer.messages), request.prompt, True)
+        cost = self._meter.request(
+            buffer, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
+        )
+        if asked := self._summaries(index):
+            cost = total((cost, self._called(asked, request.time)))
+        self._model = request.model or self._model
+        fired = tuple(dict.fromkeys(_name(one) for _, one in made))
+        self.rows.append(RequestRow(index, tokens, kind, len(buffer.messages), fired, 0, cost))
+        self._enter_compactions(index)
+
+    def close(self) -> None:
+        """What came after the last request."""
+        end = len(self._thread.requests)
+        last, made = self._arrivals[end], self._made[end]
+        self.ledger.arrive(last.answer, max(0, end - 1))
+        self.ledger.arrive(last.new, end)
+        if made:
+            self.ledger.change(self._thread.end.messages(), At(end, _name(made[-1][1])))
+        if self.rows:
+            called = self._called(self._summaries(end), self._thread.requests[-1].time)
+            self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
+        self._enter_compactions(end)
+
+    def _called(self, calls: Sequence[Usage], time: str) -> Spending:
+        return spent(Usage(), self._model, time, calls)
+
+    def _enter_compactions(self, index: int) -> None:
+        """Those before a request; several of one name there (messages edited one by one) are one step."""
+        steps = dict[str, Compacted]()
+        for _, one in self._made[index]:
+            new, known = self._compacted(index, one), steps.get(_name(one))
+            steps[_name(one)] = new if known is None else replace(new, tokens_before=known.tokens_before)
+        self.compactions += steps.values()
+
+    def _compacted(self, index: int, one: Compaction) -> Compacted:
+        requests = self._thread.requests
+        then = requests[index].view if index < len(requests) else self._thread.end
+        before, after = compaction_sizes(self._thread, one)
+        if before is None:
+            before = self.rows[index - 1].tokens
+        if after is None:
+            known = index < len(self.rows)
+            after = self.rows[index].tokens if known else self._sizes.tokens(self._sizes.weigh(then))
+        kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
+        stood = len(requests[index - 1].view)
+        return Compacted(At(index, _name(one)), kind, before, after, stood, len(then))
+
+    def _summaries(self, index: int) -> list[Usage]:
+        """The calls for the recorded summaries before a request; none for what no model wrote."""
+        found = []
+        for number, one in self._made[index]:
+            known = self._calls.get(number)
+            usage = known.usage if known is not None else self._summary(index, one)
+            found += [usage] if usage is not None else []
+        return found
+
+    def _summary(self, index: int, one: Compaction) -> Usage | None:
+        if one.summary is None or one.kind != "summary":
+            return None
+        sent, _ = compaction_sizes(self._thread, one)
+        last = self.rows[index - 1].tokens
+        pause = seconds_between(self._thread.requests[index - 1].time, one.time)
+        expired = pause is not None and pause > self._cache[index - 1].ttl_s
+        sent = last if sent is None else sent
+        read = 0 if expired or not self._cache[0].caches else min(sent, last)
+        return Usage(sent - read, read, 0, self._sizes.tokens(self._sizes.weigh((one.summary,))))
+
+
+def _name(one: Compaction) -> str:
+    return one.trigger or one.kind

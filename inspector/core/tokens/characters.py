@@ -1,6 +1,7 @@
 """The estimators of harnesses that count characters: Pulse and Pi in UTF-16 units, learn-claude-code in code points.
 
-Each counts what its harness counts, in the shape in which that harness holds a message.
+Each counts what its harness counts, in the shape in which that harness holds a message, and of the messages alone: the
+prompt stands outside Pulse's list and Pi's sum, and a fixed reserve stands for it in learn-claude-code.
 """
 
 import json
@@ -8,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.tokens.estimator import Kind
+from inspector.core.tokens.estimator import Estimator, Kind
 
 PI_IMAGE = 4800
 """Characters that Pi counts for an image."""
@@ -42,7 +42,7 @@ def _pulse_part(part: Part) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chars4:
+class Chars4(Estimator):
     """Pulse (spec 2.2): UTF-16 units of role and content over 4, one ceiling for the whole list. Weight = units.
 
     The AI SDK gives the model's answers as lists of parts, always; what Pulse itself puts into the list is a text. A
@@ -67,15 +67,12 @@ class Chars4:
             case parts:
                 return dumps([_pulse_part(part) for part in parts])
 
-    def weigh_prompt(self, prompt: Prompt) -> int:
-        return 0  # outside the list, so not counted
-
     def tokens(self, weight: int) -> int:
         return -(-weight // 4)
 
 
 @dataclass(slots=True)
-class ToolNames:
+class ToolNames(Estimator):
     """What Chars4 lacks of a list: UTF-16 units of the tools' names in its results. An Estimator only to be cached."""
 
     messages: Sequence[Message]
@@ -94,15 +91,9 @@ class ToolNames:
             self._units = {call.id: self.text(call.name) for one in self.messages for call in one.calls}
         return self._units.get(result.call_id, 0)
 
-    def weigh_prompt(self, prompt: Prompt) -> int:
-        return 0
-
-    def tokens(self, weight: int) -> int:
-        return weight
-
 
 @dataclass(frozen=True, slots=True)
-class Pi:
+class Pi(Estimator):
     """Pi (spec 3.4): per message UTF-16 units over 4, rounded up. An image counts in a tool result only."""
 
     name: str = "pi"
@@ -129,12 +120,6 @@ class Pi:
             case Opaque():
                 return 0
 
-    def weigh_prompt(self, prompt: Prompt) -> int:
-        return 0  # Pi sums over messages only
-
-    def tokens(self, weight: int) -> int:
-        return weight
-
 
 def _anthropic_block(part: Part) -> dict[str, Any]:
     match part:
@@ -156,7 +141,7 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnClaudeCode:
+class LearnClaudeCode(Estimator):
     """learn-claude-code (spec 4.2): floor(characters / 4) of Python's JSON of the message, ASCII escapes included.
 
     A message is taken by itself: results that travelled in one wire message are counted as messages of their own.
@@ -178,12 +163,6 @@ class LearnClaudeCode:
                 return {"role": role, "content": text}
             case parts:
                 return {"role": role, "content": [_anthropic_block(part) for part in parts]}
-
-    def weigh_prompt(self, prompt: Prompt) -> int:
-        return 0  # a fixed reserve stands for system prompt and tools there
-
-    def tokens(self, weight: int) -> int:
-        return weight
 
 
 def python_json(value: object) -> str:

@@ -1,16 +1,19 @@
 """Our own count: everything the model sees, by a tokenizer.
 
-Where no tokenizer can look - images, hidden thinking, what only the provider can read - a size stands in. What a
-provider writes around messages, calls and results is measured on recorded usage, over providers, not over files.
+Where no tokenizer can look - images, hidden thinking, what only the provider can read - a size stands in: of an image
+by its pixels, read from the first bytes without decoding the picture. What a provider writes around messages, calls and
+results is measured on recorded usage, over providers, not over files.
 """
 
+import base64
+import binascii
+import struct
 from dataclasses import dataclass
 
 from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.core.tokens.estimator import Kind
-from inspector.core.tokens.images import image_tokens
+from inspector.core.tokens.estimator import Estimator, Kind
 from inspector.core.tokens.tokenizer import count_tokens
 
 MESSAGE_FRAMING = 4
@@ -27,7 +30,7 @@ def opaque_tokens(characters: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiktoken:
+class Tiktoken(Estimator):
     """Counts text exactly as OpenAI's models of that encoding do; for other models it is a close relative."""
 
     encoding: str = "o200k_base"
@@ -68,5 +71,72 @@ class Tiktoken:
         system = self.text(prompt.system) + MESSAGE_FRAMING if prompt.system else 0
         return system + sum(self._json(tool.definition) for tool in prompt.tools or ())
 
-    def tokens(self, weight: int) -> int:
-        return weight
+
+PIXELS_PER_TOKEN = 750
+"""Anthropic's rule: width x height / 750."""
+LARGEST = 1600
+"""What the largest image costs: the provider scales larger ones down."""
+UNKNOWN = 1200
+"""For an image whose size cannot be read (Pi's flat 4,800 characters / 4)."""
+_HEAD = 64 * 1024
+"""Base64 characters looked at: a JPEG's size may stand behind a thumbnail."""
+
+
+def image_tokens(image: Image) -> int:
+    """Tokens of an image, as Anthropic bills it; other providers are within a factor of two."""
+    size = pixel_size(image)
+    if size is None:
+        return UNKNOWN
+    return max(1, min(LARGEST, -(-size[0] * size[1] // PIXELS_PER_TOKEN)))
+
+
+def pixel_size(image: Image) -> tuple[int, int] | None:
+    """(width, height) of a PNG, JPEG, GIF or WebP; None where the head of the data does not tell."""
+    text = image.data[:_HEAD].rpartition(",")[2] if image.data.startswith("data:") else image.data[:_HEAD]
+    try:
+        data = base64.b64decode(text[: len(text) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return None
+    try:
+        return _png(data) or _gif(data) or _webp(data) or _jpeg(data)
+    except struct.error:
+        return None  # the head ends before the size
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    return struct.unpack(">II", data[16:24]) if data.startswith(b"\x89PNG\r\n\x1a\n") else None
+
+
+def _gif(data: bytes) -> tuple[int, int] | None:
+    return struct.unpack("<HH", data[6:10]) if data[:4] == b"GIF8" else None
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
+        return None
+    match data[12:16]:
+        case b"VP8 ":
+            width, height = struct.unpack("<HH", data[26:30])
+            return width & 0x3FFF, height & 0x3FFF
+        case b"VP8L":
+            (bits,) = struct.unpack("<I", data[21:25])
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8X":
+            width, height = struct.unpack("<I", data[24:27] + b"\0")[0], struct.unpack("<I", data[27:30] + b"\0")[0]
+            return width + 1, height + 1
+        case _:
+            return None
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """Walks the segments to the frame header (SOF0-SOF15, without DHT, JPG and DAC)."""
+    if data[:2] != b"\xff\xd8":
+        return None
+    at = 2
+    while at + 9 < len(data):
+        marker, length = struct.unpack(">xBH", data[at : at + 4])
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        at += 2 + length
+    return None

@@ -15,30 +15,26 @@ Kind: TypeAlias = Literal["estimated", "counted"]
 
 
 class Estimator(Protocol):
-    """Text to tokens. Stateless: the same input gives the same number."""
+    """Text to tokens, to be derived from. Stateless: the same input gives the same number."""
 
     @property
     def name(self) -> str:
         """As on the command line; also the key under which weights are cached."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """counted: by a tokenizer; estimated: by a formula."""
-        ...
 
     def text(self, text: str) -> int:
         """Tokens of a text on its own. Raises TokenizerRefused where a tokenizer gives up."""
-        ...
 
     def weigh(self, message: Message) -> int:
         """Weight of a message in a buffer, framing included. Raises TokenizerRefused."""
-        ...
 
     def weigh_prompt(self, prompt: Prompt) -> int:
-        """Weight of what the estimator counts of the system prompt and tools; 0 for what the file does not hold."""
-        ...
+        """Weight of what the estimator counts of the system prompt and tools; most count the messages alone."""
+        return 0
 
     def tokens(self, weight: int) -> int:
         """Tokens of the summed weight of a buffer, or of one message."""
-        ...
+        return weight

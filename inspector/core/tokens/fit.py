@@ -12,7 +12,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.calibration import Calibration
 from inspector.core.tokens.estimator import Kind
 from inspector.core.tokens.estimators import Estimator, buffer_tokens, refusals
-from inspector.core.tokens.growth import quantile
+from inspector.core.tokens.prediction import quantile
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 
 
@@ -36,7 +36,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FitLine:
     """reported = overhead + slope x estimated, by least squares."""
 
     overhead: float
@@ -94,7 +94,7 @@ class Fit:
     """Requests that count for nothing, because the tokenizer refused a text in them."""
     median_abs_error: float | None
     p90_abs_error: float | None
-    line: Line | None
+    line: FitLine | None
     prediction: PredictionErrors
 
     @property
@@ -106,12 +106,6 @@ class Fit:
 def calibration_report(thread: Thread, estimators: Iterable[Estimator]) -> tuple[Fit, ...]:
     """One fit an estimator, in their order."""
     return tuple(fit(thread, estimator) for estimator in estimators)
-
-
-def best_fit(fits: Iterable[Fit]) -> Fit | None:
-    """The one with the straightest line; None where none has a line."""
-    straight = [(found.r2, -n, found) for n, found in enumerate(fits) if found.r2 is not None]
-    return max(straight)[2] if straight else None
 
 
 def fit(thread: Thread, estimator: Estimator, pressures: Pressures | None = None) -> Fit:
@@ -166,7 +160,7 @@ def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> t
     return tuple(found)
 
 
-def line(points: Sequence[tuple[float, float]]) -> Line | None:
+def line(points: Sequence[tuple[float, float]]) -> FitLine | None:
     """The straight line through (x, y) points by least squares; None with fewer than two different x."""
     if len({x for x, _ in points}) < 2:
         return None
@@ -176,4 +170,4 @@ def line(points: Sequence[tuple[float, float]]) -> Line | None:
     yy = sum((y - mean_y) ** 2 for _, y in points)
     xy = sum((x - mean_x) * (y - mean_y) for x, y in points)
     slope = xy / xx
-    return Line(mean_y - slope * mean_x, slope, min(1.0, xy * xy / (xx * yy)) if yy else None)
+    return FitLine(mean_y - slope * mean_x, slope, min(1.0, xy * xy / (xx * yy)) if yy else None)

@@ -14,10 +14,9 @@ from typing import Literal, TypeAlias, overload
 
 from inspector.core.buffer import Prompt, View
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.belief import Belief, Beliefs
+from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
-from inspector.core.tokens.growth import quantile
-from inspector.core.tokens.prediction import UNSCALED, Addition, Learner, Prediction, Scale, scale
+from inspector.core.tokens.prediction import UNSCALED, Addition, Learner, Prediction, Scale, quantile, scale
 
 PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
 
@@ -46,7 +45,7 @@ class Pressure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _RequestState:
     """What is known after a request: enough to show it, and to go on from there."""
 
     request: Request
@@ -66,7 +65,7 @@ class Pressures(Sequence[Pressure]):
     __slots__ = ("_course", "_known", "_last", "end", "end_belief", "estimator")
 
     def __init__(
-        self, estimator: str, known: tuple[_Known, ...], end: Pressure, end_belief: Belief, course: "_Course"
+        self, estimator: str, known: tuple[_RequestState, ...], end: Pressure, end_belief: Belief, course: "_Course"
     ) -> None:
         self.estimator = estimator
         self.end = end
@@ -148,7 +147,7 @@ def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     return known[1]
 
 
-def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_Known]:
+def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_RequestState]:
     """What needs no work: all before the first request that is another one now."""
     if former is None or former.estimator != estimator.name:
         return []
@@ -178,7 +177,7 @@ class _Course:
         self._attached: list[int] = []
         """What was attached anew behind each compaction so far, as far as the reports tell."""
 
-    def follow(self, thread: Thread, request: Request) -> _Known:
+    def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""
         pressure, belief = self.look(thread, request)
         self.place += 1
@@ -186,7 +185,9 @@ class _Course:
         if usage is not None and usage.prompt > 0:
             self._report(thread, request)
         learner = self._learner
-        return _Known(request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen())
+        return _RequestState(
+            request, pressure, belief, self._stretch, learner.slope(), learner.spread(), learner.unseen()
+        )
 
     def look(self, thread: Thread, request: Request) -> tuple[Pressure, Belief]:
         """What is said of a buffer before anybody reports it. Changes nothing."""

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Prompt
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall, ToolResult
-from inspector.core.tokens.estimator import Kind
+from inspector.core.tokens.estimator import Estimator, Kind
 
 TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
 
@@ -75,7 +75,7 @@ def estimate_message(message: Message) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Roku:
+class Roku(Estimator):
     """`raw` of spec 1.2: system prompt + messages + 4 a message. Tool schemas are not counted."""
 
     name: str = "roku"
@@ -89,6 +89,3 @@ class Roku:
 
     def weigh_prompt(self, prompt: Prompt) -> int:
         return estimate(prompt.system or "") + prompt.unseen
-
-    def tokens(self, weight: int) -> int:
-        return weight

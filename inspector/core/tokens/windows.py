@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.core.session import Session, Thread
+from inspector.core.session import Session, Thread, compaction_sizes
 from inspector.core.tokens.catalogue import catalogue_window, client_window, offered_windows
-from inspector.core.tokens.compacted import compaction_sizes
 
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 

@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
-from inspector.core.cuts import Cut
+from inspector.core.cuts import BufferCut
 from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
@@ -134,7 +134,7 @@ class Release:
     """Let it go; with `items` in place of what stands, made by `cut`."""
 
     items: Sequence[Any] | None = None
-    cut: Cut | None = None
+    cut: BufferCut | None = None
 
 
 @dataclass(frozen=True, slots=True)

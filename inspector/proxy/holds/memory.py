@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer
-from inspector.core.cuts import Cut
+from inspector.core.cuts import BufferCut
 from inspector.core.dialects.rewrite import read_items
 from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.keys import client_of
@@ -32,7 +32,7 @@ REARMED = 0.95
 class ConversationState:
     """One conversation. Changed on the proxy's loop only."""
 
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[BufferCut] = field(default_factory=list)
     lost: int = 0
     """Cuts that do not fit any more, as was told."""
     learned: SizeLearner = field(default_factory=SizeLearner)

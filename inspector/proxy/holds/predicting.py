@@ -14,8 +14,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.tokens.estimators import estimator, weight
-from inspector.core.tokens.growth import prior
-from inspector.core.tokens.prediction import Addition, Learner, Prediction
+from inspector.core.tokens.prediction import Addition, Learner, Prediction, prior
 from inspector.core.tokens.tokenizer import TokenizerRefused
 from inspector.core.usage import Usage
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Text, Thinking
-from inspector.core.repair import repair
+from inspector.core.validity import repair
 
 SUMMARY = Message("summary-1", "user", (Text("what was before, in short"),), summary=True)
 

@@ -18,7 +18,7 @@ from inspector.core.policies.pi.settings import PiSettings
 from inspector.core.policies.pi.state import PiState
 from inspector.core.policies.start import moment_at
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.replay.driver import replay
+from inspector.core.replay.driver import Ground, replay
 from inspector.core.usage import Usage
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import play_turn
@@ -150,5 +150,6 @@ def test_driven_over_real_sessions(path: Path, point: str) -> None:
     if not all(pairs_hold(request.buffer()) for request in thread.requests[:200]):
         return
     settings = POLICY.settings([("keepRecentTokens", "2000"), ("reserveTokens", "1000"), ("check_point", point)], 9_000)
-    for one in replay(replace(thread, requests=thread.requests[:200]), POLICY, settings, offline):
+    start = Ground(replace(thread, requests=thread.requests[:200]))
+    for one in replay(start, POLICY, settings, offline):
         assert pairs_hold(one.buffer)

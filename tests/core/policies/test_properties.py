@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.answering import Listening, offline, rehearsed
+from inspector.core.answering import AnswerLog, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
@@ -106,7 +106,7 @@ def test_a_summariser_that_always_fails_is_asked_a_few_times(name: str, buffer: 
 
     policy = POLICIES[name]
     settings = settings_of(policy, 300, mode)
-    heard = Listening(fails)
+    heard = AnswerLog(fails)
     done = drive(policy.run_due(buffer, settings, policy.fresh(settings), PolicyInput(overflow="too long")), heard)
     assert sum(isinstance(one.need, Summarize) for one in heard.asked) <= 4
     assert pairs_hold(done[-1].buffer)

@@ -3,8 +3,7 @@
 import pytest
 
 from inspector.core.buffer import EMPTY_VIEW
-from inspector.core.session import Compaction, Request, Thread
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import Compaction, Request, Thread, compaction_sizes
 from inspector.core.usage import Usage
 
 CLEARED = Compaction(1, "auto", "micro")

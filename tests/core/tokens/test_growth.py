@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.tokens.growth import Ratios, prior, quantile
+from inspector.core.tokens.prediction import Ratios, prior, quantile
 
 grown = st.tuples(st.integers(-50, 3_000), st.integers(-50, 3_000))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.message import Image
-from inspector.core.tokens.images import LARGEST, UNKNOWN, image_tokens, pixel_size
+from inspector.core.tokens.counted import LARGEST, UNKNOWN, image_tokens, pixel_size
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480)
 GIF = b"GIF89a" + struct.pack("<HH", 10, 20)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
+from inspector.core.buffer import head
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
 from inspector.core.formats.proxy.side import Asked
 from inspector.core.message import Message, Opaque, Text
-from inspector.core.overlap import head
 
 _HEAD = 6
 """Messages in which the first words of the user are looked for."""

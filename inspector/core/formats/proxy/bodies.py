@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View
+from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View, shared
 from inspector.core.dialects.openai_chat import leading
 from inspector.core.dialects.openai_responses import is_compaction, read_parts
 from inspector.core.formats.payload.dialect import Dialect
@@ -17,7 +17,6 @@ from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.views import Counts, extended
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.overlap import shared
 
 _CHAT, _RESPONSES, _GEMINI = DIALECTS["openai-chat"], DIALECTS["openai-responses"], DIALECTS["gemini"]
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")

@@ -6,13 +6,12 @@ What was handed out is never changed: a list of which somebody holds a beginning
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inspector.core.buffer import EMPTY_VIEW, Prompt, View
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View, shared
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import Key
 from inspector.core.formats.proxy.sizes import asked_tokens
 from inspector.core.formats.proxy.views import extended
 from inspector.core.message import Message, Text
-from inspector.core.overlap import shared
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, CompactionKind, Request, Thread
 

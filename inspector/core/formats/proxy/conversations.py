@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from inspector.core.buffer import View
+from inspector.core.buffer import View, head, shared
 from inspector.core.formats.proxy.conversation import Conversation, line_of
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.message import Message, Opaque, Text
-from inspector.core.overlap import head, shared
 
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a known thread has seen."""

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from inspector.core.buffer import Prompt, View
+from inspector.core.buffer import Prompt, View, shared
 from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.overlap import shared
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 
 _ESTIMATOR = estimator("roku")

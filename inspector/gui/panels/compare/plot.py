@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from inspector.core.replay.report import Report
+from inspector.core.replay.report import ReplayReport
 from inspector.gui.look.colours import ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import grouped
@@ -31,14 +31,14 @@ class ComparePlot(Plot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Tokens of every request under each policy", (6, 4, MARGIN, 4))
-        self._reports: Sequence[Report] = ()
+        self._reports: Sequence[ReplayReport] = ()
         self._picked = ""
         self.plot = self._add_plot()
         self.curves: dict[str, pg.PlotDataItem] = {}
         self.overlay = _Overlay(self._graphics, theme, self._boxes[0])
         self.restyle()
 
-    def show_reports(self, reports: Sequence[Report], picked: str) -> None:
+    def show_reports(self, reports: Sequence[ReplayReport], picked: str) -> None:
         """These curves, that one in front."""
         others = [one.policy for one in reports] != [one.policy for one in self._reports]
         if others or any(a is not b for a, b in zip(reports, self._reports, strict=True)):
@@ -48,7 +48,7 @@ class ComparePlot(Plot):
         self._scale()
         self.overlay.show_reports(reports, next((one for one in reports if one.policy == picked), None))
 
-    def _draw(self, reports: Sequence[Report]) -> None:
+    def _draw(self, reports: Sequence[ReplayReport]) -> None:
         count = len(reports[0].rows) if reports else 0
         if count != self.count or not self._reports:
             self.show_count(count)
@@ -95,10 +95,10 @@ class ComparePlot(Plot):
 class _Overlay(Overlay):
     """Window, steps, regrets, letters, the playhead last."""
 
-    _reports: Sequence[Report] = ()
-    _picked: Report | None = None
+    _reports: Sequence[ReplayReport] = ()
+    _picked: ReplayReport | None = None
 
-    def show_reports(self, reports: Sequence[Report], picked: Report | None) -> None:
+    def show_reports(self, reports: Sequence[ReplayReport], picked: ReplayReport | None) -> None:
         """Other curves, or another one in front."""
         self._reports, self._picked = reports, picked
         self.update()
@@ -139,7 +139,7 @@ class _Overlay(Overlay):
             room = QRectF(area.right() + 4, y - 8, MARGIN - 4, 16)
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style_of(name).letter)
 
-    def _paint_steps(self, painter: QPainter, area: QRectF, one: Report) -> None:
+    def _paint_steps(self, painter: QPainter, area: QRectF, one: ReplayReport) -> None:
         """A triangle over the curve where history went, a stroke at the foot where contents were cleared."""
         colour = ink(style_of(one.policy).colour(self._theme.colours))
         feet, heads = dict[int, float](), dict[int, QPointF]()
@@ -158,7 +158,7 @@ class _Overlay(Overlay):
             top = max(area.top() + 8, point.y() - 3)
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
 
-    def _paint_regrets(self, painter: QPainter, one: Report) -> None:
+    def _paint_regrets(self, painter: QPainter, one: ReplayReport) -> None:
         """A cross on the curve at each request that needed a fact that was gone."""
         crosses = dict[int, QPointF]()
         for at in {regret.needed_by for regret in one.losses.regrets}:

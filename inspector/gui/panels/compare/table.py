@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inspector.core.replay.regret import Regret
-from inspector.core.replay.report import Report
+from inspector.core.replay.report import ReplayReport
 from inspector.core.usage import HOUR
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import ink
@@ -30,7 +30,7 @@ _LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 class PolicyRow:
     """A policy of the table."""
 
-    report: Report
+    report: ReplayReport
     comparison: Comparison
 
     @property
@@ -233,7 +233,7 @@ REGRETS: Sequence[Column[Regret]] = (
 )
 
 
-def regret_words(one: Report) -> str:
+def regret_words(one: ReplayReport) -> str:
     """What a policy lost and came to regret, in a sentence."""
     losses = one.losses
     if not losses.facts:

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from inspector.core.drops import Drop, Drops
 from inspector.core.message import Text
-from inspector.core.session import Compaction, Thread
-from inspector.core.tokens.compacted import compaction_sizes
+from inspector.core.session import Compaction, Thread, compaction_sizes
 from inspector.gui.desk import Desk
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inspector.core.errors import Cancelled
-from inspector.core.search import Hit, find, part_text
+from inspector.core.message import part_text
+from inspector.core.search import Hit, find
 from inspector.core.session import Thread
 from inspector.gui.bridge import Task
 from inspector.gui.look.number_formats import grouped
