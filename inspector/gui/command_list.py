@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
+from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.buffer.commands import hand_commands
 from inspector.gui.panels.proxy.commands import proxy_commands
 from inspector.gui.panels.run.commands import run_commands
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
@@ -71,7 +71,7 @@ def commands(window: Doer, widget: QWidget) -> tuple[Command, ...]:
         Command("Next change of the diff", partial(window.step_change, 1), ("F7",), "Walk"),
         Command("Previous change of the diff", partial(window.step_change, -1), ("Shift+F7",), "Walk"),
         *stepper_commands(bench),
-        *hand_commands(window.desk, widget),
+        *edit_commands(window.desk, widget),
         *run_commands(window.runs),
         *proxy_commands(window.proxies),
         Command("Compare policies", window.compare_policies, (), "Session"),

@@ -6,7 +6,7 @@ from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
 
-def jump(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
+def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
     """Stand at request `at` of the thread (behind its last one: the end) with the message selected.
 
     `stay`: leave the playhead where it is. Another thread is weighed first; the jump waits for it.

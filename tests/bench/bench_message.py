@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.plain_text import PlainText
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.text import PlainText
 
 CODE = "    def hello(self, world): return foo(bar, baz)\n" * 20_409
 TEXTS = {

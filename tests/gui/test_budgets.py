@@ -15,9 +15,9 @@ from inspector.core.message import Image
 from inspector.gui.bridge import Bridge
 from inspector.gui.desk import Desk
 from inspector.gui.look.visible import MOST_JOINED, visible
-from inspector.gui.widgets.image_strip import MOST, MOST_BYTES, ImageStrip, Picture
-from inspector.gui.widgets.plain_text import PlainText
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.images import MOST, MOST_BYTES, ImageStrip, Picture
+from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.text import PlainText
 from inspector.gui.window import Window
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched

@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.tokens.estimators import estimator
 from inspector.gui.desk import Desk
-from inspector.gui.panels.buffer.model import BufferModel
 from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.buffer.rows import BufferModel
 from tests.gui.hands import press, write
 from tests.gui.made import session
 from tests.gui.test_window import choose
@@ -32,7 +32,7 @@ def ids(panel: BufferPanel) -> list[str]:
 def test_newest_first_and_the_new_ones_marked(panel: BufferPanel) -> None:
     panel.desk.workbench.move(2)
     assert ids(panel) == ["main-r1", "main-a1", "main-r0", "main-a0", "main-u"]
-    assert [panel.model.line(n).fresh for n in range(5)] == [True, True, False, False, False]
+    assert [panel.model.row_at(n).fresh for n in range(5)] == [True, True, False, False, False]
 
 
 def test_a_move_tells_the_view_only_what_is_new(panel: BufferPanel, qtbot: QtBot) -> None:
@@ -49,12 +49,12 @@ def test_a_move_tells_the_view_only_what_is_new(panel: BufferPanel, qtbot: QtBot
 
 def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
     panel.desk.workbench.move(5)
-    line = panel.model.line(0)
+    line = panel.model.row_at(0)
     assert (line.row.role, line.row.tool, line.row.badges) == ("tool", "Bash", ("error",))
     assert line.row.line == "needle-4 found"
     words = panel.model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert words == f"10 tool Bash error needle-4 found, {line.tokens:,} tokens"
-    assert panel.model.line(1).row.badges == ("thinking",)
+    assert panel.model.row_at(1).row.badges == ("thinking",)
 
 
 def test_filter_by_kind(panel: BufferPanel) -> None:
@@ -79,7 +79,7 @@ def test_filter_by_text_looks_into_whole_messages(panel: BufferPanel, qtbot: QtB
 def test_sort_by_size(panel: BufferPanel) -> None:
     panel.desk.workbench.move(10)
     choose(panel.order, "largest first")
-    sizes = [panel.model.line(n).tokens for n in range(21)]
+    sizes = [panel.model.row_at(n).tokens for n in range(21)]
     assert sizes == sorted(sizes, reverse=True)
     choose(panel.order, "oldest first")
     assert ids(panel)[:2] == ["main-u", "main-a0"]

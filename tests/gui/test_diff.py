@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.outcome import FateName
 from inspector.gui.desk import Desk
-from inspector.gui.panels.diff.model import words
 from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.diff.rows import words
 from inspector.gui.window import Window
 from inspector.workbench.steps import ORIGIN
 from tests.gui.hands import click, press
@@ -27,13 +27,13 @@ def panel(desk: Desk, qtbot: QtBot) -> DiffPanel:
 
 
 def lines(panel: DiffPanel) -> list[str]:
-    return [words(panel.model.line(n)) for n in range(panel.model.rowCount())]
+    return [words(panel.model.row_at(n)) for n in range(panel.model.rowCount())]
 
 
 def fates(panel: DiffPanel) -> list[str]:
     found = []
     for n in range(panel.model.rowCount()):
-        of = panel.model.line(n).of
+        of = panel.model.row_at(n).of
         found.append(of.fate.name[0] if of else "…")
     return found
 
@@ -77,7 +77,7 @@ def test_a_step_shows_what_changed_with_a_little_around(desk: Desk, panel: DiffP
     assert lines(panel)[-1].startswith("4 kept · ")
     freed = sum(row.delta for row in panel.model.comparison.rows) if panel.model.comparison else 0
     assert freed < 0
-    assert panel.bar.headline.text == f"L0: −{-freed:,} tokens, 7 cleared"
+    assert panel.bar.headline.whole == f"L0: −{-freed:,} tokens, 7 cleared"
     assert panel.bar.chips["cleared"].text() == "C 7"
     assert not panel.bar.chips["dropped"].isVisible()
     assert not panel.findChildren(QTextEdit)
@@ -235,12 +235,12 @@ def before(panel: DiffPanel) -> object:
 def test_a_preview_is_shown_and_accepted_and_undone(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
     desk.workbench.previews.look()
     desk.workbench.previews.point("L0")
-    qtbot.waitUntil(lambda: panel.bar.headline.text.startswith("L0 preview: −"))
+    qtbot.waitUntil(lambda: panel.bar.headline.whole.startswith("L0 preview: −"))
     assert not stepped(desk)
     assert panel.bar.accept.text() == "Step"
     click(panel.bar.accept)
     assert stepped(desk)
-    qtbot.waitUntil(lambda: panel.bar.headline.text.startswith("L0: −"))
+    qtbot.waitUntil(lambda: panel.bar.headline.whole.startswith("L0: −"))
     assert panel.bar.accept.text() == "Undo"
     click(panel.bar.accept)
     assert not stepped(desk)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.message import Message
-from inspector.gui.edits.dialog import DropDialog, EditDialog
+from inspector.gui.edits.dialogs import DropDialog, EditDialog
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.window import Window

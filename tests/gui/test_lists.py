@@ -96,6 +96,7 @@ def test_problems_are_listed_counted_and_copied(place: Place, desk: Desk) -> Non
     press(panel.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == '2\tnot JSON\t{"torn & <b>bold</b>\t'
     panel.table.clearSelection()
+    assert panel.copy is not None
     click(panel.copy)
     assert QGuiApplication.clipboard().text().endswith("9\tunknown record\t\u202e\tother.jsonl")
 
@@ -196,13 +197,13 @@ def test_search_minds_case_and_scope(place: Place, desk: Desk, qtbot: QtBot) -> 
 
 
 def test_a_jump_to_another_thread_waits_until_it_was_weighed(desk: Desk, qtbot: QtBot) -> None:
-    from inspector.gui.navigation import jump
+    from inspector.gui.navigation import go_to
     from inspector.workbench.workbench import Workbench
 
     workbench = Workbench(desk.bridge.work)
     workbench.open(session())
     qtbot.waitUntil(lambda: workbench.state.session is not None)
-    jump(workbench, "agent", 0, "x")
+    go_to(workbench, "agent", 0, "x")
     qtbot.waitUntil(lambda: workbench.state.selected == "x")
     assert (workbench.state.thread_id, workbench.state.at) == ("agent", 0)
 

@@ -65,6 +65,7 @@ def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot
     assert {row[0] for row in shown} == {"error"}
     assert len(shown) < total
     panel.table.clearSelection()
+    assert panel.copy is not None
     click(panel.copy)
     assert QGuiApplication.clipboard().text().count("\n") == len(shown) - 1
     click(panel.kinds[None])

@@ -20,7 +20,7 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.message.view import MessageView
-from inspector.gui.widgets.image_strip import Picture
+from inspector.gui.widgets.images import Picture
 from tests.gui.hands import click, press, write
 
 Show = Callable[..., MessageView]

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.gui.widgets.plain_json import looks_like_diff, pretty, spans
+from inspector.gui.widgets.pieces import looks_like_diff, pretty, spans
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -11,8 +11,8 @@ from inspector.core.jsontext import loads
 from inspector.core.needs import ProviderFailure
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
-from inspector.gui.panels.steps.model import words
 from inspector.gui.panels.steps.panel import StepsPanel
+from inspector.gui.panels.steps.rows import words
 from inspector.gui.window import Window
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.saving import NATIVE, SHAPES

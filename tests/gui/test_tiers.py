@@ -179,13 +179,13 @@ def test_what_is_due_undo_redo(window: Window, stepper: TierPanel, qtbot: QtBot)
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
     assert [line.text() for line in gauge.findChildren(type(stepper.here)) if line.text() == "estimated"]
-    assert panel.model.messages == step.buffer.messages
+    assert panel._buffer == step.buffer.messages
     assert "after 1 step" in panel.count.text()
-    assert {panel.model.line(n).fate for n in range(panel.model.rowCount())} != {"kept"}
+    assert {panel.model.row_at(n).fate for n in range(panel.model.rowCount())} != {"kept"}
     press(window, Qt.Key.Key_Z, CONTROL)
     assert not window.workbench.state.stepped
-    assert panel.model.messages == window.workbench.state.recorded().messages
-    assert {panel.model.line(n).fate for n in range(panel.model.rowCount())} == {"kept"}
+    assert panel._buffer == window.workbench.state.recorded().messages
+    assert {panel.model.row_at(n).fate for n in range(panel.model.rowCount())} == {"kept"}
     press(window, Qt.Key.Key_Z, CONTROL | SHIFT)
     assert window.workbench.state.stepped
 

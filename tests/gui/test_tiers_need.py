@@ -15,7 +15,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.settings import Settings
-from inspector.gui.widgets.need_text import LARGEST, NeedText, editable
+from inspector.gui.widgets.text import LARGEST, NeedText, editable
 from inspector.gui.window import Window
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step

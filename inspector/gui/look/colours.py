@@ -132,6 +132,11 @@ def fate_colour(colours: Colours, fate: FateName) -> str:
             return (_DARK_FATES if colours.dark else _LIGHT_FATES)[fate]
 
 
+def role_colour(colours: Colours, role: str) -> str:
+    """The colour in which the role of a message is written."""
+    return {"user": colours.accent, "tool": colours.on_tool, "system": colours.good}.get(role, colours.text)
+
+
 @lru_cache(maxsize=8)
 def grounds(window: str, out: str, into: str) -> tuple[QColor, QColor]:
     """(ground of what was, ground of what is): the window with a breath of colour. Not to be changed."""

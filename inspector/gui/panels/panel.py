@@ -1,6 +1,7 @@
 """What a panel is: one part of the window that shows a State and sends intents up.
 
-To add one: a file with a `Panel` subclass, named with its place in the list in `gui/panels.py`. The rules:
+To add one: a file with a `Panel` subclass, named with its place in the list in
+`gui/panels/catalogue.py`. The rules:
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
 - `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
@@ -10,29 +11,55 @@ To add one: a file with a `Panel` subclass, named with its place in the list in 
 - Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.
 - Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
 - A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
-- Text of a transcript goes into widgets that never interpret it: labels by `gui.plain.label`, tooltips by
-  `gui.plain.tip`.
+- Text of a transcript goes into widgets that never interpret it: labels by `look.labels.label`, tooltips
+  by `look.labels.tip`.
 """
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded, attempt
+from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.cover import Cover
 from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
 """Where a panel stands in a fresh window; the user may move all but the centre."""
-
-
 SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
+
+
+class Cover(Guarded, QFrame):
+    """Lies over a panel that could not show the state: a sentence, so that nobody takes an older one for it."""
+
+    def __init__(self, under: QWidget) -> None:
+        super().__init__(under)
+        self._under = under
+        self.setAutoFillBackground(True)
+        self.words = label(role="quiet", wrap=True, centred=True)
+        QVBoxLayout(self).addWidget(self.words)
+        under.installEventFilter(self)
+        self._fit()
+
+    def say(self, sentence: str) -> None:
+        """Show this."""
+        self.words.setText(sentence)
+        self._fit()
+        self.show()
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._fit()
+        return False
+
+    def _fit(self) -> None:
+        self.setGeometry(self._under.rect())
 
 
 class Panel(Guarded, QWidget):
@@ -57,6 +84,10 @@ class Panel(Guarded, QWidget):
         """Show `state`."""
         raise NotImplementedError
 
+    def counted(self, state: State) -> int | None:
+        """How many there are of what the panel lists: for its title, seen or not. None: the title says nothing."""
+        return None
+
     def take(self, text: str) -> None:
         """The user typed `text` elsewhere for this panel to act on (Search), or wants to type here (Buffer)."""
 
@@ -79,6 +110,8 @@ class Panel(Guarded, QWidget):
 
     def receive(self, state: State) -> None:
         """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
+        if (many := self.counted(state)) is not None:
+            self.setWindowTitle(f"{self.TITLE} ({many:,})" if many else self.TITLE)
         self._waiting = state
         self._catch_up()
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.core.errors import InspectorError
 from inspector.gui.bridge import Bridge
-from inspector.gui.navigation import jump
+from inspector.gui.navigation import go_to
 from inspector.gui.proxies.hold_prospects import Prospect, Prospects
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.live_proxy import ExchangeRow, LiveProxy
@@ -154,7 +154,7 @@ class Proxying(QObject):
         place = self.place(hold)
         if place is not None:
             self._look_at = None
-            QTimer.singleShot(0, lambda: jump(self._workbench, *place, ""))  # the others are still being told
+            QTimer.singleShot(0, lambda: go_to(self._workbench, *place, ""))  # the others are still being told
 
     # -- intents -------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from inspector.agent.standing import Standing
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
-from inspector.gui.navigation import jump
+from inspector.gui.navigation import go_to
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
@@ -74,7 +74,7 @@ class Paused:
         state = self._workbench.state
         trees = MappingProxyType({**state.trees, steps.start: steps})
         self._workbench.show(replace(state, trees=trees))
-        jump(self._workbench, standing.thread, None, "")
+        go_to(self._workbench, standing.thread, None, "")
 
     # -- what the person made of it ------------------------------------------------------------------------------------
 

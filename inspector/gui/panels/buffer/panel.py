@@ -1,11 +1,13 @@
 """The buffer list: the messages of the request we look at, filtered and sorted as the user likes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from operator import is_
 from typing import ClassVar
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLineEdit, QMenu, QTableView, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer, View
 from inspector.core.message import Message
@@ -17,12 +19,13 @@ from inspector.core.tokens.pressure import is_prefix
 from inspector.gui.bridge import Task
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.desk import Desk
+from inspector.gui.edits.manual_edits import buffer_menu
+from inspector.gui.look.build import column, delayed, field, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.panels.buffer.delegate import BufferDelegate, row_height
-from inspector.gui.panels.buffer.menu import buffer_menu
-from inspector.gui.panels.buffer.model import NO_FATES, ORDERS, BufferModel
+from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.painted import PaintedList
 from inspector.workbench.message_rows import KINDS, of_kind, tool_names, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
@@ -30,8 +33,6 @@ from inspector.workbench.steps import ORIGIN
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
-
-
 MANY = 5_000
 """Messages of a thread whose names and sizes take longer than a frame."""
 
@@ -44,9 +45,9 @@ class BufferPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.model = BufferModel()
-        self.view = QTableView()
-        self.delegate = BufferDelegate(desk.theme, self.view)
-        self.text = QLineEdit()
+        self.delegate = BufferDelegate(desk.theme)
+        self.view = PaintedList("Messages of the buffer", self.model, self.delegate)
+        self.text = field("Filter by text   /", "Filter messages by text")
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
         self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
         self.count = label(role="quiet")
@@ -62,32 +63,17 @@ class BufferPanel(Panel):
         self._kind = KINDS[0]
         self._task: Task | None = None
         self._looking: Task | None = None
-        self._timer = QTimer(self, singleShot=True, interval=TYPING)
-        self._timer.timeout.connect(self._filter)
+        self._timer = delayed(self, TYPING, self._filter)
         self.setFocusProxy(self.view)
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self.text.setPlaceholderText("Filter by text   /")
-        self.text.setAccessibleName("Filter messages by text")
-        self.text.setClearButtonEnabled(True)
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
-        head = QHBoxLayout()
-        head.setContentsMargins(13, 5, 8, 5)
-        head.setSpacing(6)
-        head.addWidget(label("Buffer", role="strong"))
-        head.addSpacing(6)
-        head.addWidget(self.count)
-        head.addStretch()
-        for widget in (self.text, self.kind, self.order):
-            head.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.view, 1)
-        _set_up(self.view, self.model, self.delegate)
+        title = label("Buffer", role="strong")
+        head = row(title, 6, self.count, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6)
+        column(head, (self.view, 1), of=self, gap=0)
+        self.view.setProperty(WINDOW_KEYS, True)
         self.view.selectionModel().currentChanged.connect(self._picked)
         self.view.activated.connect(lambda _: self.desk.show_panel("Message"))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -149,15 +135,8 @@ class BufferPanel(Panel):
     def _show_selected(self, message_id: str) -> None:
         current = self.view.currentIndex()
         place = self.model.place_of(message_id, current.row()) if message_id else -1
-        if place == (current.row() if current.isValid() else -1):
-            return
-        with QSignalBlocker(self.view.selectionModel()):
-            index = self.model.index(place, 0) if place >= 0 else QModelIndex()
-            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.view.selectionModel().setCurrentIndex(index, flags)
-        if place >= 0:
-            self.view.scrollTo(index)
-        self.view.viewport().update()
+        if place != (current.row() if current.isValid() else -1):
+            self.view.stand_at(place)
 
     def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
@@ -217,11 +196,6 @@ class BufferPanel(Panel):
             place = (0 if rows > 0 else count - 1) if now < 0 else max(0, min(now + rows, count - 1))
             self.view.setCurrentIndex(self.model.index(place, 0))
 
-    def restyle(self) -> None:
-        """The delegate keeps painted rows."""
-        self.delegate.forget()
-        self.view.viewport().update()
-
 
 def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str, str], int]:
     """(name of the tool by call id, tokens of the largest message). O(messages)."""
@@ -247,40 +221,12 @@ def _fresh_from(state: State) -> int:
     view = request.view if request else thread.end
     if is_prefix(before.view, view):
         return len(before.view)
-    same = 0
-    for one, other in zip(before.view.messages(), view.messages(), strict=False):
-        if one is not other:
-            break
-        same += 1
-    return same
-
-
-def _set_up(view: QTableView, model: BufferModel, delegate: BufferDelegate) -> None:
-    view.setModel(model)
-    view.setItemDelegate(delegate)
-    view.setAccessibleName("Messages of the buffer")
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setMouseTracking(True)
-    view.setProperty(WINDOW_KEYS, True)
-    view.setTabKeyNavigation(False)
-    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    view.horizontalHeader().hide()
-    view.horizontalHeader().setStretchLastSection(True)
-    view.verticalHeader().hide()
-    view.verticalHeader().setSectionResizeMode(view.verticalHeader().ResizeMode.Fixed)
-    view.verticalHeader().setMinimumSectionSize(12)
-    view.verticalHeader().setDefaultSectionSize(row_height(view.fontMetrics()))
+    return sum(1 for _ in takewhile(bool, map(is_, before.view.messages(), view.messages())))
 
 
 def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None]) -> QToolButton:
     """A quiet button that shows its choice and drops down the others."""
-    button = QToolButton()
-    button.setProperty("role", "flat")
-    button.setAccessibleName(name)
+    button = small_button(f"{choices[0]} ▾", name=name)
     button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
     menu, group = QMenu(button), QActionGroup(button)
 
@@ -295,5 +241,4 @@ def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None
     group.actions()[0].setChecked(True)
     group.triggered.connect(choose)
     button.setMenu(menu)
-    button.setText(f"{choices[0]} ▾")
     return button

@@ -21,7 +21,7 @@ from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.calibration.fits import EstimatorFit, fit_estimator
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
 
 

@@ -19,14 +19,13 @@ from inspector.gui.look.build import button, column, mark, row, small_button
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
-from inspector.gui.navigation import jump
+from inspector.gui.navigation import go_to
 from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.chips import Flow
-from inspector.gui.widgets.list_panel import copy_button
-from inspector.gui.widgets.rows import Rows
 from inspector.gui.widgets.small import ProgressBar
+from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
     BASE,
     DEFAULT,
@@ -129,7 +128,7 @@ class ComparePanel(PlotPanel):
         self.progress = ProgressBar(desk.theme)
         self.regretted = small_button("regrets", about="The regretted facts instead of the curves")
         self.regretted.setCheckable(True)
-        self.copy = copy_button(self.table)
+        self.copy = small_button("copy", self.table.copy)
         self.copy.setToolTip("The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._below, self._split = QSplitter(Qt.Orientation.Horizontal), QSplitter(Qt.Orientation.Horizontal)
@@ -286,7 +285,7 @@ class ComparePanel(PlotPanel):
             at = one.at.before_request
             self.desk.workbench.move(at if thread is not None and at < len(thread.requests) else None)
         else:
-            jump(self.desk.workbench, self._state.thread_id, one.needed_by, one.message)
+            go_to(self.desk.workbench, self._state.thread_id, one.needed_by, one.message)
 
     # -- the plots and the room ----------------------------------------------------------------------------------------
 

@@ -17,9 +17,8 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, lifetime, percent, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.buffer.model import Index
 from inspector.gui.panels.compare.style import SAMPLE, paint_sample, style_of
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, FIGURES, NAMES, Comparison, Figure, Number
 
 _RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
-from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import fate_colour, ink
+from inspector.gui.look.build import mark, row, small_button
+from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
+from inspector.gui.widgets.small import Elided
 from inspector.workbench.diff import FATES, LETTERS, Diff
 from inspector.workbench.steps import ORIGIN, Steps
 
@@ -40,20 +40,13 @@ class DiffBar(QWidget):
         self.chips: dict[FateName, QToolButton] = {name: self._chip(name) for name in FATES}
         self.previous = _flat("↑", "Previous change (Shift+F7)", lambda: walk(-1))
         self.next = _flat("↓", "Next change (F7)", lambda: walk(1))
-        self.text = _flat("text", "Show the text of the message (Enter)", None)
-        self.text.setCheckable(True)
-        self.accept = QToolButton()
-        self.accept.clicked.connect(accept)
-        self.headline = Headline(theme)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 4, 8, 4)
-        row.setSpacing(2)
-        row.addWidget(self.choice)
-        row.addSpacing(4)
-        for widget in (*self.chips.values(), self.previous, self.next, self.text):
-            row.addWidget(widget)
-        row.addWidget(self.headline, 1)
-        row.addWidget(self.accept)
+        self.text = _flat("text", "Show the text of the message (Enter)", checkable=True)
+        self.accept = small_button("", accept, role="")
+        self.headline = Elided()
+        self.headline.setContentsMargins(8, 0, 8, 0)
+        self.headline.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        buttons = (*self.chips.values(), self.previous, self.next, self.text)
+        row(self.choice, 4, *buttons, (self.headline, 1), self.accept, of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
     def restyle(self) -> None:
@@ -87,16 +80,15 @@ class DiffBar(QWidget):
             chip.setAccessibleName(f"{name}, {count:,}")
             chip.setVisible(bool(count))
         preview = comparison.sides.preview
-        self.headline.show_text(headline(comparison), in_short(comparison), good=comparison.delta < 0)
+        self.headline.show_text(headline(comparison), in_short(comparison))
+        mark(self.headline, "role", "good" if comparison.delta < 0 else "quiet")
         self.accept.setText("Step" if preview else "Undo")
         self.accept.setToolTip("Take this step" if preview else "Undo this step")
         can = comparison.sides.steps is None or comparison.sides.steps.step is not None
         self.accept.setVisible(can)
 
     def _chip(self, name: FateName) -> QToolButton:
-        chip = QToolButton()
-        chip.setProperty("role", "flat")
-        chip.setCheckable(True)
+        chip = small_button("", checkable=True)
         chip.setChecked(name in self.wanted)
         chip.toggled.connect(lambda on: self._want(name, on))
         return chip
@@ -129,44 +121,5 @@ def _name(comparison: Diff) -> str:
     return line(comparison.sides.name, 60) + (" preview" if comparison.sides.preview else "")
 
 
-class Headline(Guarded, QWidget):
-    """One line to the right, cut with an ellipsis where the room ends. Painted, so nothing is interpreted."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._good = False
-        self.text, self._short = "", ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-
-    def show_text(self, text: str, short: str, good: bool) -> None:
-        """Say this, or what is `short` where there is no room for it; `good` in the colour of good news."""
-        self.text, self._short, self._good = text, short, good
-        self.setAccessibleName(text)
-        self.setToolTip(tip(text))
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        """Whatever is left."""
-        return QSize(60, self.fontMetrics().height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The line."""
-        painter, c = QPainter(self), self._theme.colours
-        room = self.rect().adjusted(8, 0, -8, 0)
-        painter.setPen(ink(c.good if self._good else c.quiet))
-        metrics = painter.fontMetrics()
-        text = self.text if metrics.horizontalAdvance(self.text) <= room.width() else self._short
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, shown)
-
-
-def _flat(text: str, told: str, run: Callable[[], None] | None) -> QToolButton:
-    made = QToolButton()
-    made.setProperty("role", "flat")
-    made.setText(text)
-    made.setToolTip(told)
-    made.setAccessibleName(told)
-    if run is not None:
-        made.clicked.connect(run)
-    return made
+def _flat(text: str, about: str, run: Callable[[], None] | None = None, checkable: bool = False) -> QToolButton:
+    return small_button(text, run, about=about, name=about, checkable=checkable)

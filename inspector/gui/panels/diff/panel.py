@@ -2,25 +2,50 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSignalBlocker, Qt
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.diff import DiffRow
+from inspector.core.message import Message
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
+from inspector.gui.look.build import column
 from inspector.gui.look.labels import label
 from inspector.gui.panels.diff.bar import DiffBar
-from inspector.gui.panels.diff.model import DiffModel
-from inspector.gui.panels.diff.reading import DiffReading
-from inspector.gui.panels.diff.rows import DiffRows
+from inspector.gui.panels.diff.rows import DiffModel, DiffRows
+from inspector.gui.panels.diff.text import diff_sections
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.text import TextReader
 from inspector.workbench.diff import Listing, Sides, compared, listing, rival, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
 WIDE, TALL = 900, 340
 """Pixels from which the text of the chosen message has room beside or below the rows."""
+
+
+class DiffReading(TextReader):
+    """The text of one message, before and after; compared off the GUI thread."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.theme, "Text of the message, before and after")
+        self._bridge = desk.bridge
+        self._of: DiffRow | None = None
+        self._task: Task | None = None
+
+    def read(self, of: DiffRow | None, rival: Message | None = None) -> None:
+        """Show this row, None for nothing; `rival` = a summary to be compared with."""
+        if of is self._of:
+            return
+        self._of = of
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        if of is None:
+            self.text.show_sections(())
+        else:
+            self._task = self._bridge.run(lambda task: diff_sections(of, rival), self.text.show_sections)
 
 
 class DiffPanel(Panel):
@@ -55,14 +80,8 @@ class DiffPanel(Panel):
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addWidget(self._splitter, 1)
-        self._empty = label(role="quiet")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setWordWrap(True)
+        column(self.bar, (self._splitter, 1), of=page, gap=0)
+        self._empty = label(role="quiet", wrap=True, centred=True)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
@@ -118,7 +137,7 @@ class DiffPanel(Panel):
         change."""
         wanted = stood.fate.id if stood is not None else self.desk.workbench.state.selected
         place = self.model.place_of(wanted)
-        of = self.model.line(place).of if place >= 0 else None
+        of = self.model.row_at(place).of if place >= 0 else None
         if stood is None and (of is None or of.fate.name == "kept"):
             place = self.model.change_after(-1, 1)
         return max(0, place)
@@ -141,12 +160,7 @@ class DiffPanel(Panel):
             self._stand_at(place)
 
     def _stand_at(self, place: int) -> None:
-        """Look at a row without telling anyone: what is selected elsewhere stays."""
-        with QSignalBlocker(self.view.selectionModel()):
-            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.view.selectionModel().setCurrentIndex(self.model.index(place, 0), flags)
-        self.view.scrollTo(self.model.index(place, 0))
-        self.view.viewport().update()
+        self.view.stand_at(place)
         self._read()
 
     def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
@@ -161,7 +175,7 @@ class DiffPanel(Panel):
 
     def _open(self, place: int) -> bool:
         """Show the rows of a stretch that is left out; False where there is none."""
-        if not 0 <= place < self.model.rowCount() or self.model.line(place).of is not None:
+        if not 0 <= place < self.model.rowCount() or self.model.row_at(place).of is not None:
             return False
         with QSignalBlocker(self.view.selectionModel()):
             self.model.open(place)
@@ -170,9 +184,9 @@ class DiffPanel(Panel):
 
     @property
     def chosen(self) -> DiffRow | None:
-        """The row we look at; None where it tells what is left out."""
+        """The row we look at; None where it stands for what is left out."""
         place = self.view.currentIndex().row()
-        return self.model.line(place).of if 0 <= place < self.model.rowCount() else None
+        return self.model.row_at(place).of if 0 <= place < self.model.rowCount() else None
 
     def step(self, rows: int) -> None:
         """F7, wherever the focus is."""
@@ -223,8 +237,6 @@ class DiffPanel(Panel):
             self.desk.workbench.stepping.undo()
 
     def restyle(self) -> None:
-        """The delegate keeps painted rows; colours of text are in the text."""
-        self.view.delegate.forget()
         self.bar.restyle()
-        self.reading.restyle()
+        self.reading.text.restyle()
         super().restyle()

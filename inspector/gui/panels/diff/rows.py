@@ -1,42 +1,227 @@
-"""The list of the diff: whole rows, all of one height, everything by keyboard."""
+"""The rows of the diff: both sides of a message in one row, what is left out in one row a stretch; how one is painted.
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
+Before on the left, after on the right, the fate and the difference in tokens between them.
+"""
 
-from inspector.gui.guard import Guarded
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter
+
+from inspector.core.diff import DiffRow
+from inspector.core.message import Message
+from inspector.gui.look.colours import Colours, fate_colour, grounds, ink, role_colour
+from inspector.gui.look.number_formats import grouped, plural, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.buffer.delegate import row_height
-from inspector.gui.panels.diff.delegate import DiffDelegate
-from inspector.gui.panels.diff.model import DiffModel
+from inspector.gui.look.visible import visible
+from inspector.gui.widgets.painted import (
+    CENTRE,
+    CHOSEN,
+    RIGHT,
+    PaintedList,
+    PaintedModel,
+    PaintedRow,
+    paint_bold,
+    paint_text,
+)
+from inspector.workbench.diff import FATES, LETTERS, Diff, Listing
+from inspector.workbench.message_rows import MessageRow, row
+
+ROOMY = 400
+"""Pixels of a side from which role and tool have a column each."""
 
 
-class DiffRows(Guarded, QTableView):
+@dataclass(frozen=True, slots=True)
+class DiffSide:
+    """A message as it stands on one side."""
+
+    number: int
+    """Position in that side's buffer, from 0."""
+    row: MessageRow
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """What one row shows: a message (`of` and one side at least), or a stretch that is left out (`out` says what)."""
+
+    start: int
+    end: int
+    of: DiffRow | None = None
+    before: DiffSide | None = None
+    after: DiffSide | None = None
+    out: str = ""
+
+
+class DiffModel(PaintedModel):
+    """Rows are worked out when they are painted, and kept as long as the comparison stays the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listing: Listing | None = None
+        self._lines: dict[tuple[int, int], DiffLine] = {}
+
+    @property
+    def comparison(self) -> Diff | None:
+        """What is shown."""
+        return self.listing.comparison if self.listing else None
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def show(self, listing: Listing | None) -> None:
+        """These rows."""
+        self.beginResetModel()
+        if listing is None or listing.comparison is not self.comparison:
+            self._lines.clear()
+        self.listing = listing
+        self.endResetModel()
+
+    def open(self, place: int) -> None:
+        """Show the rows of the stretch that is left out at `place`."""
+        if self.listing is not None:
+            self.show(self.listing.opened(place))
+
+    @property
+    def listed(self) -> Sequence[tuple[int, int]]:
+        """(start, end) of each row."""
+        return self.listing.rows if self.listing else ()
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def row_at(self, place: int) -> DiffLine:
+        stretch = self.listed[place]
+        known = self._lines.get(stretch)
+        if known is None:
+            known = self._lines[stretch] = self._worked_out(*stretch)
+        return known
+
+    def place_of(self, message_id: str) -> int:
+        """Where this message is shown, -1 where it is not, or is left out. O(log rows)."""
+        at = self.comparison.places.get(message_id, -1) if self.comparison else -1
+        if at < 0:
+            return -1
+        low = bisect_right(self.listed, at, key=lambda stretch: stretch[1])
+        start, end = self.listed[low]
+        return low if end - start == 1 else -1
+
+    def change_after(self, place: int, steps: int) -> int:
+        """Where the next change begins (or with -1 the one before), -1 for none."""
+        beginnings = self.listing.changes if self.listing else ()
+        if steps > 0:
+            return next((at for at in beginnings if at > place), -1)
+        return next((at for at in reversed(beginnings) if at < place), -1)
+
+    def _worked_out(self, start: int, end: int) -> DiffLine:
+        comparison = self.comparison
+        assert comparison is not None
+        if end - start > 1:
+            return DiffLine(start, end, out=_left_out(comparison.rows[start:end]))
+        of = comparison.rows[start]
+        before = self._side(of.fate.before, comparison.before[start], of.tokens_before)
+        after = self._side(of.fate.after, comparison.after[start], of.tokens_after)
+        return DiffLine(start, end, of, before, after)
+
+    def _side(self, message: Message | None, number: int, tokens: int) -> DiffSide | None:
+        tools = self.comparison.tools if self.comparison else {}
+        return None if message is None else DiffSide(number, row(message, tools), tokens)
+
+    def size(self) -> int:
+        return len(self.listed)
+
+    def words_at(self, place: int) -> str:
+        return words(self.row_at(place))
+
+
+def words(line: DiffLine) -> str:
+    """A row as it is read out."""
+    if line.of is None:
+        return line.out
+    side = line.before or line.after
+    assert side is not None
+    told = (str(side.number), side.row.role, side.row.tool, side.row.line)
+    tokens = f"{grouped(line.of.tokens_before)} to {grouped(line.of.tokens_after)} tokens"
+    return f"{line.of.fate.name}: {' '.join(word for word in told if word)}, {tokens}"
+
+
+def _left_out(rows: Sequence[DiffRow]) -> str:
+    """`143 kept · 41,200 tokens`, `12 summarised, 3 cleared · −9,100`."""
+    counts = Counter(row.fate.name for row in rows)
+    told = ", ".join(f"{grouped(counts[name])} {name}" for name in FATES if counts[name])
+    if set(counts) == {"kept"}:
+        return f"{told} · {plural(sum(row.tokens_after for row in rows), 'token')}"
+    return f"{told} · {signed(sum(row.delta for row in rows))} tokens"
+
+
+class DiffDelegate(PaintedRow):
+    """One row of the diff."""
+
+    def paint_row(self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours) -> None:
+        if row.of is None:
+            painter.setPen(ink(c.quiet))
+            painter.drawText(rect, CENTRE, f"⋯   {row.out}   ⋯")
+        else:
+            self._paint_message(painter, rect, row, row.of, marked, c)
+        if marked == CHOSEN:
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
+
+    def _paint_message(
+        self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
+    ) -> None:
+        middle = painter.fontMetrics().horizontalAdvance("S  −000,000") + 18
+        half = (rect.width() - middle) // 2
+        left, right = QRect(0, 0, half, rect.height()), QRect(half + middle, 0, half, rect.height())
+        changed = of.fate.name != "kept"
+        if changed and not marked:
+            was, now = grounds(c.window, c.high, c.good)
+            for side, room, ground in ((row.before, left, was), (row.after, right, now)):
+                painter.fillRect(room.adjusted(0, 0, 0, -1), ground if side else ink(c.faint))
+        colour = c.text if changed else c.quiet
+        for one, room in ((row.before, left), (row.after, right)):
+            if one is not None:
+                self._paint_side(painter, room, one, colour, c)
+        self._paint_fate(painter, QRect(half, 0, middle, rect.height()), of, c)
+
+    def _paint_side(self, painter: QPainter, room: QRect, side: DiffSide, colour: str, c: Colours) -> None:
+        """Number, role, tool, first line, tokens."""
+        metrics = painter.fontMetrics()
+        digit, high, x = metrics.horizontalAdvance("0"), room.height(), room.left() + 8
+        painter.setPen(ink(c.quiet))
+        painter.drawText(QRect(x, 0, 4 * digit, high), RIGHT, str(side.number))
+        x += 4 * digit + 9
+        right = room.right() - 8
+        painter.setPen(ink(colour))
+        tokens = grouped(side.tokens)
+        width = max(metrics.horizontalAdvance(tokens), 4 * digit)
+        painter.drawText(QRect(right - width, 0, width, high), RIGHT, tokens)
+        role, tool = side.row.role, visible(side.row.tool).text
+        who = metrics.horizontalAdvance("assistant") + 10
+        first = role if room.width() >= ROOMY or role != "tool" else tool or role
+        paint_text(painter, QRect(x, 0, who - 6, high), first, role_colour(c, role))
+        x += who
+        if room.width() >= ROOMY:
+            paint_text(painter, QRect(x, 0, 8 * digit, high), tool, c.quiet)
+            x += 9 * digit
+        paint_text(painter, QRect(x, 0, right - width - 8 - x, high), visible(side.row.line).text, colour)
+
+    def _paint_fate(self, painter: QPainter, room: QRect, of: DiffRow, c: Colours) -> None:
+        """The letter, and by how much the message grew or shrank."""
+        paint_bold(painter, room.adjusted(9, 0, 0, 0), LETTERS[of.fate.name], fate_colour(c, of.fate.name))
+        if of.delta:
+            painter.setPen(ink(c.quiet))
+            painter.drawText(room.adjusted(0, 0, -9, 0), RIGHT, signed(of.delta))
+
+
+class DiffRows(PaintedList):
     """`entered`: Enter was pressed on a row."""
 
     entered = Signal()
 
     def __init__(self, theme: Theme, model: DiffModel) -> None:
-        super().__init__()
-        self.delegate = DiffDelegate(theme, self)
-        self.setModel(model)
-        self.setItemDelegate(self.delegate)
-        self.setAccessibleName("Messages before and after")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setMouseTracking(True)
-        self.setTabKeyNavigation(False)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.horizontalHeader().hide()
-        self.horizontalHeader().setStretchLastSection(True)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setMinimumSectionSize(12)
-        self.verticalHeader().setDefaultSectionSize(row_height(self.fontMetrics()))
+        self.delegate = DiffDelegate(theme)
+        super().__init__("Messages before and after", model, self.delegate)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter; the arrows walk as ever."""

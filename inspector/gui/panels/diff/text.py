@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from inspector.core.diff import DiffRow, LineRun, line_diff, readable
 from inspector.core.message import Message
 from inspector.gui.look.number_formats import grouped, plural, signed
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.pieces import Section
 from inspector.workbench.diff import LETTERS
 
 AROUND = 3

@@ -7,22 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout
-
 from inspector.core.drops import Drop, Drops
 from inspector.core.message import Text
 from inspector.core.session import Compaction, Thread, compaction_sizes
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CompactionRow:
     """A recorded compaction, or a change that nobody announced, with its sizes."""
 
     request: int
@@ -38,21 +34,7 @@ class Listed:
     """Id of the message to look at, if any."""
 
 
-COLUMNS: Sequence[Column[Listed]] = (
-    Column("request", lambda one: grouped(one.request), 6, figures=True),
-    Column("trigger", lambda one: one.trigger, 7),
-    Column("kind", lambda one: one.kind, 9),
-    Column("before", lambda one: _tokens(one.before), 7, figures=True),
-    Column("after", lambda one: _tokens(one.after), 6, figures=True),
-    Column("freed", lambda one: _freed(one), 7, figures=True),
-    Column("what stayed", lambda one: one.stayed, 24),
-    Column("what tells so", lambda one: one.evidence),
-    Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
-    Column("time", lambda one: one.time[:16].replace("T", " "), 16),
-)
-
-
-def listed(thread: Thread, drops: Drops | None) -> list[Listed]:
+def compaction_rows(thread: Thread, drops: Drops | None) -> list[CompactionRow]:
     """The rows: what is recorded and what is not, in the order of the requests."""
     found = drops.found if drops is not None and drops.thread == thread.id else ()
     by_record = {drop.compaction: drop for drop in found if drop.compaction is not None}
@@ -61,9 +43,9 @@ def listed(thread: Thread, drops: Drops | None) -> list[Listed]:
     return sorted(rows, key=lambda one: one.request)
 
 
-def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> Listed:
+def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> CompactionRow:
     before, after = compaction_sizes(thread, one)
-    return Listed(
+    return CompactionRow(
         one.before_request,
         one.kind,
         one.trigger or "not told",
@@ -77,8 +59,8 @@ def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> Listed:
     )
 
 
-def _silent(drop: Drop) -> Listed:
-    return Listed(
+def _silent(drop: Drop) -> CompactionRow:
+    return CompactionRow(
         drop.request,
         drop.kind,
         "silent" if drop.loss else "no loss",
@@ -100,27 +82,30 @@ def _counts(drop: Drop | None) -> str:
     return f": {', '.join(words)}" if words else ""
 
 
-class CompactionsPanel(Panel):
+class CompactionsPanel(ListPanel[CompactionRow]):
     """One row a compaction, in the order of the file. Enter or a double click opens the summary."""
 
     TITLE: ClassVar[str] = "Compactions"
+    NAME = "Recorded compactions"
+    COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
+        Column("request", lambda one: grouped(one.request), 6, figures=True),
+        Column("trigger", lambda one: one.trigger, 7),
+        Column("kind", lambda one: one.kind, 9),
+        Column("before", lambda one: _tokens(one.before), 7, figures=True),
+        Column("after", lambda one: _tokens(one.after), 6, figures=True),
+        Column("freed", lambda one: _freed(one), 7, figures=True),
+        Column("what stayed", lambda one: one.stayed, 24),
+        Column("what tells so", lambda one: one.evidence),
+        Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
+        Column("time", lambda one: one.time[:16].replace("T", " "), 16),
+    )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._thread: Thread | None = None
         self._drops: Drops | None = None
-        self.says = label(role="quiet")
-        self.says.setWordWrap(True)
-        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.says.setContentsMargins(13, 6, 13, 4)
-        self.table: Rows[Listed] = Rows("Recorded compactions", COLUMNS)
-        self.table.chosen.connect(self._go)
-        self.table.opened.connect(self._open)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.says)
-        column.addWidget(self.table, 1)
+        self.say_at_length()
+        self.lay_out((self.says, 1), margins=(13, 6, 13, 4))
         self.table.hide()
 
     def show_state(self, state: State) -> None:
@@ -129,20 +114,15 @@ class CompactionsPanel(Panel):
         if thread is self._thread and state.drops is self._drops:
             return
         self._thread, self._drops = thread, state.drops
-        rows = listed(thread, state.drops) if thread else []
-        self.table.show_rows(rows)
-        self.table.setVisible(bool(rows))
-        self.says.setText(_says(thread, rows))
+        rows = compaction_rows(thread, state.drops) if thread else []
+        self.show_rows(rows, _says(thread, rows))
 
-    def receive(self, state: State) -> None:
-        """The count stands in the title, seen or not."""
+    def counted(self, state: State) -> int:
         silent = [drop for drop in state.drops.found if drop.loss and drop.compaction is None] if state.drops else []
-        count = len(silent) + (len(state.thread.compactions) if state.thread else 0)
-        self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
-        super().receive(state)
+        return len(silent) + (len(state.thread.compactions) if state.thread else 0)
 
-    def _go(self, row: int, column: int = -1) -> None:
-        one, thread = self.table.rows[row], self._thread
+    def choose(self, place: int, column: int = -1) -> None:
+        one, thread = self.table.rows[place], self._thread
         if thread is None:
             return
         sent = one.request < len(thread.requests)
@@ -150,9 +130,9 @@ class CompactionsPanel(Panel):
         if one.shows:
             self.desk.workbench.select(one.shows)
 
-    def _open(self, row: int) -> None:
-        self._go(row)
-        if self.table.rows[row].shows:
+    def open(self, place: int) -> None:
+        self.choose(place)
+        if self.table.rows[place].shows:
             self.desk.show_panel("Message")
 
 
@@ -160,7 +140,7 @@ def _tokens(tokens: int | None) -> str:
     return "unknown" if tokens is None else grouped(tokens)
 
 
-def _freed(one: Listed) -> str:
+def _freed(one: CompactionRow) -> str:
     return "" if one.before is None or one.after is None else grouped(one.before - one.after)
 
 
@@ -176,7 +156,7 @@ def _stayed(compaction: Compaction) -> str:
     return ", ".join(found)
 
 
-def _says(thread: Thread | None, rows: Sequence[Listed]) -> str:
+def _says(thread: Thread | None, rows: Sequence[CompactionRow]) -> str:
     if thread is None:
         return "Open a transcript to see the compactions it records."
     if not rows:
@@ -187,4 +167,4 @@ def _says(thread: Thread | None, rows: Sequence[Listed]) -> str:
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
     more = f", {inferred:,} that must have happened" if inferred else ""
     more += f", {plural(silent, 'change')} that no record announces" if silent else ""
-    return f"{many}{more}. A click goes to the first request behind it, Enter opens the summary."
+    return f"{many}{more}. A click goes to the first request after it, Enter opens the summary."

@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QButtonGroup, QToolButton
 
 from inspector.core.facts import KINDS, FactKind, LostFact, by_kind, lost
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label
+from inspector.gui.look.build import delayed, small_button
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.list_panel import copy_button
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
 from inspector.workbench.message_rows import row, tool_names
 from inspector.workbench.state import State
@@ -35,7 +33,7 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LossRow:
     """One lost fact, and where it stood last: `number` in the buffer before, `by` who said it."""
 
     fact: LostFact
@@ -43,61 +41,36 @@ class Loss:
     by: str
 
 
-COLUMNS: Sequence[Column[Loss]] = (
-    Column("kind", lambda loss: _NAMES[loss.fact.fact.kind][0], 9),
-    Column("stood in", lambda loss: f"{loss.number}", 7, figures=True),
-    Column("of", lambda loss: loss.by, 12),
-    Column("what stands nowhere any more", lambda loss: loss.fact.fact.text),
-)
-
-
-class LostPanel(Panel):
+class LostPanel(ListPanel[LossRow]):
     """A click selects the message where a fact stood; Enter shows it in the diff."""
 
     TITLE: ClassVar[str] = "Lost"
+    NAME = "What was lost"
+    COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
+        Column("kind", lambda loss: _NAMES[loss.fact.fact.kind][0], 9),
+        Column("stood in", lambda loss: f"{loss.number}", 7, figures=True),
+        Column("of", lambda loss: loss.by, 12),
+        Column("what stands nowhere any more", lambda loss: loss.fact.fact.text),
+    )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
         self._looking = False
-        self._losses: Sequence[Loss] = ()
+        self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
-        self.says = label(role="quiet")
-        self.table: Rows[Loss] = Rows("What was lost", COLUMNS)
-        self.table.chosen.connect(self._select)
-        self.table.opened.connect(lambda place: desk.show_panel("Diff"))
+        self._soon = delayed(self, SOON, self._look)
+        self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
-        self.copy = copy_button(self.table)
         self.setFocusProxy(self.table)
-        self._soon = QTimer(self, singleShot=True, interval=SOON)
-        self._soon.timeout.connect(self._look)
-        self._lay_out()
+        self.lay_out(*self.kinds.values(), 5, (self.says, 1), self.copy_button(), margins=(8, 4, 8, 2), gap=2)
         self._show_losses(())
 
-    def _lay_out(self) -> None:
-        group = QButtonGroup(self)
-        head = QHBoxLayout()
-        head.setContentsMargins(8, 4, 8, 2)
-        head.setSpacing(2)
-        for chip in self.kinds.values():
-            group.addButton(chip)
-            head.addWidget(chip)
-        head.addSpacing(5)
-        head.addWidget(self.says, 1)
-        head.addWidget(self.copy)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
-
     def _chip(self, kind: FactKind | None) -> QToolButton:
-        chip = QToolButton()
-        chip.setProperty("role", "flat")
-        chip.setCheckable(True)
+        chip = small_button("", lambda: self._show_kind(kind), checkable=True)
         chip.setChecked(kind is None)
-        chip.clicked.connect(lambda: self._choose(kind))
+        self._group.addButton(chip)
         return chip
 
     # -- State -------------------------------------------------------------------------------------------------------
@@ -125,7 +98,7 @@ class LostPanel(Panel):
         self._looking = True
         self.says.setText("looking …")
 
-        def done(found: Sequence[Loss]) -> None:
+        def done(found: Sequence[LossRow]) -> None:
             self._looking = False
             if wanted.is_same(self._wanted):
                 self._shown = wanted
@@ -137,7 +110,7 @@ class LostPanel(Panel):
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
-    def _show_losses(self, found: Sequence[Loss]) -> None:
+    def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
         counts = by_kind(loss.fact.fact for loss in found)
         for kind, chip in self.kinds.items():
@@ -145,17 +118,14 @@ class LostPanel(Panel):
             chip.setText(f"all {grouped(count)}" if kind is None else plural(count, *_NAMES[kind]))
             chip.setVisible(bool(count))
         self.setWindowTitle(f"{self.TITLE} ({len(found):,})" if self._shown is not None else self.TITLE)
-        self.copy.setVisible(bool(found))
         kind = self._kind if self._kind is not None and counts[self._kind] else None
         self.kinds[kind].setChecked(True)
-        self._choose(kind)
+        self._show_kind(kind)
 
-    def _choose(self, kind: FactKind | None) -> None:
+    def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
         kept = [loss for loss in self._losses if kind is None or loss.fact.fact.kind == kind]
-        self.table.show_rows(kept)
-        self.table.setVisible(bool(kept))
-        self.says.setText(self._says())
+        self.show_rows(kept, self._says())
 
     def _says(self) -> str:
         if self._wanted is None:
@@ -165,11 +135,14 @@ class LostPanel(Panel):
         preview = " would be" if self._shown.preview else " was"
         return "" if self._losses else f"Nothing{preview} lost: every fact still stands somewhere."
 
-    def _select(self, place: int, column: int = -1) -> None:
+    def choose(self, place: int, column: int = -1) -> None:
         self.desk.workbench.select(self.table.rows[place].fact.message)
 
+    def open(self, place: int) -> None:
+        self.desk.show_panel("Diff")
 
-def losses(chosen: Sides) -> Sequence[Loss]:
+
+def losses(chosen: Sides) -> Sequence[LossRow]:
     """The lost facts with their places. O(text)."""
     before = chosen.before.messages
     found = lost(before, chosen.after.messages)
@@ -180,4 +153,4 @@ def losses(chosen: Sides) -> Sequence[Loss]:
         if one.message not in told:
             shown = row(before[places[one.message]], tools)
             told[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
-    return [Loss(one, places[one.message], told[one.message]) for one in found]
+    return [LossRow(one, places[one.message], told[one.message]) for one in found]

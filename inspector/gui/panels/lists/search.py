@@ -5,78 +5,78 @@ longer holds it. Searching runs off the GUI thread a moment after the last key.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QComboBox
 
-from inspector.core.session import Session
+from inspector.core.errors import Cancelled
+from inspector.core.message import part_text
+from inspector.core.search import Hit, find
+from inspector.core.session import Session, Thread
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label
+from inspector.gui.look.build import delayed, field, small_button
 from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.navigation import jump
-from inspector.gui.panels.lists.search_rows import COLUMNS, LEAVES, Found, found_in
-from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.rows import Rows
+from inspector.gui.navigation import go_to
+from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
 
 MOST = 5_000
 """Rows that are shown."""
 SCOPES = ("this buffer", "this thread", "all threads")
+LEAVES = 3
+"""The column that leads to the request that no longer holds the message."""
 
 
-class SearchPanel(Panel):
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A hit, where it was found."""
+
+    thread: Thread
+    hit: Hit
+
+    @property
+    def leaves(self) -> int | None:
+        """The request that no longer holds it."""
+        return self.hit.stay.left if self.hit.stay else None
+
+
+class SearchPanel(ListPanel[MessageHit]):
     """A field to type in and the messages that hold what was typed."""
 
     TITLE: ClassVar[str] = "Search"
+    NAME = "Messages that hold the text"
+    COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
+        Column("role", lambda found: found.hit.message.role, 9),
+        Column("message", lambda found: _excerpt(found.hit)),
+        Column("appears", lambda found: _appears(found), 10, figures=True),
+        Column("leaves", lambda found: _leaves(found), 9, figures=True),
+        Column("by", lambda found: _by(found), 24),
+        Column("thread", lambda found: found.thread.title or found.thread.id, 16),
+    )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
         self._task: Task | None = None
         self._searched: tuple[object, ...] = ()
-        self.field = QLineEdit()
-        self.field.setPlaceholderText("Search the messages")
-        self.field.setClearButtonEnabled(True)
-        self.field.setAccessibleName("Search the messages")
+        self._soon = delayed(self, 180, self._search)
+        self.field = field("Search the messages")
+        self.field.textChanged.connect(self._soon.start)
+        self.field.returnPressed.connect(self._first)
         self.setFocusProxy(self.field)
         self.scope = QComboBox()
         self.scope.addItems(SCOPES)
         self.scope.setCurrentIndex(1)
         self.scope.setAccessibleName("Where to search")
-        self.case = QToolButton()
-        self.case.setText("Aa")
-        self.case.setCheckable(True)
-        self.case.setProperty("role", "flat")
-        self.case.setAccessibleName("Match case")
-        self.case.setToolTip("Match case")
-        self.says = label(role="quiet")
-        self.table: Rows[Found] = Rows("Messages that hold the text", COLUMNS)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(180)
-        self._soon.timeout.connect(self._search)
-        self.field.textChanged.connect(self._soon.start)
-        self.field.returnPressed.connect(self._first)
         self.scope.currentIndexChanged.connect(self._search)
+        self.case = small_button("Aa", about="Match case", name="Match case", checkable=True)
         self.case.toggled.connect(self._search)
-        self.table.chosen.connect(self._go)
-        self.table.opened.connect(lambda row: desk.show_panel("Message"))
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(10, 5, 8, 4)
-        head.setSpacing(8)
-        for widget in (self.field, self.case, self.scope, self.says):
-            head.addWidget(widget, 2 if widget is self.field else 1 if widget is self.says else 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
+        self.lay_out((self.field, 2), self.case, self.scope, (self.says, 1), margins=(10, 5, 8, 4), gap=8)
 
     def show_state(self, state: State) -> None:
         """Another session, thread or (where only the buffer is searched) request is searched anew."""
@@ -112,9 +112,9 @@ class SearchPanel(Panel):
         self.says.setText("searching …")
         self._task = self.desk.bridge.run(lambda task: found_in(threads, text, case, ids, task), self._show_found)
 
-    def _show_found(self, found: Sequence[Found]) -> None:
+    def _show_found(self, found: Sequence[MessageHit]) -> None:
         self.table.show_rows(found[:MOST])
-        self.table.setColumnHidden(len(COLUMNS) - 1, self.scope.currentIndex() != 2)
+        self.table.setColumnHidden(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
         self.says.setText(_says(self._state.session, self.field.text(), found))
 
     def _first(self) -> None:
@@ -123,7 +123,7 @@ class SearchPanel(Panel):
         elif self.table.rows:
             self.table.setFocus()
             self.table.selectRow(max(0, self.table.currentIndex().row()))
-            self._go(max(0, self.table.currentIndex().row()), -1)
+            self.choose(max(0, self.table.currentIndex().row()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Down goes from the field into the rows."""
@@ -132,15 +132,18 @@ class SearchPanel(Panel):
         else:
             super().keyPressEvent(event)
 
-    def _go(self, row: int, column: int) -> None:
-        found = self.table.rows[row]
+    def choose(self, place: int, column: int = -1) -> None:
+        found = self.table.rows[place]
         stay = found.hit.stay
         at = None if stay is None else stay.left if column == LEAVES and stay.left is not None else stay.came
         here = stay is None or self.scope.currentIndex() == 0
-        jump(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
+        go_to(self.desk.workbench, found.thread.id, at, found.hit.message.id, stay=here)
+
+    def open(self, place: int) -> None:
+        self.desk.show_panel("Message")
 
 
-def _says(session: Session | None, text: str, found: Sequence[Found]) -> str:
+def _says(session: Session | None, text: str, found: Sequence[MessageHit]) -> str:
     if session is None:
         return "Open a transcript to search it."
     if not text:
@@ -148,3 +151,47 @@ def _says(session: Session | None, text: str, found: Sequence[Found]) -> str:
     if not found:
         return "Nothing holds this text."
     return plural(len(found), "message") + (f", the first {grouped(MOST)} shown" if len(found) > MOST else "")
+
+
+def found_in(
+    threads: Sequence[Thread], text: str, case: bool, only: frozenset[int] | None, task: Task
+) -> tuple[MessageHit, ...]:
+    """The hits of all threads; `only`: ids of the message objects that count. Raises Cancelled between threads."""
+    found: list[MessageHit] = []
+    for thread in threads:
+        if task.cancelled():
+            raise Cancelled("The search was stopped.")
+        hits = find(thread, text, case)
+        found += (MessageHit(thread, hit) for hit in hits if only is None or id(hit.message) in only)
+    return tuple(found)
+
+
+def _excerpt(hit: Hit) -> str:
+    text = part_text(hit.message.parts[hit.part])
+    start = max(0, hit.start - 40)
+    return ("…" if start else "") + text[start : hit.start + 200]
+
+
+def _appears(found: MessageHit) -> str:
+    stay = found.hit.stay
+    if stay is None:
+        return "in no buffer"
+    return _request(found.thread, stay.came)
+
+
+def _leaves(found: MessageHit) -> str:
+    return "" if found.leaves is None else _request(found.thread, found.leaves)
+
+
+def _request(thread: Thread, at: int) -> str:
+    return "at the end" if at >= len(thread.requests) else grouped(at)
+
+
+def _by(found: MessageHit) -> str:
+    """What took the message out of the buffer, as far as the transcript records it."""
+    if found.leaves is None:
+        return ""
+    by = next((one for one in found.thread.compactions if one.before_request == found.leaves), None)
+    if by is None:
+        return "rewind or edit"
+    return f"{by.trigger} compaction ({by.kind})" if by.trigger else f"compaction ({by.kind})"

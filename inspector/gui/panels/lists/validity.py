@@ -6,25 +6,15 @@ A check costs as much as the buffer is long, so it is made off the GUI thread.
 from collections.abc import Sequence
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
-
 from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import column, delayed, small_button
 from inspector.gui.look.number_formats import plural
-from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
-
-COLUMNS: Sequence[Column[Invalid]] = (
-    Column("rule", lambda invalid: invalid.rule, 17),
-    Column("why", lambda invalid: invalid.why),
-    Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
-    Column("message", lambda invalid: invalid.message, 10),
-)
 
 MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
 MENDS = (
@@ -33,40 +23,30 @@ MENDS = (
 )
 
 
-class ValidityPanel(Panel):
+class ValidityPanel(ListPanel[Invalid]):
     """The reasons to refuse, in the order of the messages. A click selects the message."""
 
     TITLE: ClassVar[str] = "Valid"
 
+    NAME = "Why a provider would refuse this buffer"
+    COLUMNS: ClassVar[Sequence[Column[Invalid]]] = (
+        Column("rule", lambda invalid: invalid.rule, 17),
+        Column("why", lambda invalid: invalid.why),
+        Column("refused by", lambda invalid: ", ".join(invalid.providers), 20),
+        Column("message", lambda invalid: invalid.message, 10),
+    )
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._view: View | Buffer | None = None
-        self.says = label(role="quiet")
-        self.says.setWordWrap(True)
-        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._task: Task | None = None
-        self.mend = QToolButton()
-        self.mend.setText("Repair (safe)")
-        self.mend.setToolTip(tip(MENDS))
-        self.mend.clicked.connect(desk.workbench.stepping.repair)
+        self.mend = small_button("Repair (safe)", desk.workbench.stepping.repair, about=MENDS, role="")
         self.mend.hide()
-        self.table: Rows[Invalid] = Rows("Why a provider would refuse this buffer", COLUMNS)
-        self.table.chosen.connect(lambda row, column: desk.workbench.select(self.table.rows[row].message))
-        head = QHBoxLayout()
-        head.setContentsMargins(13, 6, 8, 4)
-        head.addWidget(self.says, 1)
-        head.addWidget(self.mend, 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
+        self.say_at_length()
+        self.lay_out((self.says, 1), column(self.mend, ...), margins=(13, 6, 8, 4))
         self.table.hide()
         self._latest = State()
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(200)
-        self._soon.timeout.connect(lambda: self.show_state(self._latest))
+        self._soon = delayed(self, 200, lambda: self.show_state(self._latest))
 
     def receive(self, state: State) -> None:
         """The verdict stands in the title, seen or not; unseen it may come a moment later."""
@@ -91,11 +71,12 @@ class ValidityPanel(Panel):
         self._task = self.desk.bridge.run(lambda task: check(state.buffer()), self._show)
 
     def _show(self, found: Sequence[Invalid]) -> None:
-        self.table.show_rows(found)
-        self.table.setVisible(bool(found))
+        self.show_rows(found, _says(found))
         self.mend.setVisible(any(invalid.rule in MENDED for invalid in found))
-        self.says.setText(_says(found))
         self.setWindowTitle(f"{self.TITLE} ✗ ({len(found):,})" if found else f"{self.TITLE} ✓")
+
+    def choose(self, place: int, column: int = -1) -> None:
+        self.desk.workbench.select(self.table.rows[place].message)
 
 
 def _says(found: Sequence[Invalid]) -> str:

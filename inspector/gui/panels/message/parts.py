@@ -6,7 +6,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.pieces import Section
 
 
 def message_sections(message: Message) -> tuple[Section, ...]:

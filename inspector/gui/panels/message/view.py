@@ -1,29 +1,116 @@
-"""The selected message in full: every part as plain text, its images below, nothing interpreted."""
+"""The selected message in full: every part as plain text, its images below, nothing interpreted.
 
+Above it: who, which, where in the file, when, how many tokens by whom, and what travelled with it.
+"""
+
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QWidget
 
 from inspector.core.buffer import Buffer, View
-from inspector.core.message import Message, Opaque
+from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
+from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.core.tokens.prediction import Scale
+from inspector.core.tokens.sizing import Sizer
 from inspector.gui.desk import Desk
-from inspector.gui.edits.manual_edits import Hand
+from inspector.gui.edits.manual_edits import ManualEdits
+from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
-from inspector.gui.panels.message.header import MessageHeader
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_images, message_sections, original
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.find_bar import FindBar
-from inspector.gui.widgets.image_strip import HEIGHT, ImageStrip
-from inspector.gui.widgets.plain_text import PlainText
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.images import HEIGHT, ImageStrip
+from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.text import TextReader
 from inspector.workbench.message_rows import NAME, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
+
+COUNTED = "tiktoken"
+_MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
+
+
+class MessageHeader(QWidget):
+    """Three calm lines."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._message: Message | None = None
+        self._number = label(role="quiet")
+        self._role = label(role="strong")
+        self._badges = label(role="quiet")
+        self._where = label(role="quiet", wrap=True)
+        self._where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._tokens = label()
+        self.counter = small_button("count with tiktoken", self._count)
+        self.together = small_button("")
+        self.together.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.tools = row(self._number, self._role, self._badges, (..., 1), gap=8)
+        counts = row(self._tokens, self.counter, self.together, (..., 1))
+        column(self.tools, self._where, counts, of=self, margins=(13, 6, 8, 2), gap=2)
+
+    def show_message(self, message: Message, number: int | None, others: Sequence[Message], size: Sizer) -> None:
+        """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
+        what measures the buffer."""
+        self._message = message
+        self._number.setText("elsewhere" if number is None else f"{number:,}")
+        self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
+        self._role.setText(message.role)
+        self._badges.setText(" · ".join(_badges(message)))
+        self._where.setText(" · ".join(_where(message)))
+        self._tokens.setText(_tokens(message, size))
+        self._show_counted()
+        self._show_others(others)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Colour the role as the list does."""
+        role = self._message.role if self._message else ""
+        self._role.setStyleSheet(f"color: {role_colour(self._desk.theme.colours, role)}")
+
+    def _count(self) -> None:
+        message = self._message
+        if message is None:
+            return
+        self.counter.setText("counting …")
+        self.counter.setEnabled(False)
+
+        def done(tokens: int) -> None:
+            if message is self._message:
+                self._show_counted()
+
+        self._desk.bridge.run(lambda task: count(estimator(COUNTED), message), done)
+
+    def _show_counted(self) -> None:
+        message = self._message
+        known = message is not None and COUNTED in message.counts
+        self.counter.setEnabled(not known)
+        if message is None or not known:
+            self.counter.setText("count with tiktoken")
+        elif refusals(estimator(COUNTED), (message,)):
+            self.counter.setText("tiktoken gave up on it")
+        else:
+            self.counter.setText(f"{grouped(count(estimator(COUNTED), message))} · tiktoken o200k, counted")
+
+    def _show_others(self, others: Sequence[Message]) -> None:
+        self.together.setVisible(bool(others))
+        if not others:
+            return
+        self.together.setText(f"travelled together with {plural(len(others), 'other')} ▾")
+        menu = QMenu(self.together)
+        for other in others[:50]:
+            first = next((part.content for part in other.parts if isinstance(part, ToolResult)), "")
+            action = menu.addAction(f"{other.role} · {line(first or other.id, 60)}".replace("&", "&&"))
+            action.triggered.connect(lambda _=False, id_=other.id: self._desk.workbench.select(id_))
+        self.together.setMenu(menu)
 
 
 class MessageView(Panel):
@@ -38,16 +125,9 @@ class MessageView(Panel):
         self._stepped: Buffer | None = None
         self._message: Message | None = None
         self.header = MessageHeader(desk)
-        self.text = PlainText(desk.theme)
-        self.text.setAccessibleName("Text of the message")
-        self.text.filled.connect(self._show_rest)
-        self.find_bar = FindBar(self.text)
+        self.reader = TextReader(desk.theme, "Text of the message")
+        self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
-        self.rest = QToolButton()
-        self.rest.setProperty("role", "flat")
-        self.rest.clicked.connect(self._show_all)
-        self.rest.hide()
-        self.text.find_wanted.connect(self.find_bar.open)
         self.setFocusProxy(self.text)
         self._add_tools()
         self._lay_out()
@@ -95,43 +175,28 @@ class MessageView(Panel):
             QGuiApplication.clipboard().setText(original(self._message))
 
     def _add_tools(self) -> None:
-        self.wrap = QToolButton()
-        self.wrap.setCheckable(True)
-        self.wrap.setText("wrap")
+        def edit() -> None:
+            ManualEdits(self.desk, self.window()).edit()
+
+        about = "Change the message by hand, as a step (F2)"
+        self.wrap = small_button("wrap", checkable=True)
         self.wrap.toggled.connect(self._wrap)
-        self.edit, find, copy = QToolButton(), QToolButton(), QToolButton()
-        self.edit.setText("edit")
-        self.edit.setToolTip(tip("Change the message by hand, as a step (F2)"))
-        self.edit.setAccessibleName("edit message")
-        self.edit.clicked.connect(lambda: Hand(self.desk, self.window()).edit())
-        find.setText("find")
-        find.setToolTip("Find in message (Ctrl+F)")
-        find.clicked.connect(self.find_bar.open)
-        copy.setText("copy")
-        copy.setToolTip(tip("Copy the message"))
-        copy.setAccessibleName("copy message")
-        copy.clicked.connect(self.copy_message)
-        self.copy = copy
-        for button in (self.wrap, self.edit, find, copy):
-            button.setProperty("role", "flat")
+        self.edit = small_button("edit", edit, about=about, name="edit message")
+        find = small_button("find", self.find_bar.open, about="Find in message (Ctrl+F)")
+        self.copy = small_button("copy", self.copy_message, about="Copy the message", name="copy message")
+        for button in (self.wrap, self.edit, find, self.copy):
             self.header.tools.addWidget(button)
 
     def _lay_out(self) -> None:
         splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.text)
+        splitter.addWidget(self.reader)
         splitter.addWidget(self.images)
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 2)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for widget in (self.header, self.find_bar, splitter, self.rest):
-            column.addWidget(widget, 1 if widget is splitter else 0)
-        self._empty = label(role="quiet")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setWordWrap(True)
+        column(self.header, (splitter, 1), of=page, gap=0)
+        self._empty = label(role="quiet", wrap=True, centred=True)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
@@ -147,17 +212,6 @@ class MessageView(Panel):
         self.images.show_images(message_images(message))
         if hidden and not self.images.isHidden():
             self._splitter.setSizes([max(1, self.height() - 2 * HEIGHT), HEIGHT])
-
-    def _show_rest(self) -> None:
-        waiting = self.text.waiting and self._message is not None
-        self.rest.setVisible(waiting)
-        if waiting and self._message is not None:
-            size = sum(len(section.text) for section in message_sections(self._message))
-            self.rest.setText(f"The first part of {size:,} characters is shown. Show all")
-
-    def _show_all(self) -> None:
-        self.text.show_all()
-        self.rest.hide()
 
 
 def find_message(state: State) -> tuple[int | None, Message | None]:
@@ -187,3 +241,29 @@ def _why_empty(state: State) -> str:
     if state.selected:
         return "The selected message does not stand in this thread."
     return "Select a message in the buffer to read it in full."
+
+
+def _tokens(message: Message, size: Sizer) -> str:
+    """`1,131 tokens of the prompt · roku counts 941`; without reports what the estimator counts is all there is."""
+    counted = grouped(count(size.estimator, message))
+    if size.kind != "predicted":
+        return f"{size.estimator.name} counts {counted} tokens, {size.kind}"
+    return f"{grouped(size.row(message))} tokens of the prompt · {size.estimator.name} counts {counted}"
+
+
+def _badges(message: Message) -> list[str]:
+    found = ["summary"] if message.summary else []
+    if message.mark:
+        found.append(_MARKS[message.mark])
+    if any(isinstance(part, ToolResult) and part.is_error for part in message.parts):
+        found.append("error")
+    return found
+
+
+def _where(message: Message) -> list[str]:
+    found = [line(message.id)]
+    if message.line:
+        found.append(f"line {message.line:,}")
+    if message.time:
+        found.append(line(message.time))
+    return found

@@ -19,7 +19,7 @@ from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.panels.proxy.words import outcome, what
 from inspector.gui.proxies.controller import Proxying
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.widgets.table import Column, Rows
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.live_proxy import ExchangeRow
 from inspector.workbench.state import State

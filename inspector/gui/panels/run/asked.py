@@ -16,8 +16,8 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line, visible
 from inspector.gui.runs.controller import Permit
-from inspector.gui.widgets.plain_text import PlainText
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.text import PlainText
 
 ANSWERS: tuple[tuple[Permit, str, str], ...] = (
     ("once", "&Once", "This call, this time (Alt+O)"),

@@ -23,7 +23,7 @@ from inspector.gui.panels.run.breaks import BreakRows
 from inspector.gui.panels.run.text import RunText
 from inspector.gui.panels.run.words import belief, call_line, happened, size
 from inspector.gui.runs.controller import About, Running
-from inspector.gui.widgets.rows import Column, Rows
+from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
 
 COLUMNS: Sequence[Column[TurnReport]] = (

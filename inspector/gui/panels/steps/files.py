@@ -19,7 +19,7 @@ from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.look.number_formats import plural
-from inspector.gui.navigation import jump
+from inspector.gui.navigation import go_to
 from inspector.transcripts.database import file_of
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
 from inspector.workbench.regression import pytest_text
@@ -133,7 +133,7 @@ class StepsFiles:
         workbench, steps = self._desk.workbench, replay.steps
         workbench.stepping.choose(policy=steps.policy)
         workbench.stepping.put(steps)
-        jump(workbench, steps.thread_id, steps.request, "")
+        go_to(workbench, steps.thread_id, steps.request, "")
         told = f"{plural(len(steps.taken), 'step')} replayed"
         if replay.elsewhere:
             self._desk.say(f"{told}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")

@@ -1,18 +1,19 @@
 """The steps that were taken where we stand, as a tree: go to one, rename it, compare two, save, replay, export."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.gui.desk import Desk
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
-from inspector.gui.panels.steps.model import StepsModel
-from inspector.gui.panels.steps.view import StepsView
+from inspector.gui.panels.steps.rows import StepsModel, StepsView
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
@@ -44,34 +45,17 @@ class StepsPanel(Panel):
         self.redo = _button("Redo", "Down again, to the newest branch (Ctrl+Shift+Z)", stepping.redo)
         self.compared = _button("Compare", "Compare where we stand with the chosen step, in the diff", self._compare)
         self.files = StepsFiles(desk, self, self._say)
-        self.more = QToolButton()
-        self.more.setText("Files ▾")
-        self.more.setAccessibleName("Save, replay and export steps")
-        self.more.setToolTip(tip("Save, replay and export steps"))
+        about = "Save, replay and export steps"
+        self.more = small_button("Files ▾", about=about, name=about, role="")
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.actions_of: dict[str, QAction] = {}
         self.more.setMenu(self._menu())
-        self.says = label(role="quiet")
-        self.says.setWordWrap(True)
+        self.says = label(role="quiet", wrap=True)
         self.says.setContentsMargins(13, 4, 13, 6)
         self.setFocusProxy(self.view)
         self.view.selectionModel().currentChanged.connect(lambda _: self._enable())
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(10, 6, 8, 4)
-        head.setSpacing(5)
-        for button in (self.undo, self.redo, self.compared):
-            head.addWidget(button)
-        head.addStretch()
-        head.addWidget(self.more)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.says)
-        column.addWidget(self.view, 1)
+        head = row(self.undo, self.redo, self.compared, ..., self.more, margins=(10, 6, 8, 4), gap=5)
+        column(head, self.says, (self.view, 1), of=self, gap=0)
 
     def _menu(self) -> QMenu:
         menu = QMenu(self.more)
@@ -83,21 +67,15 @@ class StepsPanel(Panel):
         self.actions_of = {words: menu.addAction(words, run) for words, run in entries.items()}
         export = menu.addMenu("Export the buffer")
         for shape in SHAPES:
-            self.actions_of[shape] = export.addAction(_SHAPES[shape], self._exporter(shape))
+            self.actions_of[shape] = export.addAction(_SHAPES[shape], partial(self.files.export_buffer, shape))
         menu.addSeparator()
         self.actions_of["forget"] = menu.addAction("Drop all steps here", self.desk.workbench.stepping.forget)
         return menu
 
-    def _exporter(self, shape: str) -> Callable[[], None]:
-        return lambda: self.files.export_buffer(shape)
-
     # -- State -------------------------------------------------------------------------------------------------------
 
-    def receive(self, state: State) -> None:
-        """The count stands in the title, seen or not."""
-        count = len(state.steps.taken) if state.steps else 0
-        self.setWindowTitle(f"{self.TITLE} ({count:,})" if count else self.TITLE)
-        super().receive(state)
+    def counted(self, state: State) -> int:
+        return len(state.steps.taken) if state.steps else 0
 
     def show_state(self, state: State) -> None:
         """Rows are worked out off this thread where a step is new; where we stand is shown at once."""
@@ -132,11 +110,8 @@ class StepsPanel(Panel):
         moved = self.model.here != steps.at or len(rows) != len(self.model.rows)
         with QSignalBlocker(self.view.selectionModel()):
             self.model.show(rows, steps.at, steps.against)
-            index = self.model.index(self.model.place_of(steps.at), 0)
-            if moved and index.isValid():
-                flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-                self.view.selectionModel().setCurrentIndex(index, flags)
-                self.view.scrollTo(index)
+        if moved and rows:
+            self.view.stand_at(self.model.place_of(steps.at))
         self._enable()
         self.view.viewport().update()
 
@@ -167,11 +142,7 @@ class StepsPanel(Panel):
         self.desk.show_panel("Diff")
 
 
-def _button(words: str, told: str, run: Callable[[], None]) -> QToolButton:
-    made = QToolButton()
-    made.setText(words)
-    made.setToolTip(tip(told))
-    made.setAccessibleName(words)
+def _button(words: str, about: str, run: Callable[[], None]) -> QToolButton:
+    made = small_button(words, run, about=about, name=words, role="")
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    made.clicked.connect(run)
     return made

@@ -39,9 +39,8 @@ from inspector.gui.panels.tiers.need import (
     text_of,
     wanted,
 )
-from inspector.gui.widgets.need_text import NeedText
-from inspector.gui.widgets.plain_text import PlainText
-from inspector.gui.widgets.sections import Section
+from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.text import NeedText, PlainText
 from inspector.workbench.state import PendingNeed, State
 from inspector.workbench.stepping import HAND
 

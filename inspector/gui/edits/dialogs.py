@@ -1,4 +1,4 @@
-"""Changing a message by hand: its text in a plain editor, one part at a time; a new user message; what a drop takes.
+"""Two dialogs: the text of a message in a plain editor, one part at a time; what a drop takes along.
 
 What an editor would change by itself (controls, endless lines) is shown as it is; such a text can be replaced whole.
 """
@@ -7,16 +7,17 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QWidget
 
 from inspector.core.errors import InspectorError
-from inspector.core.message import Message, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.need_text import NeedText
+from inspector.gui.widgets.text import NeedText
 from inspector.workbench.edits import editable
 
 Take = Callable[[int, str], None]
@@ -25,7 +26,7 @@ HELD = "It holds characters, or lines so long, that an editor would change them:
 
 
 class EditDialog(Guarded, QDialog):
-    """Closes when the text was taken; a refusal is told below the text, and nothing is lost."""
+    """Closes when the text was taken; a refusal is shown below the text, and nothing is lost."""
 
     def __init__(
         self, parent: QWidget | None, theme: Theme, title: str, parts: list[tuple[int, Part]], take: Take
@@ -42,13 +43,10 @@ class EditDialog(Guarded, QDialog):
         self.what = label(role="strong")
         self.what.setVisible(len(parts) == 1)
         self.text = NeedText(theme, "Text of the message, to be edited")
-        self.note = label(role="small")
-        self.trouble = label(role="bad")
-        for words in (self.note, self.trouble):
-            words.setWordWrap(True)
-        self.whole = QPushButton("Replace it whole")
-        self.whole.setToolTip(tip("Begin with an empty editor; what stands there now is gone when you take the step"))
-        self.whole.clicked.connect(self._write_anew)
+        self.note = label(role="small", wrap=True)
+        self.trouble = label(role="bad", wrap=True)
+        about = "Begin with an empty editor; what stands there now is gone when you take the step"
+        self.whole = button("Replace it whole", self._write_anew, about=about)
         self._lay_out()
         self._show(0)
 
@@ -59,17 +57,8 @@ class EditDialog(Guarded, QDialog):
         self.save.setToolTip(tip("Ctrl+Enter"))
         buttons.accepted.connect(self._save)
         buttons.rejected.connect(self.reject)
-        row = QHBoxLayout()
-        row.addWidget(self.whole)
-        row.addStretch()
-        row.addWidget(buttons)
-        column = QVBoxLayout(self)
-        for widget in (self.which, self.what):
-            column.addWidget(widget)
-        column.addWidget(self.text, 1)
-        for widget in (self.note, self.trouble):
-            column.addWidget(widget)
-        column.addLayout(row)
+        foot = row(self.whole, ..., buttons)
+        column(self.which, self.what, (self.text, 1), self.note, self.trouble, foot, of=self, margins=None)
 
     def _show(self, at: int) -> None:
         """Another part; what was typed into the one before is not kept, as only one is taken."""
@@ -125,25 +114,12 @@ class DropDialog(QDialog):
         self.setWindowTitle("Drop the message")
         self.setMinimumWidth(460)
         self.chosen = ""
-        words = label(says)
-        words.setWordWrap(True)
-        self.pair = QPushButton(pair)
-        self.pair.setProperty("role", "primary")
+        self.pair = button(pair, lambda: self._choose("pair"), role="primary")
         self.pair.setDefault(True)
-        self.alone = QPushButton("Drop it alone")
-        self.alone.setToolTip(tip("A provider would refuse the buffer; the panel “Valid” says why"))
-        cancel = QPushButton("Cancel")
-        self.pair.clicked.connect(lambda: self._choose("pair"))
-        self.alone.clicked.connect(lambda: self._choose("alone"))
-        cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addStretch()
-        for button in (cancel, self.alone, self.pair):
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setSpacing(14)
-        column.addWidget(words)
-        column.addLayout(row)
+        about = "A provider would refuse the buffer; the panel “Valid” says why"
+        self.alone = button("Drop it alone", lambda: self._choose("alone"), about=about)
+        foot = row(..., button("Cancel", self.reject), self.alone, self.pair)
+        column(label(says, wrap=True), foot, of=self, margins=None, gap=14)
 
     def _choose(self, what: str) -> None:
         self.chosen = what
@@ -163,9 +139,3 @@ def named(part: Part) -> str:
             return f"tool result · {plural(len(content), 'character')}"
         case _:
             return "no text"
-
-
-def texts(message: Message) -> list[tuple[int, Part]]:
-    """The parts that can be edited, with their indices: what was said first, thinking last."""
-    found = [(n, part) for n, part in enumerate(message.parts) if editable(part) is not None]
-    return sorted(found, key=lambda one: isinstance(one[1], Thinking))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
@@ -13,7 +13,8 @@ from inspector.gui.look.labels import tip
 from inspector.gui.look.visible import line
 
 T = TypeVar("T")
-Index = QModelIndex | QPersistentModelIndex
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+TOP = QModelIndex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,10 @@ class _Model(Guarded, QAbstractTableModel, Generic[T]):
         self.rows = rows
         self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own default
+    def rowCount(self, parent: Index = TOP) -> int:
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: Index = TOP) -> int:
         return 0 if parent.isValid() else len(self.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -76,14 +77,8 @@ class Rows(Guarded, QTableView, Generic[T]):
         self._model: _Model[T] = _Model(columns)
         self.setModel(self._model)
         self.setAccessibleName(name)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self._size_columns(columns)
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
@@ -108,11 +103,15 @@ class Rows(Guarded, QTableView, Generic[T]):
         cells = ([column.text(self.rows[n]) for column in self._model.columns] for n in chosen)
         return "\n".join("\t".join(" ".join(cell.split()) for cell in row) for row in cells)
 
+    def copy(self) -> None:
+        """The same, to the clipboard."""
+        QGuiApplication.clipboard().setText(self.copied())
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens, Ctrl+C copies, the arrows walk."""
         row = self.currentIndex().row()
         if event.matches(QKeySequence.StandardKey.Copy):
-            QGuiApplication.clipboard().setText(self.copied())
+            self.copy()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
             self.opened.emit(row)
         else:
@@ -121,11 +120,7 @@ class Rows(Guarded, QTableView, Generic[T]):
                 self.chosen.emit(self.currentIndex().row(), -1)
 
     def _size_columns(self, columns: Sequence[Column[T]]) -> None:
-        figure = self.fontMetrics().horizontalAdvance("0")
-        upright, header = self.verticalHeader(), self.horizontalHeader()
-        upright.hide()
-        upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        upright.setDefaultSectionSize(int(self.fontMetrics().height() * 1.6))
+        figure, header = self.fontMetrics().horizontalAdvance("0"), self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(3 * figure)
         for n, column in enumerate(columns):
@@ -133,3 +128,19 @@ class Rows(Guarded, QTableView, Generic[T]):
                 header.resizeSection(n, column.width * figure + 15)
             else:
                 header.setSectionResizeMode(n, QHeaderView.ResizeMode.Stretch)
+
+
+def show_whole_rows(view: QTableView, height: int) -> None:
+    """What all our lists have in common: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
+    view.setFrameShape(QFrame.Shape.NoFrame)
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setTabKeyNavigation(False)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    upright = view.verticalHeader()
+    upright.hide()
+    upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    upright.setMinimumSectionSize(12)
+    upright.setDefaultSectionSize(height)

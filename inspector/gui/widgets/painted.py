@@ -1,0 +1,157 @@
+"""Lists whose rows are painted in one go: the model, the painting of a row, the view.
+
+A row is painted into a picture, which is kept: walking and scrolling then copy most of what they show.
+"""
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.table import TOP, Index, show_whole_rows
+
+MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
+CENTRE = MIDDLE | Qt.AlignmentFlag.AlignHCenter
+PICTURES = 300
+"""So many rows are kept painted, about 70 KB each."""
+PLAIN, HOVERED, CHOSEN = 0, 1, 2
+
+
+class PaintedModel(Guarded, QAbstractListModel):
+    """One row a thing. What inherits from it says how many there are, what each is and how it is read out."""
+
+    ROW = Qt.ItemDataRole.UserRole
+
+    def size(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def row_at(self, place: int) -> Any:
+        """What is painted in this row."""
+        raise NotImplementedError
+
+    def words_at(self, place: int) -> str:
+        """The row as it is read out."""
+        raise NotImplementedError
+
+    def rowCount(self, parent: Index = TOP) -> int:
+        return 0 if parent.isValid() else self.size()
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or not 0 <= index.row() < self.size():
+            return None
+        if role == self.ROW:
+            return self.row_at(index.row())
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return self.words_at(index.row())
+        return None
+
+
+class PaintedRow(Guarded, QStyledItemDelegate):
+    """Paints the rows of a list, all of one height. What inherits from it says how one looks."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._pictures: dict[tuple[object, ...], tuple[QPixmap, object]] = {}
+        """Rows as they were painted, the last used last; the row keeps the ids in its key from being used again."""
+
+    def height(self, metrics: QFontMetrics) -> int:
+        """Pixels of every row, for a font."""
+        return metrics.height() + 8
+
+    def key(self, row: Any) -> tuple[object, ...]:
+        """All that the look of a row depends on."""
+        return (id(row),)
+
+    def ground(self, row: Any, marked: int) -> str:
+        """The colour under a row that is PLAIN, HOVERED or CHOSEN."""
+        c = self._theme.colours
+        return (c.window, c.faint, c.selected)[marked]
+
+    def paint_row(self, painter: QPainter, rect: QRect, row: Any, marked: int, c: Colours) -> None:
+        """The row, over its ground."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Other measures: no picture holds any more."""
+        self._pictures.clear()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(0, self.height(option.fontMetrics))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """The row, from its picture; a new one is painted only where something of it has changed."""
+        row = index.data(PaintedModel.ROW)
+        if row is None:
+            return
+        rect, state, flag = option.rect, option.state, QStyle.StateFlag
+        marked = CHOSEN if state & flag.State_Selected else HOVERED if state & flag.State_MouseOver else PLAIN
+        density = painter.device().devicePixelRatioF()
+        key = (*self.key(row), marked, self._theme.colours.dark, rect.width(), rect.height(), density)
+        known = self._pictures.pop(key, None)
+        if known is None:
+            known = self._picture(row, rect.size(), option.font, marked, density), row
+            if len(self._pictures) >= PICTURES:
+                del self._pictures[next(iter(self._pictures))]
+        self._pictures[key] = known
+        painter.drawPixmap(rect.topLeft(), known[0])
+
+    def _picture(self, row: Any, size: QSize, font: QFont, marked: int, density: float) -> QPixmap:
+        picture, rect, c = QPixmap(size * density), QRect(QPoint(0, 0), size), self._theme.colours
+        picture.setDevicePixelRatio(density)
+        picture.fill(ink(self.ground(row, marked)))
+        with QPainter(picture) as painter:
+            painter.setFont(font)
+            painter.setPen(ink(c.line))
+            painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+            self.paint_row(painter, rect, row, marked, c)
+        return picture
+
+
+def paint_text(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
+    """One line, cut with an ellipsis where the room ends."""
+    if room.width() > 0:
+        painter.setPen(ink(colour))
+        end = Qt.TextElideMode.ElideRight
+        shown = painter.fontMetrics().elidedText(text, end, room.width(), Qt.TextFlag.TextSingleLine)
+        painter.drawText(room, how, shown)
+
+
+def paint_bold(painter: QPainter, room: QRect, text: str, colour: str) -> None:
+    """One line, a little heavier."""
+    plain, bold = QFont(painter.font()), QFont(painter.font())
+    bold.setWeight(QFont.Weight.DemiBold)
+    painter.setFont(bold)
+    paint_text(painter, room, text, colour)
+    painter.setFont(plain)
+
+
+class PaintedList(Guarded, QTableView):
+    """The view: one column, one row chosen."""
+
+    def __init__(self, name: str, model: PaintedModel, delegate: PaintedRow) -> None:
+        super().__init__()
+        delegate.setParent(self)
+        self.setModel(model)
+        self.setItemDelegate(delegate)
+        self.setAccessibleName(name)
+        self.setMouseTracking(True)
+        show_whole_rows(self, delegate.height(self.fontMetrics()))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setStretchLastSection(True)
+
+    def stand_at(self, place: int) -> None:
+        """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""
+        index = self.model().index(place, 0) if place >= 0 else TOP
+        with QSignalBlocker(self.selectionModel()):
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        if place >= 0:
+            self.scrollTo(index)
+        self.viewport().update()

@@ -1,0 +1,451 @@
+"""The one view of transcript text. It never interprets it: no rich text, no links, nothing fetched, nothing dropped.
+
+Sections are laid in piece by piece: the first at once, the rest between events, beyond LIMIT only on demand. Colours
+are worked out for the lines in sight alone. What is copied is the original text, never what the widget displays.
+With a bar to find in it, and a text that can be edited where an editor can hold it unharmed.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from PySide6.QtCore import QEvent, QMimeData, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QTextEdit, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, delayed, field, row, small_button
+from inspector.gui.look.colours import Colours
+from inspector.gui.look.fonts import mono_font, ui_font
+from inspector.gui.look.labels import label
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import LONG_LINE, visible
+from inspector.gui.widgets.pieces import Kind, Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
+
+FIRST = 60_000
+"""Characters laid in at once: more than any screen shows."""
+AT_ONCE, BETWEEN = 0.04, 0.015
+"""Seconds after which laying in makes way for the rest of the window: at once, and between events."""
+LIMIT = 1_000_000
+"""Characters laid in unasked."""
+MOST_COLOURED = 300
+"""Coloured stretches in sight; what lies beyond stays plain."""
+MOST_HITS = 10_000
+"""Hits of a search that are counted."""
+LARGEST = 400_000
+"""Characters an editor is given; it would take more, but slowly."""
+_LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The formats of one palette: of each look of a piece, of each kind of a coloured stretch."""
+
+    texts: Mapping[Look, QTextCharFormat]
+    kinds: Mapping[Kind, QTextCharFormat]
+    token: QTextCharFormat
+    """A hidden character that was spelt out, the sign of a broken line."""
+    hit: QTextCharFormat
+
+
+def looks(colours: Colours) -> Looks:
+    """The formats for one palette, at the application's font size."""
+    heading = ui_font(weight=QFont.Weight.DemiBold)
+    heading.setPointSizeF(max(7.0, heading.pointSizeF() - 1))
+    return Looks(
+        texts={
+            "heading": _text(heading, colours.quiet),
+            "prose": _text(ui_font(), colours.text),
+            **dict.fromkeys(("code", "exact", "diff"), _text(mono_font(), colours.text)),
+        },
+        kinds={
+            "key": _colour(colours.accent),
+            "string": _colour(colours.good),
+            "number": _colour(colours.on_tool),
+            "word": _colour(colours.on_tool),
+            "added": _colour(colours.good),
+            "removed": _colour(colours.high),
+            "place": _colour(colours.accent),
+        },
+        token=_colour(colours.high, colours.faint),
+        hit=_colour(colours.text, colours.selected),
+    )
+
+
+def _text(font: QFont, colour: str) -> QTextCharFormat:
+    made = _colour(colour)
+    made.setFont(font)
+    return made
+
+
+def _colour(front: str, back: str = "") -> QTextCharFormat:
+    made = QTextCharFormat()
+    made.setForeground(QColor(front))
+    if back:
+        made.setBackground(QColor(back))
+    return made
+
+
+class PlainText(Guarded, QPlainTextEdit):
+    """Read-only, searchable, of any size."""
+
+    filled = Signal()
+    """More has been laid in."""
+    find_wanted = Signal()
+    """The keys for "find" were pressed here."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._looks: Looks = looks(theme.colours)
+        self._sections: Sequence[Section] = ()
+        self._pieces: Iterator[Piece] = iter(())
+        self._layout = TextLayout()
+        self._allowed = LIMIT
+        self._complete = True
+        self._hits: Sequence[tuple[int, int]] = ()
+        self._more = QTimer(self, interval=0)
+        self._more.timeout.connect(lambda: self._fill())
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setViewportMargins(9, 0, 4, 0)
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance("0"))
+        self.verticalScrollBar().valueChanged.connect(self._colour)
+
+    # -- what is shown ---------------------------------------------------------------------------------------------
+
+    def show_sections(self, sections: Sequence[Section]) -> None:
+        """Show these from their beginning."""
+        self._more.stop()
+        self.setExtraSelections([])
+        self.clear()
+        self._sections, self._pieces = sections, pieces(sections)
+        self._layout, self._hits = TextLayout(), ()
+        self._allowed, self._complete = LIMIT, False
+        self._fill(FIRST, AT_ONCE)
+        start = QTextCursor(self.document())
+        start.setKeepPositionOnInsert(True)
+        self.setTextCursor(start)
+        if not self._complete:
+            self._more.start()
+
+    def show_all(self) -> None:
+        """Lay in what lies beyond LIMIT, too."""
+        self._allowed = 20 * self.length + LIMIT
+        if not self._complete:
+            self._more.start()
+
+    @property
+    def length(self) -> int:
+        """Characters of all sections."""
+        return sum(len(section.text) for section in self._sections)
+
+    @property
+    def complete(self) -> bool:
+        """Is everything laid in?"""
+        return self._complete
+
+    @property
+    def waiting(self) -> bool:
+        """Is there more that is laid in only on demand?"""
+        return not self._complete and not self._more.isActive()
+
+    def restyle(self) -> None:
+        """The colours have changed: the same, laid in anew."""
+        self._looks = looks(self._theme.colours)
+        at = self.verticalScrollBar().value()
+        self.show_sections(self._sections)
+        self.verticalScrollBar().setValue(at)
+
+    def _fill(self, most: int = LIMIT, seconds: float = BETWEEN) -> None:
+        until = perf_counter() + seconds
+        in_sight = self.cursorRect(self._end()).top() <= self.viewport().height()
+        cursor = self._end()
+        cursor.beginEditBlock()
+        goal = min(cursor.position() + most, self._allowed)
+        while cursor.position() < goal and perf_counter() < until:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self._complete = True
+                break
+            start = cursor.position()
+            cursor.insertText(piece.shown.text, self._looks.texts[piece.look])
+            self._layout.add(PlacedPiece(start, cursor.position(), piece))
+        cursor.endEditBlock()
+        if self._complete or cursor.position() >= self._allowed:
+            self._more.stop()
+        if in_sight:
+            self._colour()
+        self.filled.emit()
+
+    def _end(self) -> QTextCursor:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        return cursor
+
+    # -- keys ------------------------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        """Says that the keys for "find" mean this text, before the window takes them for the whole session."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _finds(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+F finds; the rest as ever."""
+        if _finds(event):
+            self.find_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    # -- copying ---------------------------------------------------------------------------------------------------
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is copied or dragged out: the original of the selection, plain."""
+        data = QMimeData()
+        cursor = self.textCursor()
+        data.setText(self.original(cursor.selectionStart(), cursor.selectionEnd()))
+        return data
+
+    def original(self, start: int, end: int) -> str:
+        """The original of what is displayed from `start` to `end` (Qt's positions)."""
+        return self._layout.original(start, end)
+
+    # -- finding ---------------------------------------------------------------------------------------------------
+
+    def displayed(self) -> Sequence[PlacedPiece]:
+        """What is laid in so far."""
+        return self._layout.pieces
+
+    def show_hits(self, hits: Sequence[tuple[int, int]], current: int = -1) -> None:
+        """Mark these stretches (Qt's positions, in order) and bring the current one into sight."""
+        self._hits = hits
+        if 0 <= current < len(hits):
+            cursor = self.textCursor()
+            cursor.setPosition(hits[current][0])
+            cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
+            self.setTextCursor(cursor)
+            self.ensureCursorVisible()
+        self._colour()
+
+    # -- colours ---------------------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Other lines are in sight."""
+        super().resizeEvent(event)
+        self._colour()
+
+    def _colour(self) -> None:
+        found: list[QTextEdit.ExtraSelection] = []
+        block = self.firstVisibleBlock()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+        while block.isValid() and top <= self.viewport().height() and len(found) < MOST_COLOURED:
+            found += (self._selection(*stretch) for stretch in self._stretches(block))
+            top += self.blockBoundingRect(block).height()
+            block = block.next()
+        self.setExtraSelections(found)
+
+    def _stretches(self, block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
+        start, end = block.position(), block.position() + block.length() - 1
+        for placed, first, last in self._layout.between(start, end):
+            shown = placed.piece.shown
+            for span in spans(shown.text[first:last], placed.piece.rules):
+                place = placed.position(first + span.start), placed.position(first + span.end)
+                yield *place, self._looks.kinds[span.kind]
+            low = bisect_right(shown.edits, first, key=lambda edit: edit.end)
+            for edit in shown.edits[low : low + MOST_COLOURED]:
+                if edit.start >= last:
+                    break
+                yield placed.position(edit.start), placed.position(edit.end), self._looks.token
+        low = bisect_right(self._hits, start, key=lambda hit: hit[1])
+        for hit in self._hits[low : low + MOST_COLOURED]:
+            if hit[0] >= end:
+                break
+            yield *hit, self._looks.hit
+
+    def _selection(self, start: int, end: int, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        selection = QTextEdit.ExtraSelection()
+        selection.cursor = cursor
+        selection.format = look
+        return selection
+
+
+def _finds(event: QKeyEvent) -> bool:
+    return event.matches(QKeySequence.StandardKey.Find)
+
+
+class FindBar(Guarded, QWidget):
+    """Belongs to one PlainText."""
+
+    def __init__(self, view: PlainText) -> None:
+        super().__init__()
+        self._view = view
+        self._hits: Sequence[tuple[int, int]] = ()
+        self._current = -1
+        self.field = field("Find in message")
+        self.count = label(role="quiet")
+        self._soon = delayed(self, 120, self._find)
+        self.field.textChanged.connect(self._soon.start)
+        view.filled.connect(self._again)
+        back, on = (
+            small_button("↑", lambda: self.step(-1), name="Previous"),
+            small_button("↓", lambda: self.step(1), name="Next"),
+        )
+        row((self.field, 1), self.count, back, on, of=self, margins=(8, 4, 8, 4))
+        self.hide()
+
+    def open(self) -> None:
+        """Show it, ready to type; what is selected is looked for."""
+        cursor = self._view.textCursor()
+        if cursor.hasSelection():
+            chosen = self._view.original(cursor.selectionStart(), cursor.selectionEnd())
+            if "\n" not in chosen:
+                self.field.setText(chosen[:200])
+        self.show()
+        self.field.setFocus()
+        self.field.selectAll()
+        self._find()
+
+    def close_bar(self) -> None:
+        """Hide it and its marks."""
+        self.hide()
+        self._hits = ()
+        self._view.show_hits(())
+        self._view.setFocus()
+
+    def step(self, by: int) -> None:
+        """To the next hit (1) or the one before (-1), around the ends."""
+        if self._soon.isActive():
+            self._soon.stop()
+            self._find()
+        elif self._hits:
+            self._show((self._current + by) % len(self._hits))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter: next; Shift+Enter: the one before; Escape: close."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+    def _again(self) -> None:
+        if self.isVisible() and self.field.text():
+            self._hits = find(self._view, self.field.text())
+            self._show(self._current, move=False)
+
+    def _find(self) -> None:
+        self._hits = find(self._view, self.field.text())
+        at = self._view.textCursor().selectionStart()
+        self._show(next((n for n, hit in enumerate(self._hits) if hit[0] >= at), 0 if self._hits else -1))
+
+    def _show(self, current: int, move: bool = True) -> None:
+        self._current = current
+        self._view.show_hits(self._hits, current if move else -1)
+        total = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MOST_HITS else "")
+        part = "" if self._view.complete else " in the part shown"
+        self.count.setText(
+            f"{current + 1:,} of {total}{part}" if self._hits else f"none{part}" if self.field.text() else ""
+        )
+
+
+def find(view: PlainText, text: str) -> list[tuple[int, int]]:
+    """Where the text is displayed (Qt's positions), whatever its case; MOST_HITS at most."""
+    hits: list[tuple[int, int]] = []
+    if not text:
+        return hits
+    wanted = re.compile(re.escape(text), re.IGNORECASE)
+    for placed in view.displayed():
+        for match in wanted.finditer(placed.piece.shown.text):
+            hits.append((placed.position(match.start()), placed.position(match.end())))
+            if len(hits) >= MOST_HITS:
+                return hits
+    return hits
+
+
+class TextReader(QWidget):
+    """A plain-text view with all that belongs to it: a bar to find in it, and a button for the rest of a long text."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.text = PlainText(theme)
+        self.text.setAccessibleName(name)
+        self.find_bar = FindBar(self.text)
+        self.rest = small_button("", self._show_all)
+        self.rest.hide()
+        self.text.find_wanted.connect(self.find_bar.open)
+        self.text.filled.connect(self._show_rest)
+        column(self.find_bar, (self.text, 1), self.rest, of=self, gap=0)
+
+    def _show_rest(self) -> None:
+        self.rest.setVisible(self.text.waiting)
+        if self.text.waiting:
+            self.rest.setText(f"The first part of {self.text.length:,} characters is shown. Show all")
+
+    def _show_all(self) -> None:
+        self.text.show_all()
+        self.rest.hide()
+
+
+class NeedText(QStackedWidget):
+    """What an editor would change or choke on (controls, endless lines) is shown as it is, read-only."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.editor = QPlainTextEdit()
+        self.editor.setObjectName("NeedText")
+        self.editor.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.reader = PlainText(theme)
+        for view in (self.editor, self.reader):
+            view.setAccessibleName(name)
+            self.addWidget(view)
+        self._text = ""
+
+    def show_text(self, text: str) -> None:
+        """Another text."""
+        self._text = text
+        if editable(text):
+            self.editor.setPlainText(text)
+            self.editor.document().setModified(False)
+            self.setCurrentWidget(self.editor)
+        else:
+            self.reader.show_sections((Section("", text),))
+            self.setCurrentWidget(self.reader)
+
+    def text(self) -> str:
+        """As it is to be sent: the original, to the letter, unless it was edited."""
+        if self.currentWidget() is self.editor and self.editor.document().isModified():
+            return self.editor.toPlainText()
+        return self._text
+
+    @property
+    def edited(self) -> bool:
+        """Has the person changed it?"""
+        return self.text() != self._text
+
+    def hold(self, held: bool) -> None:
+        """While somebody answers, nothing is edited."""
+        self.editor.setReadOnly(held)
+
+
+def editable(text: str) -> bool:
+    """Would an editor hold this text unharmed, and quickly?"""
+    return len(text) <= LARGEST and not _LONG.search(text) and visible(text).text == text
