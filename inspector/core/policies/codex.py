@@ -138,14 +138,10 @@ def _summary(buffer: Buffer, moment: PolicyInput) -> Conversation[tuple[str, int
         except ContextWindowExceeded:
             if not history:
                 raise
-            shorter = _without_oldest(history)
+            calls = {call.id for call in history[0].calls}
+            shorter = tuple(m for m in history[1:] if not (m.result and m.result.call_id in calls))
             trimmed += len(history) - len(shorter)
             history = shorter
-
-
-def _without_oldest(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    calls = {call.id for call in messages[0].calls}
-    return tuple(m for m in messages[1:] if not (m.result and m.result.call_id in calls))
 
 
 def initial_context(messages: Sequence[Message]) -> list[Message]:
@@ -169,18 +165,14 @@ def newest_user_messages(messages: Sequence[Message], budget: int) -> list[Messa
             continue
         text = "".join(part.text for part in message.parts if isinstance(part, Text))
         tokens = _tokens(text)
-        found.append(_told(message, text if tokens <= budget else _cut(text, budget)))
+        kept = (Text(text if tokens <= budget else _cut(text, budget)),)  # nothing else of the message
+        found.append(message if message.parts == kept else replace(message, parts=kept))
         budget -= tokens
     return found[::-1]
 
 
 def _tokens(text: str) -> int:
     return -(-utf8_length(text) // 4)
-
-
-def _told(message: Message, text: str) -> Message:
-    """The message with that text and nothing else."""
-    return message if message.parts == (Text(text),) else replace(message, parts=(Text(text),))
 
 
 def _cut(text: str, budget: int) -> str:

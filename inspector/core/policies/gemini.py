@@ -143,21 +143,21 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         try:
             text = yield from _snapshot(whole if fits else cut[:split], settings, moment)
         except Failure:
-            return failed(COMPRESS, buffer, running, "provider_failure", _told("COMPRESSION_FAILED", 0, 0))
+            return failed(COMPRESS, buffer, running, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
         if not text:
-            return failed(COMPRESS, buffer, running, "empty_summary", _told("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
-        told = inserted("gemini", "user", text, whole)
+            return failed(COMPRESS, buffer, running, "empty_summary", _event("COMPRESSION_FAILED_EMPTY_SUMMARY", 0, 0))
+        snapshot = inserted("gemini", "user", text, whole)
         agreed = inserted("gemini-agreed", "assistant", ACKNOWLEDGED, whole)
-        after = buffer.with_messages([told, agreed, *cut[split:]])
+        after = buffer.with_messages([snapshot, agreed, *cut[split:]])
         was, is_now = (self.tokens(one, settings, running) for one in (buffer, after))
         if is_now > was:
-            events = _told("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", was, is_now)
+            events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", was, is_now)
             unlucky = replace(running, failures=running.failures + (not by_hand))
             return failed(COMPRESS, buffer, unlucky, "inflated", events)
         kept = {message.id for message in after.messages}
         fates: dict[str, FateName] = {m.id: "cut" if m.id in kept else "summarised" for m in (*whole, *changed)}
         calm = replace(running, failures=0)
-        return settled(COMPRESS, buffer, after, calm, settings, _told("COMPRESSED", was, is_now), fates)
+        return settled(COMPRESS, buffer, after, calm, settings, _event("COMPRESSED", was, is_now), fates)
 
     def _truncate(self, buffer: Buffer, settings: GeminiSettings, running: SimpleState) -> Done[SimpleState]:
         room = self._room(buffer, settings, running)
@@ -174,7 +174,7 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         return min(CHARS_PER_TOKEN * rest, settings.truncate_tool_output_threshold)
 
 
-def _told(status: str, before: int, after: int) -> tuple[Event, ...]:
+def _event(status: str, before: int, after: int) -> tuple[Event, ...]:
     return (Event("ChatCompressed", {"status": status, "tokens_before": before, "tokens_after": after}),)
 
 

@@ -304,8 +304,7 @@ def settled(
     mended = repair(after, running)
     if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(CHARACTERS, before.messages):
         return Outcome(tier, before, running, succeeded=False, error="no_gain")
-    told = (*events, *mended.events)
-    return Outcome(tier, mended.buffer, running, told, changed={**changed, **mended.changed})
+    return Outcome(tier, mended.buffer, running, (*events, *mended.events), changed={**changed, **mended.changed})
 
 
 def failed(

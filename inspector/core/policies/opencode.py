@@ -225,7 +225,7 @@ def tail_start(messages: Sequence[Message], budget: int) -> int:
     start, end = len(messages), len(messages)
     for at in reversed(turns):
         if sizes[at] > budget:
-            start = next((n for n in range(at + 1, end) if sizes[n] <= budget and _may_begin(messages, n)), end)
+            start = next((n for n in range(at + 1, end) if sizes[n] <= budget and messages[n].role != "tool"), end)
             break
         start = end = at
     return start if start > 0 else len(messages)
@@ -237,10 +237,6 @@ def _sizes_after(messages: Sequence[Message]) -> list[int]:
     for at in range(len(messages) - 1, -1, -1):
         sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
     return sizes
-
-
-def _may_begin(messages: Sequence[Message], at: int) -> bool:
-    return messages[at].role != "tool"
 
 
 def _begins_turn(message: Message) -> bool:

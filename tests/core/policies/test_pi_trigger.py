@@ -97,7 +97,7 @@ def test_the_moment_without_reports_speaks_of_the_newest_answer() -> None:
     messages = (user("a"), assistant("b"), user("c"))
     moment = PolicyInput(usage=Usage(input=150, output=10), finish="stop")
     found = judge(Buffer(messages), PiSettings(context_window=1000), PiState(), moment)
-    assert (found.fill.tokens, found.fill.behind) == (150, 1)
+    assert (found.fill.tokens, found.fill.since) == (150, 1)
 
 
 # --- the trigger

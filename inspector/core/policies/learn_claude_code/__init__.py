@@ -8,19 +8,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.needs import Answer, Conversation
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.learn_claude_code.layers import (
-    MICRO,
-    SPILL,
-    clearable,
-    compact,
-    freed,
-    handle_tool_output,
-    is_large,
-    microcompact,
-    should_compact,
-    sizes,
-    spill,
-)
+from inspector.core.policies.learn_claude_code import layers
 from inspector.core.policies.learn_claude_code.settings import LearnSettings, LearnState, checked
 from inspector.core.policies.learn_claude_code.wire import list_tokens
 from inspector.core.policies.replacements import with_content
@@ -37,10 +25,10 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     name = "learn-claude-code"
     title = "learn-claude-code v5"
     tiers: Sequence[TierName] = (
-        TierName(MICRO, "Micro-compaction", "Clears large old outputs of some tools."),
+        TierName(layers.MICRO, "Micro-compaction", "Clears large old outputs of some tools."),
         TierName("auto", "Auto compaction", "Has a model summarise all; keeps the newest messages.", calls_model=True),
         TierName("manual", "Manual /compact", "As auto, when the user asks, with their wishes.", calls_model=True),
-        TierName(SPILL, "Large output", "Saves a very large tool output to disk; a preview stays."),
+        TierName(layers.SPILL, "Large output", "Saves a very large tool output to disk; a preview stays."),
     )
     settings_type = LearnSettings
     state_type = LearnState
@@ -87,13 +75,13 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
     ) -> Done[LearnState]:
         match name.lower():
             case "micro":
-                return microcompact(buffer, settings, running)
+                return layers.microcompact(buffer, settings, running)
             case "auto":
-                return (yield from compact("auto", buffer, settings, running, moment))
+                return (yield from layers.compact("auto", buffer, settings, running, moment))
             case "manual":
-                return (yield from compact("manual", buffer, settings, running, moment))
+                return (yield from layers.compact("manual", buffer, settings, running, moment))
             case "spill":
-                return (yield from spill(buffer, settings, running))
+                return (yield from layers.spill(buffer, settings, running))
         raise self.unknown(name)
 
     def before_call(
@@ -102,14 +90,14 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         """Large outputs that came in, micro-compaction, auto compaction where it is due. A refusal of the buffer
         changes nothing. A sub-agent's list is only ever compacted as a whole."""
         done: list[Outcome[LearnState]] = []
-        if any(is_large(message, settings) for message in buffer.messages):
-            done.append((yield from spill(buffer, settings, running)))
+        if any(layers.is_large(message, settings) for message in buffer.messages):
+            done.append((yield from layers.spill(buffer, settings, running)))
             buffer = done[-1].buffer
         if not moment.agent:
-            done.append(microcompact(buffer, settings, running))
+            done.append(layers.microcompact(buffer, settings, running))
             buffer = done[-1].buffer
-        if not running.open and should_compact(buffer.messages, settings):
-            done.append((yield from compact("auto", buffer, settings, running, moment)))
+        if not running.open and layers.should_compact(buffer.messages, settings):
+            done.append((yield from layers.compact("auto", buffer, settings, running, moment)))
         return tuple(done)
 
     def prepare(self, turn: Context, settings: LearnSettings, moment: PolicyInput) -> Conversation[str]:
@@ -127,7 +115,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         found = []
         for message in (yield from turn.run_tools(calls_of(answer))):
             if message.result is not None:
-                content = yield from handle_tool_output(message.result.content, settings)
+                content = yield from layers.handle_tool_output(message.result.content, settings)
                 if content is not message.result.content:
                     message = with_content(message, content)
             found.append(message)
@@ -135,7 +123,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
 
 
 def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verdict:
-    indices = clearable(buffer.messages, settings)
+    indices = layers.clearable(buffer.messages, settings)
     if not indices:
         newest = f"the newest {settings.keep_recent}"
         why = f"no compactable tool result over {settings.micro_min_tokens:,} tokens is older than {newest}"
@@ -143,12 +131,12 @@ def _micro(buffer: Buffer, settings: LearnSettings, moment: PolicyInput) -> Verd
         why = f"{len(indices):,} old tool result{'s' * (len(indices) != 1)}"
     if moment.agent:
         why += " · the list of a sub-agent is compacted as a whole only"
-    return Verdict(MICRO, bool(indices) and not moment.agent, why, freed(buffer.messages, indices))
+    return Verdict(layers.MICRO, bool(indices) and not moment.agent, why, layers.freed(buffer.messages, indices))
 
 
 def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdict:
     limit = settings.threshold
-    total, savings = sizes(buffer.messages, settings)
+    total, savings = layers.sizes(buffer.messages, settings)
     of = f"({settings.context_window:,} - {settings.reserve:,} - {settings.overhead:,})"
     whose = f" · the window is {WHOSE[settings.window_from]}"
     if total <= limit:
@@ -165,11 +153,11 @@ def _auto(buffer: Buffer, settings: LearnSettings, running: LearnState) -> Verdi
 
 
 def _spill(buffer: Buffer, settings: LearnSettings) -> Verdict:
-    large = sum(is_large(message, settings) for message in buffer.messages)
+    large = sum(layers.is_large(message, settings) for message in buffer.messages)
     limit = settings.large_output_tokens
     if not large:
-        return Verdict(SPILL, False, f"no tool result over {limit:,} tokens", None, limit)
-    return Verdict(SPILL, True, f"{large:,} tool result{'s' * (large != 1)} over {limit:,} tokens", None, limit)
+        return Verdict(layers.SPILL, False, f"no tool result over {limit:,} tokens", None, limit)
+    return Verdict(layers.SPILL, True, f"{large:,} tool result{'s' * (large != 1)} over {limit:,} tokens", None, limit)
 
 
 POLICY = LearnClaudeCodePolicy()

@@ -53,7 +53,11 @@ def clearable(messages: Sequence[Message], settings: LearnSettings) -> list[int]
         calls.update(call.id for call in message.calls if call.name in settings.compactable_tools)
         if message.result is not None and message.result.call_id in calls:
             compactable.append(at)
-    return [at for at in _old(compactable, settings) if _is_clearable(messages[at], settings)]
+    old = compactable[: -settings.keep_recent]  # upstream: `[:-0]` is empty, so KEEP_RECENT = 0 clears nothing
+    if settings.safe:
+        old = compactable[: max(0, len(compactable) - settings.keep_recent)]
+    large = (at for at in old if _size(messages[at]) > settings.micro_min_tokens)
+    return [at for at in large if isinstance(result_content(messages[at]), str)]  # blocks, an image: they stay
 
 
 def freed(messages: Sequence[Message], indices: Sequence[int]) -> int:
@@ -71,18 +75,6 @@ def microcompact(buffer: Buffer, settings: LearnSettings, running: LearnState) -
         messages[at] = cleared(messages[at], PLACEHOLDER)
     changed = {messages[at].id: "cleared" for at in indices}
     return Outcome(MICRO, buffer.with_messages(messages), running, changed=changed)  # type: ignore[arg-type]
-
-
-def _old(compactable: list[int], settings: LearnSettings) -> list[int]:
-    """All but the newest. Upstream's slice `[:-0]` is empty, so there KEEP_RECENT = 0 clears nothing; safe mode all."""
-    if settings.safe:
-        return compactable[: max(0, len(compactable) - settings.keep_recent)]
-    return compactable[: -settings.keep_recent]
-
-
-def _is_clearable(message: Message, settings: LearnSettings) -> bool:
-    """A large text. One whose content is a list (blocks of text, an image) counts among the newest, but stays."""
-    return _size(message) > settings.micro_min_tokens and isinstance(result_content(message), str)
 
 
 def _size(message: Message) -> int:
@@ -273,14 +265,9 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
     """With `pin_last_user`: the newest user message, where it would go."""
     if not settings.pin_last_user:
         return ()
-    said = (at for at in range(len(whole) - 1, -1, -1) if _said_by_user(whole[at]))
-    newest = next(said, len(whole))
+    said = (at for at, wire in enumerate(whole) if _is_prompt(wire[0]) and not carries_result(wire))
+    newest = max(said, default=len(whole))
     return whole[newest] if newest < start else ()
-
-
-def _said_by_user(wire: Wire) -> bool:
-    first = wire[0]
-    return first.role == "user" and not first.summary and not first.mark and not carries_result(wire)
 
 
 def recent_reads(messages: Sequence[Message], settings: LearnSettings) -> Iterator[tuple[str, ToolCall]]:
@@ -325,3 +312,7 @@ def _recorded(messages: Sequence[Message]) -> dict[str, str]:
     """What calls brought back, by their ids; errors and what was cleared since are left out."""
     results = ((message, message.result) for message in messages)
     return {r.call_id: r.content for m, r in results if r is not None and not r.is_error and m.mark != "placeholder"}
+
+
+def _is_prompt(message: Message) -> bool:
+    return message.role == "user" and not message.summary and not message.mark

@@ -156,7 +156,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         return super().is_overflow(failure) or says_overflow(str(failure))
 
     def recover(self, turn: Context, settings: PiSettings, moment: PolicyInput, error: str) -> Conversation[str]:
-        """The second overflow is told of by the recovery itself."""
+        """The recovery itself reports the second overflow."""
         yield from self.compact(turn, settings, replace(moment, overflow=error))
         last = turn.outcomes[-1]
         return "" if last.succeeded else last.error or error

@@ -9,22 +9,10 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Json, Message, Text, Thinking, ToolCall
 from inspector.core.needs import Answer, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.pi import usage
 from inspector.core.policies.pi.entries import NO_FILES, Files, Preparation, leading_system, prepare, rules_of
 from inspector.core.policies.pi.settings import PiSettings
 from inspector.core.policies.pi.state import PiState, border_of, entries_at, reports_of
-from inspector.core.policies.pi.usage import (
-    Fill,
-    compaction_cost,
-    context_tokens,
-    continue_cost,
-    estimated_tokens,
-    is_clamped,
-    reserve,
-    should_compact,
-    should_compact_by_cost,
-    summary_message,
-    tokens_before,
-)
 from inspector.core.policies.settings import WHOSE
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import PolicyInput, Verdict
@@ -88,7 +76,7 @@ TOOL_RESULT_MAX = 2_000
 class Judgement:
     """The trigger's numbers. `guard` says what keeps it from firing although it is over; empty = nothing."""
 
-    fill: Fill
+    fill: usage.Fill
     reserve: int
     limit: int
     over: bool
@@ -100,16 +88,16 @@ class Judgement:
 
 
 def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Judgement:
-    """The trigger on this buffer. Cheap where usage is reported: looks at the messages behind it only."""
+    """The trigger on this buffer. Cheap where usage is reported: looks at the messages after it only."""
     reports = reports_of(buffer.messages, running, moment)
     border = border_of(buffer.messages, running, moment)
     stale = _is_stale(buffer, border)
     if stale:  # what was reported for an older answer is not about this buffer
-        fill = Fill(estimated_tokens(buffer, settings, moment.filed))
+        fill = usage.Fill(usage.estimated_tokens(buffer, settings, moment.filed))
     else:
-        fill = context_tokens(buffer, reports, settings, border, moment.filed)
-    room = reserve(settings, buffer.messages)
-    over = should_compact(fill.tokens, settings.context_window, room)
+        fill = usage.context_tokens(buffer, reports, settings, border, moment.filed)
+    room = usage.reserve(settings, buffer.messages)
+    over = usage.should_compact(fill.tokens, settings.context_window, room)
     limit = settings.context_window - room
     aborted = settings.is_code and bool(reports) and reports[-1].finish == "aborted"
     guard = _guard(fill, limit, settings, running, stale, aborted)
@@ -118,17 +106,12 @@ def judge(buffer: Buffer, settings: PiSettings, running: PiState, moment: Policy
 
 def _is_stale(buffer: Buffer, border: str) -> bool:
     """The newest answer is older than the latest compaction."""
-    if not border:
-        return False
-    for message in reversed(buffer.messages):
-        if message.id == border:
-            return True
-        if message.role == "assistant":
-            return False
-    return False
+    newest = (message for message in reversed(buffer.messages) if message.id == border or message.role == "assistant")
+    found = next(newest, None)
+    return found is not None and bool(border) and found.id == border
 
 
-def _guard(fill: Fill, limit: int, settings: PiSettings, running: PiState, stale: bool, aborted: bool) -> str:
+def _guard(fill: usage.Fill, limit: int, settings: PiSettings, running: PiState, stale: bool, aborted: bool) -> str:
     if not settings.enabled:
         return "switched off"
     if stale:
@@ -139,14 +122,11 @@ def _guard(fill: Fill, limit: int, settings: PiSettings, running: PiState, stale
         return "the window is unknown"
     if settings.safe and running.open:
         return f"{running.failures} compactions failed in a row"
-    if settings.cost_aware and fill.tokens > limit and not _is_worth_it(fill.tokens, limit, settings):
-        return "going on costs less than compacting"
+    if settings.cost_aware and fill.tokens > limit:
+        going_on = usage.continue_cost(fill.tokens, settings.keep_recent_tokens, settings.expected_calls)
+        if not usage.should_compact_by_cost(fill.tokens, limit, usage.compaction_cost(fill.tokens), going_on):
+            return "going on costs less than compacting"
     return ""
-
-
-def _is_worth_it(tokens: int, limit: int, settings: PiSettings) -> bool:
-    going_on = continue_cost(tokens, settings.keep_recent_tokens, settings.expected_calls)
-    return should_compact_by_cost(tokens, limit, compaction_cost(tokens), going_on)
 
 
 def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> Verdict:
@@ -159,29 +139,24 @@ def verdict(buffer: Buffer, settings: PiSettings, running: PiState, moment: Poli
     else:
         why = f"{tokens:,} <= {limit:,} {sum_of}: {limit - tokens + 1:,} to go"
     notes = [why, _source(found.fill), f"the window is {WHOSE[settings.window_from]}", found.guard]
-    if is_clamped(settings, settings.reserve_tokens):
+    if usage.is_clamped(settings, settings.reserve_tokens):
         notes.append(f"a reserve of {settings.reserve_tokens:,} does not fit: a quarter of the window is kept free")
-    if found.due and _is_empty(buffer, settings, running, moment):
+    if found.due and _prepared(Job(buffer, "threshold"), settings, running, moment) is None:
         notes.append("nothing can be summarised")
     notes.append(f"by the rules of pi {settings.version}")
     due = found.due or bool(moment.overflow)
     return Verdict(TIER, due, " · ".join(filter(None, [moment.overflow, *notes])), tokens, limit)
 
 
-def _source(fill: Fill) -> str:
+def _source(fill: usage.Fill) -> str:
     if fill.reported is None:
         return "estimated"
-    if not fill.behind:
+    if not fill.since:
         return "as reported for the newest answer"
-    behind = f"{fill.behind:,} message{'s' * (fill.behind != 1)} behind it"
+    since = f"{fill.since:,} message{'s' * (fill.since != 1)} after it"
     if fill.tokens == fill.reported:
-        return f"as reported, {behind} not counted"
-    return f"{fill.reported:,} reported, {behind} estimated"
-
-
-def _is_empty(buffer: Buffer, settings: PiSettings, running: PiState, moment: PolicyInput) -> bool:
-    entries = entries_at(buffer.messages, running, moment, settings.is_newest)
-    return prepare(entries, settings.keep_recent_tokens, 0, settings.legacy_start, rules=rules_of(settings)) is None
+        return f"as reported, {since} not counted"
+    return f"{fill.reported:,} reported, {since} estimated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +166,11 @@ class Veto:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """An extension's own summary, in place of the model's."""
+    """A summary: by default an extension's own, in place of the model's."""
 
     summary: str
     files: Files = NO_FILES
+    by_extension: bool = True
 
 
 Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
@@ -203,7 +179,7 @@ Extension: TypeAlias = Callable[[Preparation], Veto | Supplied | None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A compaction to be run: why, on which buffer, and what stands behind it untouched.
+    """A compaction to be run: why, on which buffer, and what follows it untouched.
 
     `rest` are messages that came after the point where Pi compacts: results of the answer that was just given.
     """
@@ -216,41 +192,41 @@ class Job:
     extension: Extension | None = None
 
 
-def compact(task: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Done[PiState]:
+def compact(job: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Done[PiState]:
     """Compact. Where it fails nothing is appended: the buffer stays, the event says why."""
-    prepared = _prepared(task, settings, running, moment)
-    events = [Event("auto_compaction_start", {"reason": task.reason})]
+    prepared = _prepared(job, settings, running, moment)
+    events = [Event("auto_compaction_start", {"reason": job.reason})]
     if prepared is None:
-        return _ended(task, running, events, "", False)
-    events.append(_before(task, prepared, settings, running, moment))
-    ruling = task.extension(prepared) if task.extension else None
+        return _ended(job, running, events, "", False)
+    events.append(_before(job, prepared, settings, running, moment))
+    ruling = job.extension(prepared) if job.extension else None
     if isinstance(ruling, Veto):
-        return _ended(task, running, events, "", True)
-    if isinstance(ruling, Supplied):
-        return _appended(task, prepared, ruling.summary, ruling.files, settings, running, events, supplied=True)
+        return _ended(job, running, events, "", True)
+    if ruling is not None:
+        return _appended(job, prepared, ruling, settings, running, events)
     if not moment.router:
-        return _ended(task, replace(running, failures=running.failures + 1), events, NO_MODEL, False)
+        return _ended(job, replace(running, failures=running.failures + 1), events, NO_MODEL, False)
     try:
-        room = reserve(settings, task.buffer.messages)
+        room = usage.reserve(settings, job.buffer.messages)
         summary = yield from summarise(prepared, settings, room, moment.instructions.strip())
     except SummarizationFailed as failed:
-        return _ended(task, replace(running, failures=running.failures + 1), events, str(failed), False)
-    return _appended(task, prepared, summary, prepared.files, settings, running, events)
+        return _ended(job, replace(running, failures=running.failures + 1), events, str(failed), False)
+    return _appended(job, prepared, Supplied(summary, prepared.files, False), settings, running, events)
 
 
-def _prepared(task: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Preparation | None:
-    messages = task.buffer.messages
-    owed = {message.result.call_id for message in task.rest if message.result is not None}
+def _prepared(job: Job, settings: PiSettings, running: PiState, moment: PolicyInput) -> Preparation | None:
+    messages = job.buffer.messages
+    owed = {message.result.call_id for message in job.rest if message.result is not None}
     border = border_of(messages, running, moment)
     reports = reports_of(messages, running, moment)
-    before = tokens_before(task.buffer, reports, border, settings.is_newest, moment.filed)
+    before = usage.tokens_before(job.buffer, reports, border, settings.is_newest, moment.filed)
     entries = entries_at(messages, running, moment, settings.is_newest)
     return prepare(entries, settings.keep_recent_tokens, before, settings.legacy_start, owed, rules_of(settings))
 
 
-def _before(task: Job, prepared: Preparation, settings: PiSettings, running: PiState, moment: PolicyInput) -> Event:
+def _before(job: Job, prepared: Preparation, settings: PiSettings, running: PiState, moment: PolicyInput) -> Event:
     """The design's fields and the code's."""
-    judgement = judge(task.buffer, settings, running, moment)
+    judgement = judge(job.buffer, settings, running, moment)
     preparation: dict[str, Json] = {
         "firstKeptEntryId": prepared.first_kept,
         "messagesToSummarize": len(prepared.to_summarise),
@@ -269,47 +245,39 @@ def _before(task: Job, prepared: Preparation, settings: PiSettings, running: PiS
     return Event("session_before_compact", fields)
 
 
-def _ended(task: Job, running: PiState, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
+def _ended(job: Job, running: PiState, events: Sequence[Event], error: str, aborted: bool) -> Outcome[PiState]:
     """Nothing was appended. With neither an error nor a veto there was nothing to compact."""
     fields = {"result": None, "aborted": aborted, "willRetry": False} | ({"errorMessage": error} if error else {})
-    buffer = task.buffer.with_messages((*task.buffer.messages, *task.rest)) if task.rest else task.buffer
+    buffer = job.buffer.with_messages((*job.buffer.messages, *job.rest)) if job.rest else job.buffer
     return Outcome(TIER, buffer, running, (*events, Event("auto_compaction_end", fields)), False, error)
 
 
 def _appended(
-    task: Job,
-    prepared: Preparation,
-    summary: str,
-    files: Files,
-    settings: PiSettings,
-    running: PiState,
-    events: Sequence[Event],
-    supplied: bool = False,
+    job: Job, prepared: Preparation, made: Supplied, settings: PiSettings, running: PiState, events: Sequence[Event]
 ) -> Outcome[PiState]:
-    messages = task.buffer.messages
+    messages = job.buffer.messages
     lead, kept = messages[: leading_system(messages)], {message.id for message in prepared.kept}
     removed = [message for message in messages[len(lead) :] if message.id not in kept]
     pinned = _pinned(removed, prepared) if settings.pin_last_user else ()
-    inserted = summary_message(summary, removed)
+    inserted = usage.summary_message(made.summary, removed)
     after = (*lead, inserted, *pinned, *prepared.kept)
     stays = {message.id for message in (*pinned, *prepared.lost)}
     changed: dict[str, FateName] = {one.id: "summarised" for one in removed if one.id not in stays}
-    details = {"readFiles": list(files.read), "modifiedFiles": list(files.modified)}
     result: dict[str, Json] = {
-        "summary": summary,
+        "summary": made.summary,
         "firstKeptEntryId": prepared.first_kept,
         "tokensBefore": prepared.tokens_before,
-        "details": details,
+        "details": {"readFiles": list(made.files.read), "modifiedFiles": list(made.files.modified)},
     }
-    told = (
-        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": supplied}),
-        Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": task.retry}),
+    after_events = (
+        Event("session_compact", {"compactionEntry": inserted.id, "fromExtension": made.by_extension}),
+        Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
-    buffer = task.buffer.with_messages((*after, *task.rest))
+    buffer = job.buffer.with_messages((*after, *job.rest))
     seen, count = buffer.messages[-1].id, running.compactions + 1
     border, first = after[-1].id, prepared.first_kept
     running = replace(running, border=border, first_kept=first, seen=seen, failures=0, compactions=count)
-    return Outcome(TIER, buffer, running, (*events, *told), changed=changed)
+    return Outcome(TIER, buffer, running, (*events, *after_events), changed=changed)
 
 
 def _pinned(removed: Sequence[Message], prepared: Preparation) -> tuple[Message, ...]:
@@ -354,7 +322,7 @@ def summarise(prepared: Preparation, settings: PiSettings, reserve: int, focus: 
 
 
 def _history(prepared: Preparation, settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
-    parts = [f"<conversation>\n{_told(prepared.to_summarise, settings)}\n</conversation>"]
+    parts = [f"<conversation>\n{serialise(prepared.to_summarise, not settings.is_newest)}\n</conversation>"]
     if prepared.previous_summary:
         parts.append(f"<previous-summary>\n{prepared.previous_summary}\n</previous-summary>")
     instructions = UPDATE if prepared.previous_summary else INITIAL
@@ -371,17 +339,13 @@ def _history(prepared: Preparation, settings: PiSettings, reserve: int, focus: s
 
 def _turn_prefix(messages: tuple[Message, ...], settings: PiSettings, reserve: int, focus: str) -> Conversation[str]:
     """The newest Pi says nothing of a limit, and what the user wants kept it says here, too."""
-    told = _told(messages, settings)
+    text = serialise(messages, not settings.is_newest)
     if settings.is_newest:
-        text, most = f"# Conversation\n{told}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
+        text, most = f"# Conversation\n{text}\n\n# Instructions\n{_focused(TURN_PREFIX, focus)}", None
     else:
-        text, most = f"<conversation>\n{told}\n</conversation>\n\n{TURN_PREFIX}", prefix_cap(reserve)
+        text, most = f"<conversation>\n{text}\n</conversation>\n\n{TURN_PREFIX}", prefix_cap(reserve)
     need = Summarize(SYSTEM, text, max_tokens=most, source=messages, purpose="turn prefix")
     return (yield from _asked(need, "Turn prefix summarization failed", settings))
-
-
-def _told(messages: Sequence[Message], settings: PiSettings) -> str:
-    return serialise(messages, thoughts=not settings.is_newest)
 
 
 def _focused(instructions: str, focus: str) -> str:
@@ -442,9 +406,5 @@ def truncated(text: str, limit: int = TOOL_RESULT_MAX) -> str:
     length = u16(text)
     if length <= limit:
         return text
-    head = (
-        text[:limit]
-        if text.isascii()
-        else text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
-    )
+    head = text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
     return f"{head}\n\n[... {length - limit} more characters truncated]"

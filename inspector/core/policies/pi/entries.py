@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def is_said(self) -> bool:
-        """Is it part of the conversation, though the model may not be told?"""
+        """Is it part of the conversation, though the model may not read it?"""
         return self.is_message or self.kind in _BETWEEN
 
     @property
@@ -115,14 +115,14 @@ def entries_of(
     border is known (another harness compacted), everything counts as newer than the compaction. The newest Pi looks at
     them in the buffer's order, once there is something after the compaction.
     """
-    trailing = [_told(one) for one in filed.trailing]
+    trailing = [_unsent(one) for one in filed.trailing]
     if not messages or not messages[0].summary:
         return [*_entries(messages, filed), *trailing]
     summary, rest = messages[0], messages[1:]
     older = next((n + 1 for n, message in enumerate(rest) if message.id == border), 0)
-    told = filed.records.get(summary.id, ())
-    first_kept = next((one.first_kept for one in told if one.first_kept), first_kept)
-    kept = [*_entries(rest[:older], filed), *map(_told, told[:-1])]
+    records = filed.records.get(summary.id, ())
+    first_kept = next((one.first_kept for one in records if one.first_kept), first_kept)
+    kept = [*_entries(rest[:older], filed), *map(_unsent, records[:-1])]
     kept = kept[next((n for n, entry in enumerate(kept) if entry.id == first_kept), 0) :]
     compaction = Entry("compaction", summary.id, summary, first_kept=kept[0].id if kept else "")
     later = [*_entries(rest[older:], filed), *trailing]
@@ -131,9 +131,9 @@ def entries_of(
 
 def _entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
     for message in messages:
-        told = filed.records.get(message.id, ())
-        yield from map(_told, told[:-1])
-        yield _entry(message, told[-1]) if told else _entry(message)
+        records = filed.records.get(message.id, ())
+        yield from map(_unsent, records[:-1])
+        yield _entry(message, records[-1]) if records else _entry(message)
 
 
 def _entry(message: Message, record: Record | None = None) -> Entry:
@@ -142,7 +142,7 @@ def _entry(message: Message, record: Record | None = None) -> Entry:
     return Entry(_kind(message), message.id, message, 0 if is_made_up(message) else None)
 
 
-def _told(record: Record) -> Entry:
+def _unsent(record: Record) -> Entry:
     """An entry of which the buffer holds nothing."""
     kind = _KINDS.get(record.kind, "label")
     return Entry(kind, record.id, record.message, record.counted, sent=False)
@@ -325,7 +325,7 @@ def _sorted(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def files_in(summary: str) -> Files:
-    """The lists that an earlier compaction wrote behind its summary: a buffer holds no other trace of its details."""
+    """The lists that an earlier compaction wrote after its summary: a buffer holds no other trace of its details."""
     rest, modified = _last_block(summary, "modified-files")
     _, read = _last_block(rest, "read-files")
     return Files(read, modified)
@@ -404,9 +404,9 @@ def _start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """What the summariser is told of them: answers that failed, too. An earlier summary goes its own way."""
-    told = (entry.said for entry in entries if entry.kind != "compaction")
-    return tuple(message for message in told if message is not None and not is_made_up(message))
+    """What the summariser reads of them: answers that failed, too. An earlier summary goes its own way."""
+    said = (entry.said for entry in entries if entry.kind != "compaction")
+    return tuple(message for message in said if message is not None and not is_made_up(message))
 
 
 def _standing(entries: Sequence[Entry]) -> tuple[Message, ...]:

@@ -96,7 +96,7 @@ def noted(messages: Sequence[Message], running: PiState, moment: PolicyInput) ->
 
 
 def dump(running: PiState) -> dict[str, Any]:
-    """As JSON. The frequency is derived and told for people."""
+    """As JSON. The frequency is derived, for people to read."""
     return {
         "breaker": {"failures": running.failures, "open": running.open},
         "reports": [asdict(one) for one in running.reports],

@@ -159,11 +159,15 @@ def calculate_tokens(usage: Usage, total: int = 0) -> int:
 def last_usage(
     messages: Sequence[Message], reports: Sequence[CallReport], upstream: bool, border: str = ""
 ) -> tuple[int, Usage] | None:
-    """(messages that it speaks of, usage) of the newest answer with usage behind `border`; None where there is none.
+    """(messages that it speaks of, usage) of the newest answer with usage after `border`; None where there is none.
 
-    `upstream` passes over answers that failed or were aborted, and over usage that is all zero. O(messages behind it).
+    `upstream` passes over answers that failed or were aborted, and over usage that is all zero. O(messages after it).
     """
-    usable = [one for one in reports if one.usage is not None and not (upstream and _is_void(one, one.usage))]
+
+    def is_void(report: CallReport, usage: Usage) -> bool:
+        return report.finish in FAILED or not calculate_tokens(usage)
+
+    usable = [one for one in reports if one.usage is not None and not (upstream and is_void(one, one.usage))]
     if not usable:
         return None
     by_id = {one.upto: one.usage for one in usable}
@@ -176,18 +180,14 @@ def last_usage(
     return None
 
 
-def _is_void(report: CallReport, usage: Usage) -> bool:
-    return report.finish in FAILED or not calculate_tokens(usage)
-
-
 @dataclass(frozen=True, slots=True)
 class Fill:
     """contextTokens: how full the window is, and how much of that a provider reported."""
 
     tokens: int
     reported: int | None = None
-    behind: int = 0
-    """Messages behind the answer that was reported."""
+    since: int = 0
+    """Messages after the answer that was reported."""
 
 
 def context_tokens(

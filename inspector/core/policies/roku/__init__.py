@@ -19,7 +19,6 @@ from inspector.core.policies.roku.compaction import (
     high_tier,
     microcompact,
     mid_tier,
-    react,
     remember,
 )
 from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
@@ -108,7 +107,7 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
                 path: Path = "mechanical" if running.breaker.open else wanted
                 return (yield from compact(wanted, path, buffer, settings, running, moment))
             case "l4":
-                return (yield from react(buffer, settings, running, moment))
+                return (yield from compact("L4", chosen, buffer, settings, running, moment))
         raise self.unknown(name)
 
     def before_call(
@@ -201,7 +200,7 @@ def _l0(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: Poli
 
 
 def _l4(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
-    return ((yield from react(buffer, settings, running, moment)),)
+    return ((yield from compact("L4", choose_path(running, moment), buffer, settings, running, moment)),)
 
 
 def _learn(turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:

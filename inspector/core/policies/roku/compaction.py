@@ -68,7 +68,7 @@ class Attempt:
 
 
 def microcompact(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Outcome[RokuState]:
-    """Clear what is clearable. The event is sent, and the detector told, only where tokens were freed."""
+    """Clear what is clearable. The event is sent, and the detector notified, only where tokens were freed."""
     indices = clearable(buffer.messages, settings)
     freed = running.calibration.apply(freed_raw(buffer.messages, indices))
     messages = list(buffer.messages)
@@ -86,14 +86,9 @@ def collapse(buffer: Buffer, settings: RokuSettings, running: RokuState, moment:
     """L1: the older half becomes a mechanical digest."""
     split = half_split(buffer.messages, settings)
     removed = buffer.messages[1:split]
-    if not removed:
-        return Outcome("L1", buffer, running)
     text = f"[Mid-tier context collapse — {len(removed)} messages compacted]\n{digest(removed, settings.safe)}"
-    after = _replaced(buffer, split, "l1", text, settings)
-    if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
-        return Outcome("L1", buffer, running)  # safe: a collapse that does not shrink is not made
     event = Event("MidCompactLayer1Ran", {"step": moment.step, "messages_collapsed": len(removed)})
-    return _outcome("L1", after, running, event, removed)
+    return _replaced("L1", text, event, buffer, split, settings, running) or Outcome("L1", buffer, running)
 
 
 def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Done[RokuState]:
@@ -105,13 +100,11 @@ def remember(buffer: Buffer, settings: RokuSettings, running: RokuState, moment:
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
         summary = yield from _generated(removed, settings)
-    if not summary.strip():
-        return collapse(buffer, settings, running, moment)
-    after = _replaced(buffer, split, "l2", f"[Session memory summary]\n{summary}", settings)
-    if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
-        return collapse(buffer, settings, running, moment)
-    event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
-    return _outcome("L2", after, running, event, removed)
+    done = None
+    if summary.strip():
+        event = Event("MidCompactLayer2Ran", {"step": moment.step, "messages_replaced": len(removed)})
+        done = _replaced("L2", f"[Session memory summary]\n{summary}", event, buffer, split, settings, running)
+    return done or collapse(buffer, settings, running, moment)
 
 
 def _generated(removed: Sequence[Message], settings: RokuSettings) -> Conversation[str]:
@@ -128,17 +121,21 @@ def _generated(removed: Sequence[Message], settings: RokuSettings) -> Conversati
     return answer.text
 
 
-def _replaced(buffer: Buffer, split: int, kind: str, text: str, settings: RokuSettings) -> Buffer:
-    summary = inserted(kind, "user", text, buffer.messages[1:split])
-    return buffer.with_messages(replace_segment(buffer.messages, split, (summary,), settings))
-
-
-def _outcome(
-    tier: str, after: Buffer, running: RokuState, event: Event, removed: Sequence[Message]
-) -> Outcome[RokuState]:
+def _replaced(
+    tier: str, text: str, event: Event, buffer: Buffer, split: int, settings: RokuSettings, running: RokuState
+) -> Outcome[RokuState] | None:
+    """The older half replaced by the text. None where nothing can be removed; in safe mode where that does not
+    shrink the buffer."""
+    removed = buffer.messages[1:split]
+    if not removed:
+        return None
+    summary = inserted(tier.lower(), "user", text, removed)
+    after = buffer.with_messages(replace_segment(buffer.messages, split, (summary,), settings))
+    if settings.safe and raw_tokens(after) >= raw_tokens(buffer):
+        return None
     running = replace(running, detector=running.detector.notify_compaction())
-    changed = {message.id: "summarised" for message in removed}
-    return Outcome(tier, after, running, (event,), changed=changed)  # type: ignore[arg-type]
+    changed: dict[str, FateName] = {message.id: "summarised" for message in removed}
+    return Outcome(tier, after, running, (event,), changed=changed)
 
 
 def mid_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
@@ -162,24 +159,6 @@ def high_tier(buffer: Buffer, settings: RokuSettings, running: RokuState, moment
     return ((yield from compact("L3", choose_path(running, moment), buffer, settings, running, moment)),)
 
 
-def compact(
-    tier: str, path: Path, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
-) -> Done[RokuState]:
-    """L3, with the event that announces it. The outcome names the path that was taken."""
-    total = total_tokens(buffer, running)
-    sent = (Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total}),)
-    name = path if tier == "L3" and path != "mechanical" else tier
-    return (yield from run_compaction(name, path, buffer, settings, running, moment, sent))
-
-
-def react(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> Done[RokuState]:
-    """L4: compact without looking at any watermark (spec 1.10)."""
-    running = replace(running, detector=running.detector.notify_compaction())
-    sent = (Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow}),)
-    path = choose_path(running, moment)
-    return (yield from run_compaction("L4", path, buffer, settings, running, moment, sent))
-
-
 def choose_path(running: RokuState, moment: PolicyInput) -> Path:
     """Breaker open or no model: mechanical; a remote-capable provider: L3a; else L3b."""
     if running.breaker.open or not moment.router:
@@ -187,24 +166,25 @@ def choose_path(running: RokuState, moment: PolicyInput) -> Path:
     return "L3a" if moment.remote else "L3b"
 
 
-def run_compaction(
-    tier: str,
-    path: Path,
-    buffer: Buffer,
-    settings: RokuSettings,
-    running: RokuState,
-    moment: PolicyInput,
-    sent: Sequence[Event],
+def compact(
+    tier: str, path: Path, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
 ) -> Done[RokuState]:
-    """Remove the segment and insert what stands in for it. `sent` = the events that led here."""
-    events, changed = list(sent), dict[str, FateName]()
+    """L3, or L4, which looks at no watermark: remove the segment and insert what stands in for it. The outcome of L3
+    names the path that was taken."""
+    events, changed = [_triggered(tier, buffer, running, moment)], dict[str, FateName]()
+    if tier == "L4":
+        running = replace(running, detector=running.detector.notify_compaction())
+    elif tier == "L3" and path != "mechanical":
+        tier = path
     if settings.truncate_large_results:
         buffer = _truncated(buffer, changed)
     split = l3_split(buffer.messages, settings)
     removed, stripped = strip_thinking(buffer.messages[1:split])
     if stripped:
         events.append(Event("ReasoningContentStripped", {"step": moment.step, "messages_stripped": stripped}))
-    attempt = yield from _attempt(path, removed, settings)
+    attempt = Attempt()
+    if removed and path != "mechanical":
+        attempt = yield from (remote(removed, settings) if path == "L3a" else local(removed, settings))
     after = _inserted(path, attempt, buffer, split, removed, settings)
     if settings.safe and not attempt.error and removed and raw_tokens(after) >= raw_tokens(buffer):
         after, removed, attempt = buffer, (), replace(attempt, error="", text="", messages=())  # no gain: not made
@@ -223,10 +203,10 @@ def run_compaction(
     return Outcome(tier, after, running, tuple(events), done, attempt.error, changed)
 
 
-def _attempt(path: Path, removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
-    if not removed or path == "mechanical":
-        return Attempt()
-    return (yield from (remote(removed, settings) if path == "L3a" else local(removed, settings)))
+def _triggered(tier: str, buffer: Buffer, running: RokuState, moment: PolicyInput) -> Event:
+    if tier == "L4":
+        return Event("ReactiveCompactTriggered", {"step": moment.step, "detail": moment.overflow})
+    return Event("CompactTriggered", {"step": moment.step, "estimated_tokens": total_tokens(buffer, running)})
 
 
 def _inserted(
@@ -235,18 +215,13 @@ def _inserted(
     if not removed:
         return buffer
     if attempt.messages:
-        new: Sequence[Message] = _named(attempt.messages, removed)
+        stem = inserted("l3a", "user", "", removed).id  # under ids of our own, so that none can collide with a kept one
+        new = tuple(replace(one, id=f"{stem}-{n}", summary=True) for n, one in enumerate(attempt.messages))
     else:
         text = attempt.text or digest(removed, settings.safe)
         prefix = "" if path == "mechanical" else PREFIX
         new = (inserted("l3" if path == "mechanical" else path.lower(), "user", prefix + text, removed),)
     return buffer.with_messages(replace_segment(buffer.messages, split, new, settings))
-
-
-def _named(messages: Sequence[Message], removed: Sequence[Message]) -> tuple[Message, ...]:
-    """The provider's messages under ids of our own, so that none can collide with a kept one."""
-    stem = inserted("l3a", "user", "", removed).id
-    return tuple(replace(message, id=f"{stem}-{n}", summary=True) for n, message in enumerate(messages))
 
 
 def _summarizer_called(attempt: Attempt, succeeded: bool, moment: PolicyInput) -> Event:

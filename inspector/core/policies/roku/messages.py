@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from inspector.core.message import Message, Part, Text, Thinking, ToolResult
+from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku.settings import RokuSettings
 from inspector.core.tokens.roku import estimate, utf8_length
@@ -75,34 +75,24 @@ def replace_segment(
 
 def clearable(messages: Sequence[Message], settings: RokuSettings) -> list[int]:
     """Indices of the results that L0 would clear: all but the newest ones, and only those that are longer."""
-    results = [at for at, message in enumerate(messages) if message.role == "tool" and message.result]
+    results = [(at, m.result) for at, m in enumerate(messages) if m.role == "tool" and m.result is not None]
     old = results[: max(0, len(results) - settings.microcompact_retain_recent)]
-    spared = _spared(messages, settings)
-    return [at for at in old if _would_shrink(messages[at], spared)]
+    spared: set[str] = set()
+    if settings.safe and settings.exclude_tools:
+        spared = {call.id for m in messages for call in m.calls if call.name in settings.exclude_tools}
+    return [at for at, result in old if result.call_id not in spared and _would_shrink(result.content)]
+
+
+def _would_shrink(content: str) -> bool:
+    if content == PLACEHOLDER:
+        return False
+    return len(content) > len(PLACEHOLDER) or utf8_length(content) > len(PLACEHOLDER)
 
 
 def freed_raw(messages: Sequence[Message], indices: Sequence[int]) -> int:
     """Raw tokens that clearing these frees."""
-    return sum(max(0, estimate(_result(messages[at]).content) - PLACEHOLDER_TOKENS) for at in indices)
-
-
-def _result(message: Message) -> ToolResult:
-    result = message.result
-    assert result is not None
-    return result
-
-
-def _would_shrink(message: Message, spared: frozenset[str]) -> bool:
-    result = _result(message)
-    if result.call_id in spared or result.content == PLACEHOLDER:
-        return False
-    return len(result.content) > len(PLACEHOLDER) or utf8_length(result.content) > len(PLACEHOLDER)
-
-
-def _spared(messages: Sequence[Message], settings: RokuSettings) -> frozenset[str]:
-    if not (settings.safe and settings.exclude_tools):
-        return frozenset()
-    return frozenset(call.id for m in messages for call in m.calls if call.name in settings.exclude_tools)
+    results = (messages[at].result for at in indices)
+    return sum(max(0, estimate(one.content) - PLACEHOLDER_TOKENS) for one in results if one is not None)
 
 
 def cut(text: str, limit: int) -> str:

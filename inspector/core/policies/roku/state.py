@@ -228,7 +228,7 @@ def total_tokens(buffer: Buffer, running: RokuState) -> int:
 
 
 def dump(running: RokuState) -> dict[str, Any]:
-    """As JSON. `scale` is derived from the samples and told for people."""
+    """As JSON. `scale` is derived from the samples, for people to read."""
     detector = running.detector
     return {
         "breaker": asdict(running.breaker),
