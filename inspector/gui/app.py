@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QApplication
 
+from inspector.gui.bridge import Garbage
 from inspector.gui.calling import Calling
-from inspector.gui.garbage import Garbage
+from inspector.gui.guard import Trouble
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.trouble import Trouble
 from inspector.gui.window import Window
 
 

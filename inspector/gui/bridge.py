@@ -9,12 +9,13 @@ import gc
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from functools import partial
 from threading import Event
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from inspector.core.errors import InspectorError
 
@@ -29,6 +30,9 @@ each in turn."""
 
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
+
+EVERY_MS = 1_000
+"""Between two looks for garbage."""
 
 
 class Task:
@@ -60,85 +64,25 @@ class Task:
         return self._stop.is_set()
 
 
-def _unheard(value: object) -> None:
-    pass
-
-
-class Jobs(Protocol):
-    """What a part of the window does with the bridge."""
-
-    def run(
-        self,
-        job: Callable[[Task], T],
-        done: Callable[[T], None],
-        failed: Callable[[InspectorError], None] | None = None,
-        reported: Callable[[Any], None] = _unheard,
-        fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
-    ) -> Task:
-        """As `Bridge.run`."""
-        ...
-
-    def work(
-        self,
-        job: Callable[[], T],
-        done: Callable[[T], None],
-        fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
-    ) -> None:
-        """As `Bridge.work`."""
-        ...
-
-
-class Lent:
-    """The bridge for one part of the window, which hears of what nobody expected of its jobs."""
-
-    def __init__(self, bridge: "Jobs", fell: Callable[[BaseException], None]) -> None:
-        self._bridge, self._fell = bridge, fell
-
-    def run(
-        self,
-        job: Callable[[Task], T],
-        done: Callable[[T], None],
-        failed: Callable[[InspectorError], None] | None = None,
-        reported: Callable[[Any], None] = _unheard,
-        fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
-    ) -> Task:
-        """As `Bridge.run`; a job that says itself who hears of it is not told here."""
-        return self._bridge.run(job, done, failed, reported, fell or self._fell, waits)
-
-    def work(
-        self,
-        job: Callable[[], T],
-        done: Callable[[T], None],
-        fell: Callable[[BaseException], None] | None = None,
-        waits: bool = False,
-    ) -> None:
-        """As `Bridge.work`."""
-        self.run(lambda task: job(), done, fell=fell, waits=waits)
-
-
-class Bridge(QObject):
+class Bridge:
     """Between the GUI thread and the others."""
 
-    _arrived = Signal(object)
-
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        sys.setswitchinterval(TURN_S)
-        self._threads = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
-        self._waiters = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
-        self._tasks: set[Task] = set()
-        self._closed = False
-        self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
+        self._threads = _Threads(parent)
+        self._fell: Callable[[BaseException], None] | None = None
+
+    def for_part(self, fell: Callable[[BaseException], None]) -> "Bridge":
+        """The same for one part of the window, which hears of what nobody expected of its jobs."""
+        made = copy(self)
+        made._fell = fell
+        return made
 
     def run(
         self,
         job: Callable[[Task], T],
         done: Callable[[T], None],
         failed: Callable[[InspectorError], None] | None = None,
-        reported: Callable[[Any], None] = _unheard,
+        reported: Callable[[Any], None] = lambda value: None,
         fell: Callable[[BaseException], None] | None = None,
         waits: bool = False,
     ) -> Task:
@@ -147,14 +91,30 @@ class Bridge(QObject):
         `fell` hears of what is raised, before it is. `waits`: for a model, a file, a server more than it computes; it
         keeps no other job from beginning. After `close` nothing is run any more.
         """
-        task = Task(self._deliver, reported)
-        if self._closed:
+        threads, hears = self._threads, fell or self._fell
+        task = Task(threads.deliver, reported)
+        if threads.closed:
             task.cancel()
             return task
-        self._tasks.add(task)
-        future = (self._waiters if waits else self._threads).submit(_worked, job, task)
-        end = partial(self._end, done=done, failed=failed)
-        future.add_done_callback(lambda future: self._deliver(lambda: _heard(fell, partial(end, task, future))))
+
+        def end(future: Future[T]) -> None:
+            threads.tasks.discard(task)
+            if task.cancelled():
+                return
+            try:
+                error = future.exception()
+                if isinstance(error, InspectorError) and failed is not None:
+                    failed(error)
+                else:
+                    done(future.result())
+            except BaseException as fallen:
+                if hears is not None:
+                    hears(fallen)
+                raise
+
+        threads.tasks.add(task)
+        future = (threads.waiting if waits else threads.computing).submit(_worked, job, task)
+        future.add_done_callback(lambda future: threads.deliver(partial(end, future)))
         return task
 
     def work(
@@ -169,42 +129,42 @@ class Bridge(QObject):
 
     def close(self) -> None:
         """Cancel everything; nothing arrives any more."""
-        self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        for threads in (self._threads, self._waiters):
-            threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     @property
     def busy(self) -> bool:
         """Is any job still on its way?"""
-        return bool(self._tasks)
+        return bool(self._threads.tasks)
 
-    def _deliver(self, call: Callable[[], None]) -> None:
-        if not self._closed:
+
+class _Threads(QObject):
+    """The threads, and the way back from them."""
+
+    _arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None) -> None:
+        super().__init__(parent)
+        sys.setswitchinterval(TURN_S)
+        self.computing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="job")
+        self.waiting = ThreadPoolExecutor(max_workers=8, thread_name_prefix="waiting-job")
+        self.tasks: set[Task] = set()
+        self.closed = False
+        self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
+
+    def deliver(self, call: Callable[[], None]) -> None:
+        if not self.closed:
             self._arrived.emit(call)
 
     def _run_here(self, call: Callable[[], None]) -> None:
-        if not self._closed:
+        if not self.closed:
             call()
 
-    def _end(
-        self,
-        task: Task,
-        future: Future[T],
-        done: Callable[[T], None],
-        failed: Callable[[InspectorError], None] | None,
-    ) -> None:
-        self._tasks.discard(task)
-        if task.cancelled():
-            return
-        error = future.exception()
-        if error is None:
-            done(future.result())
-        elif isinstance(error, InspectorError) and failed is not None:
-            failed(error)
-        else:
-            raise error
+    def close(self) -> None:
+        self.closed = True
+        for task in self.tasks:
+            task.cancel()
+        for threads in (self.computing, self.waiting):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _worked(job: Callable[[Task], T], task: Task) -> T:
@@ -217,10 +177,25 @@ def _worked(job: Callable[[Task], T], task: Task) -> T:
             gc.freeze()
 
 
-def _heard(fell: Callable[[BaseException], None] | None, call: Callable[[], None]) -> None:
-    try:
-        call()
-    except BaseException as error:
-        if fell is not None:
-            fell(error)
-        raise
+class Garbage(QObject):
+    """Reference cycles are collected on the GUI thread only, as long as this lives.
+
+    Python collects where the allocation happens that fills a generation, also on a worker thread; a widget in a cycle
+    would then be destroyed off the GUI thread, which ends the program. So automatic collection is off while a window
+    is open, and a timer here does it.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(collect)
+        self._timer.start(EVERY_MS)
+
+
+def collect() -> None:
+    """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones."""
+    counts, thresholds = gc.get_count(), gc.get_threshold()
+    full = [n for n in range(3) if thresholds[n] and counts[n] > thresholds[n]]
+    if full:
+        gc.collect(full[-1])

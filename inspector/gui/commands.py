@@ -1,4 +1,4 @@
-"""What the window can do: every command once, with its words and keys. Menus, palette and key list are made from it."""
+"""A command: its words and keys, from which menus, palette and key list are made; which of them match what is typed."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

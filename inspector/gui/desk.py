@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.gui.bridge import Jobs
+from inspector.gui.bridge import Bridge
 from inspector.gui.look.theme import Theme
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.runs.desk import RunDesk
@@ -16,7 +16,7 @@ class Desk:
     """What a panel may reach."""
 
     workbench: Workbench
-    bridge: Jobs
+    bridge: Bridge
     theme: Theme
     settings: Settings
     open_path: Callable[[str], None]

@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 from functools import partial
 
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
-from inspector.gui.bridge import Lent
 from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
+from inspector.gui.look.build import row
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel, Place
 from inspector.workbench.state import State
@@ -48,7 +48,7 @@ class Docks(QMainWindow):
     def place(self, place: Place, make: type[Panel]) -> None:
         """Build one panel and put it where it belongs. One by one, so that nobody waits for all of them."""
         made: list[Panel] = []
-        bridge = Lent(self._desk.bridge, lambda error: made[0].fall(error) if made else None)
+        bridge = self._desk.bridge.for_part(lambda error: made[0].fall(error) if made else None)
         made.append(panel := make(replace(self._desk, bridge=bridge)))
         self._place(panel, place)
         self._places.append((place, panel.TITLE))
@@ -175,12 +175,8 @@ def _head(kind: str, title: str) -> QWidget | None:
     if kind == "frame":
         return None
     head = QWidget()
-    row = QHBoxLayout(head)
     if kind == "none":
-        row.setContentsMargins(0, 0, 0, 0)
         head.setFixedHeight(0)
     else:
-        row.setContentsMargins(13, 9, 13, 2)
-        row.addWidget(label(title.upper(), role="caption"))
-        row.addStretch()
+        row(label(title.upper(), role="caption"), ..., of=head, margins=(13, 9, 13, 2))
     return head

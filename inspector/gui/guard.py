@@ -1,21 +1,25 @@
 """One guard for all that Qt calls: no exception leaves a method of ours that stands for one of Qt's.
 
 Qt does not know exceptions: one that leaves a paint event or an event handler ends the program sooner or later. Every
-class of the window that overrides a method of Qt inherits `Guarded`; pyqtgraph's are guarded in `gui/graphs.py`. What
-goes wrong is handed to `sys.excepthook` (see `gui/trouble.py`), and where something should have been painted stands a
-sentence.
+class of the window that overrides a method of Qt inherits `Guarded`; pyqtgraph's are guarded in `widgets/plot.py`. What
+goes wrong is handed to `sys.excepthook`, where something should have been painted stands a sentence, and the program
+goes on. `Trouble` is that hook: it logs a bug with its trace, and reports it once with a button that copies a report.
 """
 
+import logging
+import platform
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, QTimer, qVersion
 from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
+LOG = logging.getLogger("inspector")
 SENTENCE = "This part cannot be painted: something went wrong inside the program."
 GROUND, INK = Qt.GlobalColor.white, Qt.GlobalColor.darkRed
 
@@ -135,3 +139,47 @@ def _say(painter: QPainter, place: QRectF) -> None:
     painter.fillRect(place, GROUND)
     painter.setPen(INK)
     painter.drawText(place.adjusted(4, 2, -4, -2), int(Qt.TextFlag.TextWordWrap), SENTENCE)
+
+
+class Trouble:
+    """`tell(sentence, report)` is called on the GUI thread, between events, once for each different bug."""
+
+    def __init__(self, tell: Callable[[str, str], None]) -> None:
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def install(self) -> None:
+        """Become `sys.excepthook`: exceptions of slots, timers and event handlers come here."""
+        sys.excepthook = self.meet
+
+    def meet(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Log and tell it, if it is a new one. A keyboard interrupt ends the program as always."""
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+            return
+        frames = traceback.extract_tb(trace)
+        place = f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}" if frames else kind.__name__
+        if place not in self._told:  # what fails in every row or every picture would fill the log, and the time
+            self._told.add(place)
+            text = "".join(traceback.format_exception(kind, error, trace))
+            LOG.error("unexpected: %s", text)
+            usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
+            sentence = next(iter(getattr(error, "__notes__", ())), usual)  # who met it first may know what it concerns
+            QTimer.singleShot(0, lambda: self._tell(sentence, bug_report(text)))  # not in the middle of a paint event
+
+
+def bug_report(text: str) -> str:
+    """What a person can paste into a bug report: versions and the trace, nothing of a transcript."""
+    from importlib import metadata  # slow to load, and seldom wanted
+
+    try:
+        own = metadata.version("context-inspector")
+    except metadata.PackageNotFoundError:
+        own = "from a checkout"
+    lines = (
+        f"Context Inspector {own}",
+        f"Python {platform.python_version()}, Qt {qVersion()}, {platform.platform()}",
+        "",
+        text,
+    )
+    return "\n".join(lines)

@@ -1,4 +1,8 @@
-"""Opening a transcript: off the GUI thread, with progress, cancel, and the first picture before the rest is read."""
+"""How a transcript comes into the window, off the GUI thread: opened, then followed where it is still written.
+
+Opening shows progress, can be cancelled, and gives a first picture before the rest is read. Following shows the newest
+picture only, where many come.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +18,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.settings import Settings
-from inspector.workbench.state import State
+from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -24,13 +28,7 @@ FIRST = 1.0
 """Seconds that the reading rests at most for the first picture."""
 
 OFTEN = 0.1
-"""Seconds between two tellings of how far the reading is."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Progress:
-    done: int
-    total: int
+"""Seconds between two reports of how far the reading is."""
 
 
 def open_transcript(
@@ -67,7 +65,7 @@ class Opener:
         def job(task: Task) -> Session:
             return open_transcript(
                 Path(path),
-                progress=_now_and_then(lambda done, total: task.report(_Progress(done, total))),
+                progress=_now_and_then(lambda done, total: task.report((done, total))),
                 first=lambda session: self._show_first(task, replace(session, path=session.path or str(Path(path)))),
                 cancelled=task.cancelled,
                 keep=opened.append,
@@ -100,12 +98,11 @@ class Opener:
             self._task = None
             self._workbench.stopped()
 
-    def _reported(self, value: _Progress | Session) -> None:
-        match value:
-            case _Progress(done, total):
-                self._workbench.progress(done, total)
-            case Session():
-                self._workbench.open(value, more=True)
+    def _reported(self, value: tuple[int, int] | Session) -> None:
+        if isinstance(value, Session):
+            self._workbench.open(value, more=True)
+        else:
+            self._workbench.progress(*value)
 
     def _done(self, session: Session) -> None:
         self._task = None
@@ -121,8 +118,8 @@ class Opener:
         self._workbench.fell(path, error)
 
 
-def _now_and_then(tell: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """`tell`, but not more often than anyone can see, and at the end."""
+def _now_and_then(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """`report`, but not more often than anyone can see, and at the end."""
     last = 0.0
 
     def progress(done: int, total: int) -> None:
@@ -130,6 +127,111 @@ def _now_and_then(tell: Callable[[int, int], None]) -> Callable[[int, int], None
         now = monotonic()
         if now - last > OFTEN or done >= total:
             last = now
-            tell(done, total)
+            report(done, total)
 
     return progress
+
+
+@dataclass(slots=True)
+class _Latest:
+    """The newest picture; `sent` = it is on its way to the GUI thread."""
+
+    session: Session | None = None
+    sent: bool = False
+
+
+class Follow:
+    """One worker at most. It ends when another transcript is opened, the session is closed, or nothing is followed."""
+
+    def __init__(self, workbench: Workbench, bridge: Bridge, opener: Opener) -> None:
+        self._workbench, self._bridge, self._opener = workbench, bridge, opener
+        self._task: Task | None = None
+        self._what: Following = ""
+        workbench.subscribe(self._seen)
+
+    def toggle(self, what: Following) -> None:
+        """Begin to follow what is open, or stop."""
+        state = self._workbench.state
+        ready = state.session is not None and state.session.path and state.opening is None
+        wanted: Following = what if ready and state.following != what and not self._stops(what) else ""
+        self._stop()
+        self._what = wanted
+        self._workbench.follow(wanted)
+        if wanted and state.session is not None:
+            self._start(wanted, Path(state.session.path))
+
+    def begin(self, path: str) -> None:
+        """Show a transcript that is being written, and follow it."""
+        self._stop()
+        self._workbench.begin(path)
+        self._what = "file"
+        self._workbench.follow("file")
+        self._start("file", Path(path))
+
+    def _stops(self, what: Following) -> bool:
+        """The button, where the project is followed: off, not over to the file."""
+        return what == "file" and self._workbench.state.following == "project"
+
+    def _start(self, what: Following, path: Path) -> None:
+        latest, opened = _Latest(), self._opener.hand_over(path)
+
+        def job(task: Task) -> None:
+            def tell(session: Session) -> None:
+                latest.session = session
+                if not latest.sent:
+                    latest.sent = True
+                    task.report(latest)
+
+            follow(what, path, tell, task, opened, task.report)
+
+        fell = partial(self._fell, path)
+        self._task = self._bridge.run(job, lambda _: None, self._failed, self._reported, fell, waits=True)
+
+    def _reported(self, latest: _Latest | str) -> None:
+        if isinstance(latest, str):  # the file is gone, or nothing that can be read; it may come back
+            self._workbench.failed(latest)
+            return
+        latest.sent = False  # before it is looked at: what comes now is sent again
+        if latest.session is not None:
+            self._workbench.open(latest.session)
+
+    def _failed(self, error: InspectorError) -> None:
+        self._task = None
+        self._workbench.follow("")
+        self._workbench.failed(str(error))
+
+    def _fell(self, path: Path, error: BaseException) -> None:
+        self._stop()
+        self._workbench.follow("")
+        self._workbench.fell(str(path), error)
+
+    def _seen(self, state: State) -> None:
+        if state.following != self._what:
+            self._what = state.following
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+
+def follow(
+    what: Following,
+    path: Path,
+    tell: Callable[[Session], None],
+    task: Task,
+    opened: "TranscriptReading | None",
+    lost: Callable[[str], None],
+) -> None:
+    """On the worker, until the task is cancelled. All formats hang on what it needs, so that is loaded here."""
+    from inspector.transcripts import follow as live
+    from inspector.transcripts.discover import project_folder
+
+    if what == "file":
+        live.follow(path, tell, task.rest, opened=opened, lost=lost)
+        return
+    folder = project_folder(path)
+    if not folder:
+        raise InspectorError(f"{path} does not say which folder the agent worked in")
+    live.follow_newest(folder, tell, task.rest, opened=opened, lost=lost)

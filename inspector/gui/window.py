@@ -1,33 +1,34 @@
-"""The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone."""
+"""The window: bar, notice, panels, strip. It puts the parts together; what it shows comes from the State alone.
+
+Every command stands here once, with its words and keys.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, QTimer
-from PySide6.QtGui import (
-    QCloseEvent,
-    QGuiApplication,
-    QIcon,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QIcon, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
+from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.gui.bars import StatusStrip, TopBar
 from inspector.gui.bridge import Bridge
-from inspector.gui.command_list import commands, offers, panel_commands
 from inspector.gui.commands import Command, Keys
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_file, ask_window
-from inspector.gui.dialogs.key_list import KeyList
-from inspector.gui.dialogs.palette import CommandPalette
+from inspector.gui.dialogs.palette import CommandPalette, KeyList
 from inspector.gui.docks import Docks
 from inspector.gui.edits.dropping import Dropping
-from inspector.gui.following import Follow
+from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
+from inspector.gui.look.build import column
 from inspector.gui.look.theme import Theme
-from inspector.gui.opening import Opener
+from inspector.gui.opening import Follow, Opener
 from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.panels.proxy.commands import proxy_commands
+from inspector.gui.panels.run.commands import run_commands
+from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
@@ -50,7 +51,7 @@ class Window(Guarded, QMainWindow):
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
         self.opener = Opener(self.workbench, self.bridge, settings)
-        self.follow = Follow(self.workbench, self.bridge, self.opener.hand_over)
+        self.follow = Follow(self.workbench, self.bridge, self.opener)
         self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.proxies = ProxyDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.desk = Desk(
@@ -68,9 +69,9 @@ class Window(Guarded, QMainWindow):
         self._laid_out = False
         self.run_bar: QWidget | None = None
         self._build()
-        self.commands: tuple[Command, ...] = commands(self, self)
+        self.commands = self._commands()
         self._keys = Keys(self, self.commands)
-        self.palette_box = CommandPalette(self, theme, lambda: self.commands, lambda typed: offers(self, typed))
+        self.palette_box = CommandPalette(self, theme, lambda: self.commands, self._offers)
         theme.changed.connect(self._restyle)
         self.workbench.subscribe(self.show_state)
         self.runs.running.changed.connect(self._show_run)
@@ -91,11 +92,7 @@ class Window(Guarded, QMainWindow):
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.docks)
         whole = QWidget()
-        column = self._column = QVBoxLayout(whole)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for widget in (self.top, self.notice, self.pages, self.status):
-            column.addWidget(widget, 1 if widget is self.pages else 0)
+        self._column = column(self.top, self.notice, (self.pages, 1), self.status, of=whole, gap=0)
         self.setCentralWidget(whole)
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
@@ -146,7 +143,10 @@ class Window(Guarded, QMainWindow):
 
     def _all_placed(self) -> None:
         self.docks.placed()
-        self.commands += panel_commands(self, self.docks.titles)
+        show = self.show_panel
+        self.commands += tuple(
+            Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles
+        )
 
     def _show_docks(self) -> None:
         if not self.docks.ready:  # something was opened very soon
@@ -164,6 +164,64 @@ class Window(Guarded, QMainWindow):
     def _restyle(self) -> None:
         self.top.update()
         self.docks.restyle()
+
+    # -- commands ------------------------------------------------------------------------------------------------------
+
+    def _commands(self) -> tuple[Command, ...]:
+        """All that the window can do, but for its panels, which come later."""
+        bench = self.workbench
+        return (
+            Command("Open a transcript…", self.choose_file, ("Ctrl+O",), "Session"),
+            Command("Open the sample", self.open_sample, (), "Session"),
+            Command("Follow the session while it is written", self.follow_session, (), "Session"),
+            Command("Follow the newest session of this project", self.follow_project, (), "Session"),
+            Command("Close the session", self.close_session, ("Ctrl+W",), "Session"),
+            Command("Next request", bench.next, ("Right", "Alt+Right"), "Walk", typed=True),
+            Command("Previous request", bench.previous, ("Left", "Alt+Left"), "Walk", typed=True),
+            Command("First request", bench.first, ("Home", "Alt+Home"), "Walk", typed=True),
+            Command("Last request", bench.last, ("End", "Alt+End"), "Walk", typed=True),
+            Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
+            Command("Next recorded compaction", bench.next_compaction, ("C",), "Walk", typed=True),
+            Command("Previous recorded compaction", bench.previous_compaction, ("Shift+C",), "Walk", typed=True),
+            Command("Message below", partial(self.step_message, 1), ("Down", "J"), "Walk", typed=True),
+            Command("Message above", partial(self.step_message, -1), ("Up", "K"), "Walk", typed=True),
+            Command("Next change of the diff", partial(self.step_change, 1), ("F7",), "Walk"),
+            Command("Previous change of the diff", partial(self.step_change, -1), ("Shift+F7",), "Walk"),
+            *stepper_commands(bench),
+            *edit_commands(self.desk, self),
+            *run_commands(self.runs),
+            *proxy_commands(self.proxies),
+            Command("Compare policies", self.compare_policies, (), "Session"),
+            Command("Filter the buffer", self.filter_messages, ("/",), "Find", typed=True),
+            Command("Search the session", partial(self.search, ""), ("Ctrl+F",), "Find"),
+            Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
+            Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
+            Command("Set the window…", self.choose_window, (), "Numbers"),
+            Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
+            Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
+            Command("Layout of a new window", self.fresh_layout, (), "View"),
+            *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
+            Command("Keys", self.show_keys, ("F1",), "Help"),
+            Command("Quit", self.close, ("Ctrl+Q",), "Session"),
+        )
+
+    def _offers(self, typed: str) -> Sequence[Command]:
+        """What a typed text may mean besides a command: a request, a search, an agent, a recent transcript."""
+        bench, wanted = self.workbench, typed.lower()
+        session, thread = bench.state.session, bench.state.thread
+        found: list[Command] = []
+        number = typed.removeprefix("request").strip().replace(",", "")
+        if thread is not None and number.isascii() and number.isdigit() and int(number) < len(thread.requests):
+            found.append(Command(f"Go to request {int(number)}", partial(bench.move, int(number))))
+        if session is not None:
+            found.append(Command(f"Search the session for “{typed}”", partial(self.search, typed)))
+            named = [(f"{other.id} {other.title}".strip(), other.id) for other in session.threads[1:]]
+            go = bench.choose_thread
+            found += tier_offers(bench, typed)
+            found += [Command(f"Go to agent {name}", partial(go, key)) for name, key in named if wanted in name.lower()]
+        recents = [path for path in self.settings.recents() if wanted in Path(path).name.lower()]
+        found += [Command(f"Open {Path(path).name}", partial(self.open_path, path)) for path in recents]
+        return found[:8]
 
     # -- intents -------------------------------------------------------------------------------------------------------
 

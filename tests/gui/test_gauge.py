@@ -11,7 +11,7 @@ from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.bar import headline, in_short
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.panels.timeline.tank_words import headroom
+from inspector.gui.panels.timeline.tank import headroom
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from inspector.workbench.diff import compared, sides
@@ -96,7 +96,9 @@ def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sa
     believed = state.previews.tokens
     words = f"learn-claude-code v5 believes {believed:,}: {abs(believed / 152_241 - 1):.1%} too low".replace("%", " %")
     assert words.lower() in shown(sample).lower()
-    mark = sample.tank._told(sample.tank._y(believed)).replace("\N{NO-BREAK SPACE}", " ")
+    now = sample.tank._reading
+    assert now is not None
+    mark = sample.tank._about(sample.tank._y(believed), now).replace("\N{NO-BREAK SPACE}", " ")
     assert mark.lower().startswith(words.lower())
 
 

@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QPainter
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.trouble import Trouble
-from inspector.gui.widgets.legend import Legend
+from inspector.gui.guard import Trouble
+from inspector.gui.panels.timeline.gauge import Legend
 from inspector.gui.window import Window
 from tests.gui.hands import click
 

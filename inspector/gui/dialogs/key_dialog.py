@@ -1,8 +1,9 @@
 """Entering a provider's key: it is typed blind, goes to the system's keyring, and is never shown again."""
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QWidget
 
 from inspector.core.errors import InspectorError
+from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
 from inspector.safety.keys import ENVIRONMENT, NoKeyring, forget_key, key_place, save_key
 
@@ -15,31 +16,21 @@ class KeyDialog(QDialog):
         self._provider = provider
         self.setWindowTitle(f"Key for {provider}")
         self.setMinimumWidth(420)
-        self.says = label()
-        self.says.setWordWrap(True)
+        self.says = label(wrap=True)
         self.line = QLineEdit()
         self.line.setEchoMode(QLineEdit.EchoMode.Password)
         self.line.setAccessibleName(f"Key for {provider}")
         self.line.setPlaceholderText("Paste the key; it will not be shown")
-        self.trouble = label(role="bad")
-        self.trouble.setWordWrap(True)
+        self.trouble = label(role="bad", wrap=True)
         self.trouble.hide()
-        self.forget = QPushButton("Forget the stored key")
-        self.forget.clicked.connect(self._forget)
+        self.forget = button("Forget the stored key", self._forget)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
         self.save = buttons.button(QDialogButtonBox.StandardButton.Save)
         self.save.setEnabled(False)
         self.line.textChanged.connect(lambda text: self.save.setEnabled(bool(text.strip())))
         buttons.accepted.connect(self._save)
         buttons.rejected.connect(self.reject)
-        row = QHBoxLayout()
-        row.addWidget(self.forget)
-        row.addStretch()
-        row.addWidget(buttons)
-        column = QVBoxLayout(self)
-        for widget in (self.says, self.line, self.trouble):
-            column.addWidget(widget)
-        column.addLayout(row)
+        column(self.says, self.line, self.trouble, row(self.forget, ..., buttons), of=self, margins=None)
         self._show_place()
 
     def _show_place(self) -> None:

@@ -1,24 +1,29 @@
-"""The command palette: one box for every command, for `request 120`, and for a text to be searched."""
+"""The commands shown: the palette, where `request 120` or a text to be searched can be typed, too; the list of keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
     QFrame,
+    QGridLayout,
     QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from inspector.gui.commands import Command, matches
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, row
 from inspector.gui.look.colours import ink
+from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 
 WIDTH, ROWS = 560, 11
@@ -26,7 +31,7 @@ COMMAND = Qt.ItemDataRole.UserRole
 _TOP = QModelIndex()
 
 
-class _Found(Guarded, QAbstractListModel):
+class _Matches(Guarded, QAbstractListModel):
     """The commands that match, best first."""
 
     def __init__(self) -> None:
@@ -100,18 +105,15 @@ class CommandPalette(Guarded, QFrame):
         self.list = QListView()
         self.list.setAccessibleName("Matching commands")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._found = _Found()
-        self.list.setModel(self._found)
+        self._matches = _Matches()
+        self.list.setModel(self._matches)
         self.list.setItemDelegate(_Painter(theme, self.list))
         self.list.setUniformItemSizes(True)
         self.list.clicked.connect(lambda index: self._run(index.row()))
         self.line.textChanged.connect(self._typed)
         self.line.returnPressed.connect(lambda: self._run(self.list.currentIndex().row()))
         self.line.installEventFilter(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.addWidget(self.line)
-        column.addWidget(self.list)
+        column(self.line, self.list, of=self, margins=(8, 8, 8, 8))
         self.hide()
 
     def open(self, text: str = "") -> None:
@@ -134,17 +136,17 @@ class CommandPalette(Guarded, QFrame):
         typed = text.lstrip().removeprefix(">")
         offers = self._offers(typed.strip()) if typed.strip() and not only else ()
         found = matches(self._commands(), typed, offers)
-        self._found.show(found)
+        self._matches.show(found)
         if found:
-            self.list.setCurrentIndex(self._found.index(0, 0))
+            self.list.setCurrentIndex(self._matches.index(0, 0))
         rows = max(1, min(ROWS, len(found)))
         high = self.list.sizeHintForRow(0) if found else 30
         self.resize(self.width(), self.line.sizeHint().height() + 30 + rows * high)
 
     def _run(self, row: int) -> None:
-        if 0 <= row < len(self._found.commands):
+        if 0 <= row < len(self._matches.commands):
             self.close_again()
-            self._found.commands[row].run()
+            self._matches.commands[row].run()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows move in the list, Escape closes, leaving closes."""
@@ -155,9 +157,41 @@ class CommandPalette(Guarded, QFrame):
             if event.key() == Qt.Key.Key_Escape:
                 self.close_again()
                 return True
-            if event.key() in step and self._found.commands:
-                row = self.list.currentIndex().row() + step[Qt.Key(event.key())]
-                row = max(0, min(row, len(self._found.commands) - 1))
-                self.list.setCurrentIndex(self._found.index(row, 0))
+            if event.key() in step and self._matches.commands:
+                at = self.list.currentIndex().row() + step[Qt.Key(event.key())]
+                at = max(0, min(at, len(self._matches.commands) - 1))
+                self.list.setCurrentIndex(self._matches.index(at, 0))
                 return True
         return super().eventFilter(watched, event)
+
+
+class KeyList(QDialog):
+    """Groups in columns."""
+
+    def __init__(self, parent: QWidget, commands: Iterable[Command]) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keys")
+        left, right = column(gap=8), column(gap=8)
+        with_keys = sorted((command for command in commands if command.keys), key=lambda command: command.group)
+        for name, group in groupby(with_keys, key=lambda command: command.group):
+            half = left if name < "S" else right
+            half.addWidget(label(name.upper(), role="caption"))
+            half.addLayout(_rows(group))
+            half.addSpacing(12)
+        for half in (left, right):
+            half.addStretch()
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column(row(left, right, gap=40), buttons, of=self, margins=(24, 20, 24, 16))
+
+
+def _rows(commands: Iterable[Command]) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(18)
+    grid.setVerticalSpacing(7)
+    for n, command in enumerate(commands):
+        spelt = [QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) for keys in command.keys]
+        grid.addWidget(label("  or  ".join(spelt), role="strong"), n, 0)
+        grid.addWidget(label(command.words.removesuffix("…")), n, 1)
+    grid.setColumnStretch(1, 1)
+    return grid

@@ -8,7 +8,7 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
-from inspector.gui.bridge import Jobs
+from inspector.gui.bridge import Bridge
 from inspector.proxy.holds.compacting import Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
@@ -31,7 +31,7 @@ class Prospect:
 class Prospects:
     """`told` is called as soon as something more is known."""
 
-    def __init__(self, bridge: Jobs, told: Callable[[], None]) -> None:
+    def __init__(self, bridge: Bridge, told: Callable[[], None]) -> None:
         self._bridge, self._told = bridge, told
         self._known: dict[tuple[Any, ...], Any] = {}
         """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.gui.bridge import Jobs
+from inspector.gui.bridge import Bridge
 from inspector.gui.look.labels import label, tip
 from inspector.gui.runs.form import PolicyForm, ProviderForm
 from inspector.gui.runs.wanted import Wanted, remember
@@ -42,7 +42,7 @@ class RunDialog(QDialog):
         self,
         parent: QWidget | None,
         settings: Settings,
-        bridge: Jobs,
+        bridge: Bridge,
         first: Wanted,
         says: str = "",
         own: bool = False,

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import listed
-from inspector.gui.bridge import Jobs
+from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRow
 from inspector.gui.look.labels import label, tip
@@ -39,7 +39,7 @@ SPELT = "http://host/v1 speaks OpenAI Chat, anthropic+http://… Anthropic Messa
 class ProviderForm(QWidget):
     """`provider` and `model`, as a plan wants them."""
 
-    def __init__(self, bridge: Jobs, provider: str, model: str) -> None:
+    def __init__(self, bridge: Bridge, provider: str, model: str) -> None:
         super().__init__()
         self._bridge = bridge
         self.chips = Chips("Who answers", PROVIDERS)

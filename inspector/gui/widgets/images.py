@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QSizePolicy, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image
-from inspector.gui.bridge import Jobs, Task
+from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label
@@ -164,7 +164,7 @@ class Picture(Guarded, QWidget):
 class ImageStrip(Guarded, QScrollArea):
     """Shows the images of one message; hidden where there are none. One is decoded at a time."""
 
-    def __init__(self, bridge: Jobs) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         super().__init__()
         self._bridge = bridge
         self._measuring: Task | None = None

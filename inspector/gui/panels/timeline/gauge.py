@@ -2,17 +2,20 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, delayed, mark, row
+from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, percent, signed
+from inspector.gui.look.theme import Theme
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.line_drag import LineDrag
-from inspector.gui.panels.timeline.tank import Tank
-from inspector.gui.panels.timeline.tank_words import belief_words
-from inspector.gui.widgets.legend import Legend
+from inspector.gui.panels.timeline.tank import Tank, belief_words
 from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.state import State
 
@@ -39,39 +42,18 @@ class Gauge(Panel):
         super().__init__(desk)
         self._ratio = label("–", role="title")
         self._kind = label(role="badge")
-        self._tokens = label(role="quiet")
-        self._window = label(role="quiet")
-        self._next = label(role="quiet")
+        self._tokens, self._window, self._next, self._estimate = (label(role="quiet", wrap=True) for _ in range(4))
+        self._warning = label(role="bad", wrap=True)
         self._state = State()
-        self._lingers = QTimer(self, singleShot=True, interval=LINGER)
-        self._lingers.timeout.connect(self._say_next)
-        self._warning = label(role="bad")
-        self._estimate = label(role="quiet")
+        self._lingers = delayed(self, LINGER, self._say_next)
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
         self.legend = Legend(desk.theme)
-        for text in (self._tokens, self._next, self._window, self._warning, self._estimate):
-            text.setWordWrap(True)
         self.setMinimumWidth(226)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(self._ratio)
-        head.addWidget(self._kind, 0, Qt.AlignmentFlag.AlignVCenter)
-        head.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(13, 4, 13, 10)
-        column.setSpacing(4)
-        column.addLayout(head)
-        for widget in (self._tokens, self._next, self._window, self._warning):
-            column.addWidget(widget)
-        column.addSpacing(6)
-        column.addWidget(self.tank, 1)
-        column.addSpacing(8)
-        column.addWidget(self.legend)
-        column.addSpacing(4)
-        column.addWidget(self._estimate)
+        head = row(self._ratio, self._kind, ..., gap=8)
+        head.setAlignment(self._kind, Qt.AlignmentFlag.AlignVCenter)
+        words = (self._tokens, self._next, self._window, self._warning)
+        shown = ((self.tank, 1), 8, self.legend, 4, self._estimate)
+        column(head, *words, 6, *shown, of=self, margins=(13, 4, 13, 10), gap=4)
 
     def show_state(self, state: State) -> None:
         """The reading at the playhead."""
@@ -103,9 +85,7 @@ class Gauge(Panel):
         self._kind.setText(kind)
         self._kind.setVisible(bool(kind))
         self._kind.setToolTip(tip(_KINDS.get(kind, "")))
-        if self._kind.property("kind") != kind:
-            self._kind.setProperty("kind", kind)
-            self._kind.style().polish(self._kind)
+        mark(self._kind, "kind", kind)
 
     def restyle(self) -> None:
         """The tank keeps colours."""
@@ -160,3 +140,72 @@ def _estimate(now: GaugeReading | None, name: str) -> str:
     if now.believed is not None:
         lines.append(belief_words(now))
     return "\n".join((*lines, *now.late))
+
+
+class Legend(Guarded, QWidget):
+    """Every part of the buffer with its colour, its name and its tokens, in the order of the tank, top down."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._rows: tuple[tuple[str, str, str], ...] = ()
+        self._reading: GaugeReading | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("What fills the buffer")
+
+    def show_reading(self, reading: GaugeReading | None) -> None:
+        """Show this one from now on."""
+        self._reading = reading
+        count = len(self._rows)
+        self._rows = self._made(reading) if reading else ()
+        self.setAccessibleDescription(", ".join(f"{name} {number}" for _, name, number in self._rows))
+        if len(self._rows) != count:
+            self.updateGeometry()
+        self.update()
+
+    def restyle(self) -> None:
+        """The colours have changed."""
+        self.show_reading(self._reading)
+
+    def _made(self, reading: GaugeReading) -> tuple[tuple[str, str, str], ...]:
+        """(colour, name, number)."""
+        colours = self._theme.colours
+        rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
+        if reading.unseen:
+            rows.append((colours.missing, "not in this file", grouped(reading.unseen)))
+        return tuple(rows)
+
+    def _height(self) -> int:
+        return self.fontMetrics().height() + 4
+
+    def sizeHint(self) -> QSize:
+        """All rows."""
+        return QSize(200, self._height() * len(self._rows))
+
+    def minimumSizeHint(self) -> QSize:
+        """No less than all rows."""
+        return QSize(120, self._height() * len(self._rows))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Square, name, number."""
+        with QPainter(self) as painter:
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        colours, high = self._theme.colours, self._height()
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        for n, (colour, name, number) in enumerate(self._rows):
+            top = n * high
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if colour:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(ink(colour))
+                painter.drawRoundedRect(QRectF(0, top + (high - 9) / 2, 9, 9), 2.5, 2.5)
+            painter.setPen(ink(colours.quiet))
+            painter.setFont(self.font())
+            painter.drawText(QRectF(17, top, self.width() - 17, high), middle, name)
+            painter.setPen(ink(colours.text))
+            painter.setFont(bold)
+            painter.drawText(QRectF(17, top, self.width() - 17, high), middle | Qt.AlignmentFlag.AlignRight, number)

@@ -1,4 +1,6 @@
-"""The tank of the gauge: filled by category, with its watermark lines, the reserve hatched."""
+"""The tank of the gauge: filled by category, with its watermarks, the reserve hatched; and its numbers in words."""
+
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
@@ -6,12 +8,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import ink
+from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, percent
+from inspector.gui.look.number_formats import error_words, grouped, percent
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
-from inspector.gui.panels.timeline.tank_words import Layer, belief_words, headroom, layers, spoken
 from inspector.workbench.gauge import GaugeReading
 
 TANK = 92
@@ -20,6 +21,16 @@ EDGE = 10
 """How far a line stands out on the left."""
 FLAG = 6
 """Width of the flag at the level; the one of what the policy believes stands right of it, so that both can be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One colour in the tank, from `low` to `high` tokens."""
+
+    name: str
+    low: int
+    high: int
+    colour: str
 
 
 class Tank(Guarded, QWidget):
@@ -31,6 +42,8 @@ class Tank(Guarded, QWidget):
         self.setMouseTracking(True)
         self._reading: GaugeReading | None = None
         self._layers: tuple[Layer, ...] = ()
+        self._full = 1
+        """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
 
@@ -42,6 +55,10 @@ class Tank(Guarded, QWidget):
         """Paint this one from now on."""
         self._reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
+        if reading is not None:
+            numbers = (reading.pressure.tokens, reading.before, reading.believed, *(one.high for one in self._layers))
+            high, window = max(number or 0 for number in numbers), reading.window.tokens
+            self._full = max(window, high) if window else max(1, high * 4 // 3)
         self.setAccessibleDescription(spoken(reading))
         self.update()
 
@@ -49,26 +66,12 @@ class Tank(Guarded, QWidget):
         """The colours have changed."""
         self.show_reading(self._reading)
 
-    def _full(self) -> int:
-        """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
-        assert self._reading is not None
-        high = max(
-            [
-                self._reading.pressure.tokens or 0,
-                self._reading.before or 0,
-                self._reading.believed or 0,
-                *(layer.high for layer in self._layers),
-            ]
-        )
-        window = self._reading.window.tokens
-        return max(window, high) if window else max(1, high * 4 // 3)
-
     def _body(self) -> QRectF:
         return QRectF(EDGE - 6, 1, TANK, self.height() - 2)
 
     def _y(self, tokens: float) -> float:
         body = self._body()
-        return body.bottom() - body.height() * tokens / self._full()
+        return body.bottom() - body.height() * tokens / self._full
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The tank, its layers, its lines."""
@@ -86,104 +89,74 @@ class Tank(Guarded, QWidget):
         painter.save()
         painter.setClipPath(shape)
         self._paint_layers(painter, body)
-        self._paint_reserve(painter, body)
+        self._paint_reserve(painter, body, self._reading)
         painter.restore()
-        self._paint_before(painter, body)
-        self._paint_band(painter, body)
-        self._paint_level(painter, body)
-        self._paint_belief(painter, body)
-        self._paint_lines(painter, body)
-
-    def _paint_before(self, painter: QPainter, body: QRectF) -> None:
-        """Behind a step: how high the recorded buffer stood, by the same measure."""
-        assert self._reading is not None
-        if self._reading.before is not None:
-            y = self._y(self._reading.before)
-            painter.setPen(QPen(ink(self._theme.colours.accent), 1.2, Qt.PenStyle.DashLine))
-            painter.drawLine(QPointF(body.left(), y), QPointF(body.right(), y))
+        self._paint_levels(painter, body, self._reading)
+        self._paint_lines(painter, body, self._reading)
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
-        assert self._reading is not None
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for layer in self._layers:
             rect = QRectF(body.left(), self._y(layer.high), body.width(), self._y(layer.low) - self._y(layer.high))
             painter.fillRect(rect, ink(layer.colour))
-        painter.setPen(QPen(ink(self._theme.colours.window), 1))
         for layer in self._layers[1:]:
-            painter.drawLine(QPointF(body.left(), self._y(layer.low)), QPointF(body.right(), self._y(layer.low)))
+            self._across(painter, layer.low, body.left(), body.right(), QPen(ink(self._theme.colours.window), 1))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
-    def _paint_reserve(self, painter: QPainter, body: QRectF) -> None:
-        assert self._reading is not None
-        window, room = self._reading.window.tokens, self._reading.reserve
+    def _paint_reserve(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
+        window, room = reading.window.tokens, reading.reserve
         if window and room:
             top = self._y(window)
             hatch = QBrush(ink(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
             painter.fillRect(QRectF(body.left(), top, body.width(), self._y(window - room) - top), hatch)
 
-    def _paint_level(self, painter: QPainter, body: QRectF) -> None:
-        """Where the pressure stands: a line with a little flag, as the layers may end elsewhere."""
-        assert self._reading is not None
-        tokens = self._reading.pressure.tokens
-        if tokens is None:
-            return
-        y = self._y(tokens)
-        painter.setPen(QPen(ink(self._theme.colours.playhead), 1.5))
-        painter.drawLine(QPointF(body.left(), y), QPointF(body.right() + 4, y))
-        painter.fillPath(_flag(body.right() + 2, y), ink(self._theme.colours.playhead))
-
-    def _paint_band(self, painter: QPainter, body: QRectF) -> None:
-        """Where the true number most likely lies, left of the tank."""
-        assert self._reading is not None
-        band = self._reading.pressure.band
-        if band is not None:
-            painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
+    def _paint_levels(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
+        """After a step the recorded buffer's; the band and the level of what stands here; what the policy believes."""
+        c, tokens, band = self._theme.colours, reading.pressure.tokens, reading.pressure.band
+        here = ink(c.playhead)
+        if reading.before is not None:
+            pen = QPen(ink(c.accent), 1.2, Qt.PenStyle.DashLine)
+            self._across(painter, reading.before, body.left(), body.right(), pen)
+        if band is not None:  # where the true number most likely lies, left of the tank
+            painter.setPen(QPen(here, 2))
             painter.drawLine(QPointF(body.left() - 3, self._y(band[0])), QPointF(body.left() - 3, self._y(band[1])))
+        if tokens is not None:  # with a little flag, as the layers may end elsewhere
+            y = self._across(painter, tokens, body.left(), body.right() + 4, QPen(here, 1.5))
+            painter.fillPath(_flag(body.right() + 2, y), here)
+        if reading.believed is not None and reading.believed != tokens:  # dotted, an open flag: it is no second truth
+            far = body.right() + 2 + FLAG + 1
+            y = self._across(painter, reading.believed, body.left(), far, QPen(here, 1, Qt.PenStyle.DotLine))
+            painter.setPen(QPen(here, 1))
+            painter.drawPath(_flag(far, y))
 
-    def _paint_belief(self, painter: QPainter, body: QRectF) -> None:
-        """What the policy believes: a dotted line with an open flag, so that it is no second truth."""
-        assert self._reading is not None
-        tokens = self._reading.believed
-        if tokens is None or tokens == self._reading.pressure.tokens:
-            return
-        y, far = self._y(tokens), body.right() + 2 + FLAG + 1
-        painter.setPen(QPen(ink(self._theme.colours.playhead), 1, Qt.PenStyle.DotLine))
-        painter.drawLine(QPointF(body.left(), y), QPointF(far, y))
-        painter.setPen(QPen(ink(self._theme.colours.playhead), 1))
-        painter.drawPath(_flag(far, y))
+    def _across(self, painter: QPainter, tokens: float, left: float, right: float, pen: QPen) -> float:
+        """A line as high as so many tokens. Returns where that is."""
+        y = self._y(tokens)
+        painter.setPen(pen)
+        painter.drawLine(QPointF(left, y), QPointF(right, y))
+        return y
 
-    def _paint_lines(self, painter: QPainter, body: QRectF) -> None:
-        assert self._reading is not None
-        colours, reading = self._theme.colours, self._reading
-        metrics = painter.fontMetrics()
+    def _paint_lines(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
+        colours, metrics, x = self._theme.colours, painter.fontMetrics(), body.right() + 20
+        plain, bold = QFont(painter.font()), QFont(painter.font())
+        bold.setWeight(QFont.Weight.DemiBold)
         floor = float(self.height())  # labels of lower lines come first; higher ones keep clear of them
         coloured = [(line, line_colour(colours, n)) for n, line in enumerate(reading.lines)]
         for line, colour in sorted(coloured, key=lambda one: one[0].tokens):
-            y = self._y(line.tokens)
-            painter.setPen(QPen(ink(colour), 1.5))
-            painter.drawLine(QPointF(body.left() - 4, y), QPointF(body.right() + 16, y))
+            pen = QPen(ink(colour), 1.5)
+            y = self._across(painter, line.tokens, body.left() - 4, body.right() + 16, pen)
             baseline = min(y, floor - metrics.height() - 4)
             floor = baseline - metrics.ascent()
-            self._paint_label(painter, body.right() + 20, baseline, line.label, colour)
+            painter.setFont(bold)
+            name = painter.fontMetrics().elidedText(line.label, Qt.TextElideMode.ElideRight, int(self.width() - x))
+            painter.drawText(QPointF(x, baseline - 1), name)
+            painter.setFont(plain)
             painter.setPen(ink(colours.quiet))
-            painter.drawText(QPointF(body.right() + 20, baseline + metrics.height() - 1), headroom(reading, line))
+            painter.drawText(QPointF(x, baseline + metrics.height() - 1), headroom(reading, line))
         if reading.window.tokens and reading.reserve:
             painter.setPen(ink(colours.quiet))
-            painter.drawText(
-                QPointF(body.right() + 13, self._y(reading.window.tokens) + metrics.ascent()), "answer reserve"
-            )
-
-    def _paint_label(self, painter: QPainter, x: float, baseline: float, text: str, colour: str) -> None:
-        font = QFont(painter.font())
-        bold = QFont(font)
-        bold.setWeight(QFont.Weight.DemiBold)
-        painter.setFont(bold)
-        painter.setPen(ink(colour))
-        room = int(self.width() - x)
-        painter.drawText(
-            QPointF(x, baseline - 1), painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
-        )
-        painter.setFont(font)
+            rim = self._y(reading.window.tokens) + metrics.ascent()
+            painter.drawText(QPointF(body.right() + 13, rim), "answer reserve")
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
@@ -203,7 +176,7 @@ class Tank(Guarded, QWidget):
         y = event.position().y()
         if self._drag.held is not None and self._reading is not None:
             body = self._body()
-            self._drag.move((body.bottom() - y) / body.height() * self._full())
+            self._drag.move((body.bottom() - y) / body.height() * self._full)
         self.setCursor(
             Qt.CursorShape.SplitVCursor
             if self._drag.held is not None or self._line_at(y) is not None
@@ -223,29 +196,28 @@ class Tank(Guarded, QWidget):
     def event(self, event: QEvent) -> bool:
         """Tooltips by place."""
         if isinstance(event, QHelpEvent) and self._reading is not None:
-            QToolTip.showText(event.globalPos(), tip(self._told(event.pos().y())), self)
+            QToolTip.showText(event.globalPos(), tip(self._about(event.pos().y(), self._reading)), self)
             return True
         return super().event(event)
 
-    def _told(self, y: float) -> str:
-        assert self._reading is not None
-        window = self._reading.window.tokens
+    def _about(self, y: float, reading: GaugeReading) -> str:
+        window = reading.window.tokens
         line = self._line_at(y)
         if line is not None:
             return (
                 f"{line.label}: above {grouped(line.tokens)} tokens. Drag it: what would have fired when? "
                 "Escape brings it back, a double click to the policy's own value."
             )
-        believed = self._reading.believed
+        believed = reading.believed
         if believed is not None and abs(self._y(believed) - y) <= REACH:
-            return f"{belief_words(self._reading)}. It decides what fires."
+            return f"{belief_words(reading)}. It decides what fires."
         for layer in self._layers:
             if self._y(layer.high) <= y <= self._y(layer.low):
                 share = f", {percent((layer.high - layer.low) / window)} of the window" if window else ""
                 return f"{layer.name}: {grouped(layer.high - layer.low)} tokens{share}"
-        if window and y < self._y(window - self._reading.reserve):
-            return f"{grouped(self._reading.reserve)} tokens that clients usually keep free for the answer"
-        return f"{grouped(window - (self._reading.pressure.tokens or 0))} tokens free" if window else ""
+        if window and y < self._y(window - reading.reserve):
+            return f"{grouped(reading.reserve)} tokens that clients usually keep free for the answer"
+        return f"{grouped(window - (reading.pressure.tokens or 0))} tokens free" if window else ""
 
 
 def _flag(x: float, y: float) -> QPainterPath:
@@ -255,3 +227,43 @@ def _flag(x: float, y: float) -> QPainterPath:
     flag.lineTo(x + FLAG, y + 4)
     flag.closeSubpath()
     return flag
+
+
+def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
+    """What fills the tank, from the bottom: what the file lacks, then the categories."""
+    found: list[Layer] = []
+    level = 0
+    stack = [("not in this file", reading.unseen, colours.missing)]
+    stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
+    for name, tokens, colour in stack:
+        if tokens:
+            found.append(Layer(name, level, level + tokens, colour))
+            level += tokens
+    return tuple(found)
+
+
+def belief_words(reading: GaugeReading) -> str:
+    """`Roku believes 53,264: 12.0 % too low`; empty while nobody has worked it out."""
+    if reading.believed is None:
+        return ""
+    return f"{reading.believer} believes {grouped(reading.believed)}{error_words(reading.belief_error)}"
+
+
+def headroom(reading: GaugeReading, line: Watermark) -> str:
+    """`2,310 over`, `12,000 to go`: as the policy counts, like the verdict of the tier."""
+    measured = reading.measured
+    if measured is None:
+        return grouped(line.tokens)
+    room = line.to_go(measured)
+    return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
+
+
+def spoken(reading: GaugeReading | None) -> str:
+    """The tank for those who cannot see it."""
+    if reading is None:
+        return "nothing open"
+    parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
+    lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
+    unseen = f". Not in this file {grouped(reading.unseen)}" if reading.unseen else ""
+    believed = f". {belief_words(reading)}" if reading.believed is not None else ""
+    return f"{parts}{unseen}{believed}. {lines}"
