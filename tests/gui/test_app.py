@@ -27,7 +27,9 @@ def test_a_path_on_the_command_line_is_opened(
     shown: list[Window] = []
 
     def run() -> int:
-        (window,) = (widget for widget in QApplication.topLevelWidgets() if isinstance(widget, Window))
+        (window,) = (
+            widget for widget in QApplication.topLevelWidgets() if isinstance(widget, Window) and widget.isVisible()
+        )
         shown.append(window)
         qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
         return 7
