@@ -6,6 +6,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.start import watermark_tokens
+from inspector.core.session import Session
 from inspector.workbench.policy_input import moment_of, settings_of, sizer_of, start_of
 from inspector.workbench.previews import Preview, Previews, preview
 from inspector.workbench.state import Bench, State, attempt
@@ -46,6 +47,8 @@ class PreviewWorker:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._known: dict[tuple[object, ...], Previews] = {}
+        self._session: Session | None = None
+        """Whose previews these are."""
         self._underway: tuple[object, ...] | None = None
 
     def settled(self, state: State) -> State:
@@ -103,6 +106,11 @@ class PreviewWorker:
         self._bench.work(job, seen)
 
     def _keep(self, found: Previews) -> None:
+        session = self._bench.state.session
+        if session is not self._session:  # those of another would keep all of it in memory
+            threads = {SameObject(thread) for thread in session.threads} if session else set()
+            self._known = {key: kept for key, kept in self._known.items() if key[0] in threads}
+            self._session = session
         self._known.pop(found.key, None)
         while len(self._known) >= KEPT:
             del self._known[next(iter(self._known))]

@@ -1,7 +1,9 @@
 """Opening: off the GUI thread, the first picture early, stopped at once; and what the bridge promises."""
 
+import gc
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 
@@ -9,6 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import Cancelled, InspectorError, NothingToRead
+from inspector.core.message import Message
 from inspector.core.session import Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
@@ -172,3 +175,22 @@ def test_nothing_arrives_after_a_cancel(bridge: Bridge, qtbot: QtBot) -> None:
     task.cancel()
     go.set()
     qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+
+
+def test_sessions_are_let_go_when_others_were_opened(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    """What is remembered of a session (sizes, previews) must not keep every one of a day in memory."""
+    names = [f"session{n}" for n in range(8)]
+    for name in names:
+        path = tmp_path / f"{name}.json"
+        body = {"model": "m", "messages": [{"role": "user", "content": f"{name} {n}"} for n in range(9)]}
+        path.write_text(json.dumps(body))
+        window.open_path(str(path))
+        qtbot.waitUntil(partial(_shows, window, path.name), timeout=20_000)
+    gc.unfreeze()
+    gc.collect()
+    alive = {one.text.split()[0] for one in gc.get_objects() if isinstance(one, Message) and one.text}
+    assert len(alive & set(names)) <= 4
+
+
+def _shows(window: Window, name: str) -> bool:
+    return window.windowTitle().startswith(name) and not window.bridge.busy

@@ -139,12 +139,19 @@ def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     with _ONE_AT_A_TIME:
         known = _known_last.get(key)
         if known is None or known[0] is not thread:
-            latest = next((found for kept, found in reversed(_known_last.values()) if kept.id == thread.id), None)
-            known = thread, thread_pressures(thread, estimator, latest)
+            latest = next((one for one in reversed(_known_last.values()) if one[0].id == thread.id), None)
+            if latest is not None and latest[0].requests and not _begins_alike(latest[0], thread):
+                _known_last.clear()  # another session: the one before is not kept in memory for this
+                latest = None
+            known = thread, thread_pressures(thread, estimator, latest[1] if latest else None)
             _known_last[key] = known
             while len(_known_last) > _KEPT:
                 _known_last.popitem(last=False)
     return known[1]
+
+
+def _begins_alike(one: Thread, other: Thread) -> bool:
+    return bool(other.requests) and other.requests[0] is one.requests[0]
 
 
 def _still_true(former: Pressures | None, requests: Sequence[Request], estimator: Estimator) -> list[_RequestState]:

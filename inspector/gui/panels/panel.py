@@ -112,6 +112,8 @@ class Panel(Guarded, QWidget):
         """Called by the window: shows the state now, or as soon as the panel can be seen. Nothing is raised."""
         if (many := self.counted(state)) is not None:
             self.setWindowTitle(f"{self.TITLE} ({many:,})" if many else self.TITLE)
+        if not self.seen and _path(self.shown) not in ("", _path(state)):
+            self.attempt(State())  # what nobody sees keeps no other session in memory
         self._waiting = state
         self._catch_up()
 
@@ -184,3 +186,7 @@ class PlotPanel(Panel):
         super().restyle()
         if self.plot is not None:
             self.plot.restyle()
+
+
+def _path(state: State | None) -> str:
+    return state.session.path if state is not None and state.session is not None else ""
