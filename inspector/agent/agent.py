@@ -8,27 +8,34 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
-from inspector.agent import calling, needing, pausing
-from inspector.agent.run import Run, model_of
-from inspector.agent.standing import End, TurnReport
+from inspector.agent import asking
+from inspector.agent.controls import Replacement
+from inspector.agent.run import RunContext, model_of
+from inspector.agent.status import End, Stop, TurnReport
 from inspector.agent.tooling import result_of, run_call
-from inspector.agent.tools.arguments import checked
-from inspector.agent.tools.prompt import prompt
-from inspector.agent.tools.refused import Refused
-from inspector.agent.weighing import Weighing
-from inspector.core.buffer import Buffer
+from inspector.agent.tools.common import Refusal
+from inspector.agent.tools.schemas import checked, prompt
+from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
-from inspector.core.needs import Answer, AskModel, Failure, Need, RunTools, drive
+from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive
 from inspector.core.outcome import Outcome
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput, Verdict
-from inspector.core.tokens.pressure import Pressure
+from inspector.core.session import Request, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
+from inspector.core.usage import Usage
+from inspector.core.validity import TIER as REPAIR
+from inspector.core.validity import check, repair
 
 MAIN = "main"
+BY_HAND = "by hand"
+PAIRS = ("result-without-call", "call-without-result")
+"""Rules that a policy breaks in faithful mode, and `repair` mends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ThreadEnd:
     """How a thread came to its end; `text` is the last the model said."""
 
     why: End
@@ -36,10 +43,10 @@ class Ended:
     error: str = ""
 
 
-class Agent:
-    """A `Watch` of its own turns."""
+class AgentThread:
+    """Observes its own turns (`core.policies.turn`)."""
 
-    def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
+    def __init__(self, run: RunContext, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
         self.run, self.thread, self.turn = run, thread, turn
         self.context: TurnContext[Any] = TurnContext(buffer, running)
         self.results: list[Message] = []
@@ -50,7 +57,8 @@ class Agent:
         self.begun: frozenset[str] = frozenset()
         self.last: Answer | None = None
         self.passed: float | None = None
-        self.weighing = Weighing()
+        """The watermark at which it has paused since the buffer was last below it."""
+        self.sizer = BufferSizer()
         self._sizes = (0, 0)
         self._expected = Pressure(None, "unknown", 0, 0)
         self._called = 0.0
@@ -72,16 +80,24 @@ class Agent:
 
     def pressure(self) -> Pressure:
         """What the next prompt would come to."""
-        return self.weighing(self._buffer())
+        return self.sizer(self._buffer())
 
     def _buffer(self) -> Buffer:
         return self.context.buffer.with_messages(self.messages) if self.results else self.context.buffer
 
-    def say(self, **changes: Any) -> None:
+    def publish(self, **changes: Any) -> None:
         """How the run stands, with what this thread holds."""
         buffer = self._buffer()
-        about = {"thread": self.thread, "turn": self.turn, "buffer": buffer, "running": self.context.running}
-        self.run.voice.say(**about, **_size(self.weighing(buffer), self.measured()[1]), calls=self.waiting, **changes)
+        believed = self.measured()[1]
+        self.run.publisher.publish(
+            thread=self.thread,
+            turn=self.turn,
+            buffer=buffer,
+            running=self.context.running,
+            calls=self.waiting,
+            **_size(self.sizer(buffer), believed),
+            **changes,
+        )
 
     def write_running(self) -> None:
         """Into the journal."""
@@ -89,18 +105,18 @@ class Agent:
 
     # turn after turn
 
-    def live(self) -> Ended:
-        """Until the model stops, or something else ends it. Raises Stopped, InspectorError."""
+    def live(self) -> ThreadEnd:
+        """Until the model stops, or something else ends it. Raises RunStopped, InspectorError."""
         if self.waiting:
             self._finish_turn()
         start = self.turn
         while self.turn - start < self.run.plan.limits.max_turns:
             turn = self._turn()
             if turn.error:
-                return Ended("error", error=pausing.explained(turn.error, self.context.buffer))
+                return ThreadEnd("error", error=_explained(turn.error, self.context.buffer))
             if turn.done:
-                return Ended("done", turn.answer.text if turn.answer is not None else "")
-        return Ended("max turns", self.last.text if self.last is not None else "")
+                return ThreadEnd("done", turn.answer.text if turn.answer is not None else "")
+        return ThreadEnd("max turns", self.last.text if self.last is not None else "")
 
     def _turn(self) -> TurnResult[Any]:
         self.context = TurnContext(self.context.buffer, self.context.running, self)
@@ -161,7 +177,7 @@ class Agent:
             text=answer.text if answer is not None else "",
             error=turn.error,
         )
-        self.say(report=report)
+        self.publish(report=report)
 
     # needs
 
@@ -172,19 +188,19 @@ class Agent:
             case RunTools(calls):
                 return Answer(messages=self._tools(calls), by="tools")
             case _:
-                return needing.meet(self.run, self.thread, need, self.context.buffer)
+                return asking.meet(self.run, self.thread, need, self.context.buffer)
 
     def _ask(self, need: AskModel) -> Answer:
         while True:
             try:
-                answer = calling.ask(self.run, self.thread, need, self.context.buffer, self._write_request)
+                answer = asking.ask(self.run, self.thread, need, self.context.buffer, self._write_request)
             except Failure as failure:
-                if not pausing.at_failure(self, failure):
+                if not self._pause_at_failure(failure):
                     raise
                 self._before_send()
                 continue
             self._called, self.last = monotonic(), answer
-            self.weighing.answered(self.context.buffer, answer.usage, model_of(self.run.plan))
+            self.sizer.answered(self.context.buffer, answer.usage, model_of(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.controls.done("model")
             return answer
@@ -196,17 +212,17 @@ class Agent:
     def _tools(self, calls: tuple[ToolCall, ...]) -> tuple[Message, ...]:
         """The results that are not in the buffer yet, in order. What the person took out of the buffer is not run."""
         self.waiting = calls
-        self.say(state="tool", why="")
+        self.publish(state="tool", why="")
         while self.waiting:
             call = self.waiting[0]
-            pausing.at_tool(self, call)
+            self._pause_at_tool(call)
             if any(one.id == call.id for message in self.context.buffer.messages for one in message.calls):
                 started = run_call(self.run, call, self.thread, call.id in self.begun, self._start)
                 self.results.append(self._named(started))
                 self.run.journal.sync(self.thread, self.messages)
             self.waiting = self.waiting[1:]
             self.run.controls.done("tool")
-            self.say(state="tool", why="")
+            self.publish(state="tool", why="")
         return tuple(self.results)
 
     def _start(self, call: ToolCall) -> Message:
@@ -215,7 +231,7 @@ class Agent:
             return self.run.tools.run(call)
         try:
             arguments = checked(call)
-        except Refused as why:
+        except Refusal as why:
             return result_of(call, str(why), True)
         run, name, n = self.run, call.id, 2
         while run.journal.has(name):
@@ -224,7 +240,7 @@ class Agent:
         buffer = Buffer((task,), prompt(run.tools.folder, sub_agent=True))
         title = arguments.get("description") or " ".join(arguments["prompt"].split())[:60]
         run.journal.thread(name, buffer, title=title, parent=MAIN, parent_call=call.id)
-        ended = Agent(run, name, buffer, run.policy.fresh(run.settings)).live()
+        ended = AgentThread(run, name, buffer, run.policy.fresh(run.settings)).live()
         told = ended.error or ended.text or "(the sub-agent said nothing)"
         if ended.why == "max turns":
             told = f"The sub-agent was ended after {run.plan.limits.max_turns} turns. Its last words: {told}"
@@ -238,14 +254,88 @@ class Agent:
             name, n = f"{result.id}.{n}", n + 1
         return result if name == result.id else replace(result, id=name)
 
-    # the watch
+    # pauses
+
+    def _pause(self, stop: Stop, why: str, verdict: Verdict | None = None, error: str = "") -> bool:
+        """Pause until the person says go on; has another buffer been put in? Raises RunStopped."""
+        controls, replaced, before = self.run.controls, False, self.run.publisher.status.state
+        controls.begin_pause()
+        self.publish(state="paused", stop=stop, why=why, verdict=verdict, error=error)
+        while (wish := controls.next_wish()) is not None:
+            self._put(wish)
+            replaced = True
+            self.publish()
+        self.publish(state=before, stop="", why="", verdict=None, error="")
+        return replaced
+
+    def _put(self, wish: Replacement) -> None:
+        """The prompt stays the thread's own. What runs behind the buffer (open calls) is looked up in the new one."""
+        before = {message.id: message for message in self.messages}
+        after = {message.id: message for message in wish.buffer.messages}
+        fates = {key: "dropped" for key in before if key not in after}
+        fates |= {key: "replaced" for key, message in after.items() if key in before and message != before[key]}
+        self.results.clear()
+        self.context.buffer = Buffer(wish.buffer.messages, self.context.buffer.prompt)
+        self.edited = True
+        self.run.journal.edit(self.thread, BY_HAND, wish.buffer.messages, fates)
+        if wish.running is not None:
+            self.context.running = wish.running
+            self.write_running()
+
+    def _pause_at_tier(self, verdict: Verdict) -> None:
+        """A tier is about to fire. Raises RunStopped."""
+        stop = self.run.controls.reason() or ("tier" if self.run.controls.breakpoints.on_tier(verdict.tier) else "")
+        if stop:
+            self._pause(stop, f"{verdict.tier} is about to fire: {verdict.why}", verdict)
+
+    def _pause_at_request(self) -> None:
+        """The model is about to be asked. Raises RunStopped."""
+        run, tokens = self.run, self.pressure().tokens or 0
+        points, ratio = run.controls.breakpoints, tokens / run.window if run.window else 0.0
+        reached = points.watermark is not None and ratio >= points.watermark
+        if not reached:
+            self.passed = None
+        new = reached and self.passed != points.watermark
+        stop = run.controls.reason() or ("request" if points.requests else "watermark" if new else "")
+        if reached:
+            self.passed = points.watermark
+        if stop:
+            share = f" ({ratio:.1%} of {run.window:,})" if run.window else ""
+            self._pause(stop, f"The model is about to be asked with {tokens:,} tokens{share}.")
+
+    def _pause_at_tool(self, call: ToolCall) -> None:
+        """A tool call is about to be run. Raises RunStopped."""
+        stop = self.run.controls.reason() or ("tool" if self.run.controls.breakpoints.on_tool(call.name) else "")
+        if stop:
+            self._pause(stop, f"{call.name} is about to run.")
+
+    def _pause_at_failure(self, failure: Failure) -> bool:
+        """A model call has failed for good: is it to be made again? Raises RunStopped."""
+        points, error = self.run.controls.breakpoints, asking.sentence(failure)
+        if isinstance(failure, ContextWindowExceeded):
+            stop = self.run.controls.reason() or ("overflow" if points.overflow else "")
+            return bool(stop) and self._pause(stop, "The model has refused the buffer as too long.", None, error)
+        if points.errors:
+            self._pause("error", "The model call has failed; going on asks again.", None, error)
+            return True
+        return False
+
+    def _mend(self) -> None:
+        """A buffer that was made by hand, as every provider takes it: calls and results pair up."""
+        self.edited = False
+        mended = repair(self.context.buffer, self.context.running)
+        if mended.buffer is not self.context.buffer:
+            self.context.buffer = mended.buffer
+            self.run.journal.edit(self.thread, REPAIR, mended.buffer.messages, mended.changed)
+
+    # the turn's observer
 
     def before_tier(self, context: TurnContext[Any], verdict: Verdict) -> None:
         """See `core.policies.turn`."""
         self.run.controls.check()
         self.run.journal.sync(self.thread, self.messages)
-        pausing.at_tier(self, verdict)
-        self.say(state="tier", why=f"{verdict.tier}: {verdict.why}")
+        self._pause_at_tier(verdict)
+        self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
     def outcome(self, context: TurnContext[Any], outcome: Outcome[Any]) -> None:
         """See `core.policies.turn`."""
@@ -254,26 +344,26 @@ class Agent:
         changed = outcome.buffer.messages != context.buffer.messages
         if not (changed or outcome.events or outcome.error):
             return
-        before, after = self.weighing(context.buffer), self.weighing(outcome.buffer)
+        before, after = self.sizer(context.buffer), self.sizer(outcome.buffer)
         run.journal.tier(thread, outcome, before.tokens or 0, after.tokens or 0)
         run.journal.running(thread, self.turn, run.policy.dump(outcome.running))
         believed = run.policy.measure(outcome.buffer, run.settings, outcome.running)[1]
         about = {"buffer": outcome.buffer, "running": outcome.running, **_size(after, believed)}
-        run.voice.say(state="tier", why=outcome.tier, **about)
+        run.publisher.publish(state="tier", why=outcome.tier, **about)
 
     def before_call(self, context: TurnContext[Any]) -> None:
         """See `core.policies.turn`."""
         self.results.clear()
         self.waiting = ()
         self.run.journal.sync(self.thread, self.messages)
-        pausing.at_request(self)
+        self._pause_at_request()
         self._before_send()
 
     def _before_send(self) -> None:
         if self.edited:
-            pausing.mend(self)
+            self._mend()
         self._sizes, self._expected = self.measured(), self.pressure()
-        self.say(state="calling", why="", stop="", verdict=None)
+        self.publish(state="calling", why="", stop="", verdict=None)
 
     def before_tools(self, context: TurnContext[Any], calls: tuple[ToolCall, ...]) -> None:
         """See `core.policies.turn`."""
@@ -283,3 +373,48 @@ class Agent:
 
 def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
     return {"tokens": pressure.tokens or 0, "kind": pressure.kind, "believed": believed}
+
+
+def _explained(error: str, buffer: Buffer) -> str:
+    """What a model call failed of; where the buffer is one that providers refuse, that as well."""
+    broken = next((one for one in check(buffer) if one.rule in PAIRS), None)
+    if broken is None:
+        return error
+    return f"{error} (The policy left the buffer so: {broken.why} Its mode=safe does not; resuming the run repairs it.)"
+
+
+class BufferSizer:
+    """What the buffer of one thread comes to, from its beginning or (`recorded`) from where its journal ended."""
+
+    def __init__(self, recorded: Thread | None = None) -> None:
+        self._thread = recorded or Thread("")
+        self._requests = list(self._thread.requests)
+        self._view = Stretch(base=self._thread.end).view()
+        self._pressures: Pressures | None = None
+
+    def __call__(self, buffer: Buffer) -> Pressure:
+        """Of the next call, if that buffer were sent: predicted from what was reported, estimated as long as nothing
+        was. O(messages)."""
+        self._view = _on(self._view, buffer.messages)
+        thread = replace(self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt)
+        self._pressures = thread_pressures(thread, estimator("roku"), self._pressures)
+        return self._pressures.end
+
+    def answered(self, buffer: Buffer, usage: Usage | None, model: str) -> None:
+        """That buffer was sent, and this was reported."""
+        self._view = _on(self._view, buffer.messages)
+        self._requests.append(Request(len(self._requests), self._view, buffer.prompt, usage, model))
+
+
+def _on(view: View, messages: tuple[Message, ...]) -> View:
+    """The messages as a view that shares its beginning with the one before."""
+    former = view.messages()
+    same = 0
+    for one, other in zip(former, messages, strict=False):
+        if one is not other and one != other:
+            break
+        same += 1
+    if same == len(former) == len(view.stretch):
+        view.stretch.append(*messages[same:])
+        return view.stretch.view()
+    return Stretch(base=View(view.stretch, same), own=messages[same:]).view()

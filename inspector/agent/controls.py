@@ -1,7 +1,7 @@
 """What the person wants of a run: set from any thread, obeyed by the run's own thread at the next place where it can.
 
 The run asks (`reason`, `next_wish`, `permission`, `reply`) and waits here; nothing is polled. Whatever waits ends at
-once with Stopped when the run is stopped.
+once with RunStopped when the run is stopped.
 """
 
 import threading
@@ -9,23 +9,52 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from inspector.agent.breakpoints import Breakpoints
 from inspector.agent.plan import NeedsBy
-from inspector.agent.standing import Stop
+from inspector.agent.status import Stop
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure
+
+ANY = "*"
+"""Every tier, every tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoints:
+    """All off by default. They hold in sub-agents as well."""
+
+    requests: bool = False
+    """Before every model call."""
+    watermark: float | None = None
+    """Before a model call whose buffer has come to this share of the window (0.6), once each time it gets there."""
+    tiers: frozenset[str] = frozenset()
+    """Before one of these tiers fires; ANY = before any."""
+    overflow: bool = False
+    """When the model has refused the buffer as too long, before the policy reacts."""
+    tools: frozenset[str] = frozenset()
+    """Before a call of one of these tools; ANY = before any."""
+    errors: bool = False
+    """When a model call has failed for good. Going on asks again; without it the run ends there."""
+
+    def on_tier(self, name: str) -> bool:
+        """Is there a breakpoint on this tier?"""
+        return ANY in self.tiers or name in self.tiers
+
+    def on_tool(self, name: str) -> bool:
+        """Is there a breakpoint on this tool?"""
+        return ANY in self.tools or name in self.tools
+
 
 Permit: TypeAlias = Literal["once", "always", "no"]
 _Mode: TypeAlias = Literal["go", "pause", "model", "tool", "stepped"]
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """The person has ended the run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
+class Replacement:
     """Another buffer for the thread that is paused; `running` None = as it was."""
 
     buffer: Buffer
@@ -42,7 +71,7 @@ class Controls:
         self._paused = False
         self._breakpoints = breakpoints
         self._needs_by: NeedsBy = needs_by
-        self._wishes: deque[Replace] = deque()
+        self._wishes: deque[Replacement] = deque()
         self._asked = ""
         self._permit: Permit | None = None
         self._needing = False
@@ -50,45 +79,63 @@ class Controls:
 
     # what the person does
 
-    def set_mode(self, mode: _Mode) -> None:
-        """Run on (`go`, `model`, `tool`), or pause at the next place."""
+    def go(self) -> None:
+        """Run on, to the next breakpoint or to the end."""
+        self._set_mode("go")
+
+    def pause(self) -> None:
+        """Stop at the next place where one can: before a tier, a model call or a tool call."""
+        self._set_mode("pause")
+
+    def step_model(self) -> None:
+        """Run on until one model call has been answered."""
+        self._set_mode("model")
+
+    def step_tool(self) -> None:
+        """Run on until one tool call has its result."""
+        self._set_mode("tool")
+
+    def _set_mode(self, mode: _Mode) -> None:
         with self._changed:
             self._mode = mode
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the run."""
+        """End the run now: the model call is cancelled, a running command is killed with its children."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def break_at(self, breakpoints: Breakpoints) -> None:
-        """Other breakpoints."""
+        """Other breakpoints from now on."""
         with self._changed:
             self._breakpoints = breakpoints
 
     def answer_needs_by(self, who: NeedsBy) -> None:
-        """Who answers from now on."""
+        """Who answers the needs of tiers from now on."""
         with self._changed:
             self._needs_by = who
 
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
-        """Answer the permission that is asked for."""
+        """Answer the permission of that id; one that is no longer asked for is ignored."""
         with self._changed:
             if id == self._asked:
                 self._permit = how
                 self._changed.notify_all()
 
-    def replace(self, wish: Replace) -> None:
-        """Raises InspectorError where the run is not paused."""
+    def replace(self, buffer: Buffer, running: Any = None) -> None:
+        """Put another buffer (and running state) into the thread that is paused. Its prompt stays.
+
+        Raises InspectorError if none is paused.
+        """
         with self._changed:
             if not self._paused or self._mode in ("go", "model", "tool"):
                 raise InspectorError("Another buffer can be put in only while the run is paused.")
-            self._wishes.append(wish)
+            self._wishes.append(Replacement(buffer, running))
             self._changed.notify_all()
 
     def answer(self, reply: Answer | Failure) -> None:
-        """Raises InspectorError where no need is open."""
+        """Meet the need that is open, or fail it. Raises InspectorError where none is."""
         with self._changed:
             if not self._needing:
                 raise InspectorError("No need is open that could be answered.")
@@ -114,12 +161,12 @@ class Controls:
         return self._stopped
 
     def check(self) -> None:
-        """Raises Stopped."""
+        """Raises RunStopped."""
         if self._stopped:
-            raise Stopped
+            raise RunStopped
 
     def reason(self) -> Stop:
-        """Does the person want a pause here, and why? Empty = no. Raises Stopped."""
+        """Does the person want a pause here, and why? Empty = no. Raises RunStopped."""
         with self._changed:
             self.check()
             return {"pause": "by hand", "stepped": "step"}.get(self._mode, "")  # type: ignore[return-value]
@@ -137,8 +184,8 @@ class Controls:
                 self._mode = "pause"
             self._paused = True
 
-    def next_wish(self) -> Replace | None:
-        """Wait, paused, for another buffer; None = run on. Raises Stopped."""
+    def next_wish(self) -> Replacement | None:
+        """Wait, paused, for another buffer; None = run on. Raises RunStopped."""
         with self._changed:
             while not self._wishes:
                 self.check()
@@ -154,7 +201,7 @@ class Controls:
             self._asked, self._permit = id, None
 
     def permission(self) -> Permit:
-        """Wait for it. Raises Stopped."""
+        """Wait for it. Raises RunStopped."""
         with self._changed:
             while self._permit is None:
                 self.check()
@@ -168,7 +215,7 @@ class Controls:
             self._needing, self._reply = True, None
 
     def reply(self) -> Answer | Failure:
-        """Wait for it. Raises Stopped."""
+        """Wait for it. Raises RunStopped."""
         with self._changed:
             while self._reply is None:
                 self.check()
@@ -177,7 +224,7 @@ class Controls:
             return found
 
     def rest(self, seconds: float) -> None:
-        """Wait. Raises Stopped as soon as the run is stopped."""
+        """Wait. Raises RunStopped as soon as the run is stopped."""
         with self._changed:
             self._changed.wait_for(self.is_stopped, seconds)
             self.check()

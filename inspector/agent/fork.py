@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from inspector.agent.tools.prompt import prompt
+from inspector.agent.tools.schemas import prompt
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Session, Thread
@@ -23,7 +23,7 @@ _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Forked:
+class Fork:
     """`start` and `forked_from` of a Plan, and what was changed, in sentences."""
 
     start: Buffer
@@ -38,7 +38,7 @@ def fork(
     workspace: Path,
     buffer: Buffer | None = None,
     system: System = "recorded",
-) -> Forked:
+) -> Fork:
     """Begin at request `at` (None = behind the last record). `buffer`: what was made of it by hand.
 
     The tools are ours; the system prompt is the transcript's own where it holds one, unless `system` says otherwise.
@@ -52,7 +52,7 @@ def fork(
     start = Buffer(_taken(buffer.messages, changes), _prompt(buffer.prompt, workspace.resolve(), system, changes))
     place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
     told: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
-    return Forked(start, told, tuple(changes))
+    return Fork(start, told, tuple(changes))
 
 
 def _many(count: object, what: str) -> str:

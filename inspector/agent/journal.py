@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.plan import Resumed
+from inspector.agent.plan import ResumePoint
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.dialects.neutral import write_buffer, write_message
 from inspector.core.errors import InspectorError
@@ -59,7 +59,7 @@ class Journal:
         self._prompt = prompt
         self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
-    def resume(self, held: Resumed, plan: Mapping[str, Any]) -> None:
+    def resume(self, held: ResumePoint, plan: Mapping[str, Any]) -> None:
         """Go on behind what a reader made of the file. A torn last line is left as it is, on a line of its own.
 
         Raises JournalFailed where somebody has gone on with it since it was read.
@@ -148,7 +148,7 @@ class Journal:
         self._running[thread] = plain
         self._write("running", thread=thread, turn=turn, running=changed, **({"more": more} if more else {}))
 
-    def told(self, kind: str, **fields: Any) -> None:
+    def note(self, kind: str, **fields: Any) -> None:
         """A record that no buffer depends on: permission, tool, need, reply, end."""
         self._write(kind, **fields)
 

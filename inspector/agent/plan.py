@@ -19,7 +19,7 @@ NeedsBy: TypeAlias = Literal["provider", "offline", "hand"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Where a run stops by itself."""
 
     max_turns: int = 100
@@ -35,7 +35,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumePoint:
     """Where a journal left off: what a resumed run needs besides its main buffer and running state."""
 
     turn: int = 0
@@ -73,7 +73,7 @@ class Plan:
     """Tokens of the model's window; None = as the tables know it."""
     permissions: Permissions = "ask"
     needs_by: NeedsBy = "provider"
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     max_tokens: int | None = None
     """Output tokens of a call; None = as the provider's dialect has it."""
     remote: bool | None = None
@@ -87,6 +87,6 @@ class Plan:
     """The policy's running state to begin with; None = a fresh one."""
     forked_from: Mapping[str, Json] | None = None
     """Told in the journal: path, session, format, thread, request, changes."""
-    resumed: Resumed | None = None
+    resumed: ResumePoint | None = None
     world: World | None = None
     """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""

@@ -5,15 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.beginning import open_calls
-from inspector.agent.plan import Plan, Resumed
+from inspector.agent.plan import Plan, ResumePoint
 from inspector.agent.run import policy_of, window_of
-from inspector.agent.tooling import INTERRUPTED, result_of
-from inspector.agent.worlds import world_again
+from inspector.agent.tooling import INTERRUPTED, open_calls, result_of
 from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.message import Message
+from inspector.simulated.world import WINDOW, World
 from inspector.transcripts.transcript_file import TranscriptFile
 
 UNDONE = "This call was not run: the user has gone on with something else."
@@ -42,7 +41,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     plan = _recorded(reader.header, path)
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
-    plan = replace(plan, world=plan.world or world_again(reader.header.get("world"), plan.window, reader.compacted))
+    plan = replace(plan, world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted))
     policy, settings = policy_of(plan, window_of(plan))
     same = plan.policy == reader.header.get("policy") and bool(main.running)
     start, begun = main.buffer, tuple(main.begun)
@@ -52,7 +51,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     recorded = main.thread()
     requests = recorded.requests
     last = requests[-1] if requests else None
-    held = Resumed(
+    held = ResumePoint(
         turn=main.turn,
         usage=last.usage if last is not None else None,
         finish=last.finish if last is not None else "",
@@ -101,3 +100,15 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
 def _text(header: Mapping[str, Any], key: str, otherwise: str = "") -> str:
     value = header.get(key)
     return value if isinstance(value, str) and value else otherwise
+
+
+def _world_again(recorded: Any, window: int | None, compacted: int) -> World | None:
+    """The same world, after so many remote compactions; None where the journal tells of none."""
+    if not isinstance(recorded, Mapping):
+        return None
+    size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
+    return World(
+        window or (size if type(size) is int else WINDOW),
+        float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0,
+        compactions=max(0, left - compacted) if type(left) is int else None,
+    )

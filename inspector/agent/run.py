@@ -7,10 +7,9 @@ from uuid import uuid4
 from inspector.agent.controls import Controls
 from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
+from inspector.agent.status import StatusPublisher
 from inspector.agent.tools.toolbox import Toolbox
-from inspector.agent.voice import Voice
 from inspector.agent.workspace import in_workspace
-from inspector.agent.worlds import world_of
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
 from inspector.core.needs import Answer, Need
@@ -20,7 +19,8 @@ from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import Answering, answerer
 from inspector.providers.opening import SIMULATED, simulated_wire
-from inspector.simulated.world import WINDOW
+from inspector.simulated.demo import COMPACTIONS, MODEL
+from inspector.simulated.world import WINDOW, World
 
 
 class Models:
@@ -28,7 +28,7 @@ class Models:
 
     def __init__(self, plan: Plan, window: int | None) -> None:
         self._plan = plan
-        self._world = plan.world or world_of(plan.model, window)
+        self._world = plan.world or _world_of(plan.model, window)
         self._session = uuid4().hex
         self._kept: dict[str, Answering] = {}
         self._hands = in_workspace(offline, plan.workspace)
@@ -52,7 +52,7 @@ class Models:
 
 
 @dataclass(slots=True)
-class Run:
+class RunContext:
     """One run, from its plan to its end."""
 
     plan: Plan
@@ -60,7 +60,7 @@ class Run:
     settings: Any
     window: int | None
     controls: Controls
-    voice: Voice
+    publisher: StatusPublisher
     journal: Journal
     tools: Toolbox
     models: Models
@@ -70,6 +70,11 @@ class Run:
     """The provider can compact remotely, as far as is known by now."""
     reports: int = 0
     """Turns that were reported."""
+
+
+def _world_of(model: str, window: int | None) -> World:
+    """For a run that brings none. The demo's model is one whose provider soon ceases to compact remotely."""
+    return World(window or WINDOW, compactions=COMPACTIONS if model == MODEL else None)
 
 
 def model_of(plan: Plan) -> str:

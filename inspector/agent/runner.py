@@ -1,106 +1,64 @@
-"""A run with a thread of its own. Everything the person may do to it is a method here; it tells how it stands.
+"""A run with a thread of its own. Everything the person may do to it is a method here; it publishes how it stands.
 
-All methods but `wait` and `close` return at once and may be called from any thread. What they lead to is told by
-`tell`, which is called from the run's own threads, never twice at a time.
+All methods but `wait` and `close` return at once and may be called from any thread. What they lead to is published by
+`publish`, which is called from the run's own threads, never twice at a time.
 """
 
 import threading
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
-from inspector.agent.agent import Ended
-from inspector.agent.beginning import begin
-from inspector.agent.breakpoints import Breakpoints
-from inspector.agent.controls import Controls, Permit, Replace, Stopped
-from inspector.agent.plan import NeedsBy, Plan
-from inspector.agent.run import Models, Run, policy_of, window_of
-from inspector.agent.standing import Standing
+from inspector import __version__
+from inspector.agent.agent import MAIN, AgentThread, BufferSizer, ThreadEnd
+from inspector.agent.controls import Breakpoints, Controls, RunStopped
+from inspector.agent.journal import Journal
+from inspector.agent.plan import Plan
+from inspector.agent.run import Models, RunContext, compacts_remotely, model_of, policy_of, window_of
+from inspector.agent.status import Publish, RunStatus, StatusPublisher
+from inspector.agent.tooling import open_calls
+from inspector.agent.tools.schemas import prompt
 from inspector.agent.tools.toolbox import Toolbox
-from inspector.agent.voice import Tell, Voice
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
-from inspector.core.needs import Answer, Failure
+from inspector.core.message import Message, Text
+from inspector.core.needs import Answer
+from inspector.core.policies.harness import Policy
 
-__all__ = ["Permit", "Runner", "Tell"]
+_PROGRAM = f"context-inspector {__version__}"
+"""Who writes the journal."""
 
 
-class Runner:
-    """One run. `start` it, `close` it when done."""
+class Runner(Controls):
+    """One run, with the controls that a person has over it. `start` it, `close` it when done."""
 
-    def __init__(self, plan: Plan, tell: Tell, breakpoints: Breakpoints | None = None) -> None:
+    def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None) -> None:
         """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
+        super().__init__(breakpoints or Breakpoints(), plan.needs_by)
         window = window_of(plan)
         policy, settings = policy_of(plan, window)
-        self._controls = Controls(breakpoints or Breakpoints(), plan.needs_by)
         tools, models = Toolbox(plan.workspace), Models(plan, window)
+        publisher = StatusPublisher(publish, RunStatus(window=window))
         try:
-            self._agent = begin(plan, policy, settings, window, tools, models, self._controls, Voice(tell, Standing()))
+            self._agent = _begin(plan, policy, settings, window, tools, models, self, publisher)
         except BaseException:
             tools.close()
             models.close()
             raise
-        self._run: Run = self._agent.run
+        self._run = self._agent.run
         self._thread = threading.Thread(target=self._live, name="run", daemon=True)
         self._over = threading.Event()
 
     def start(self, paused: bool = False) -> None:
         """Begin; with `paused` it stops before its first model call."""
         if paused:
-            self._controls.set_mode("pause")
+            self.pause()
         self._thread.start()
 
-    def go(self) -> None:
-        """Run on, to the next breakpoint or to the end."""
-        self._controls.set_mode("go")
-
-    def pause(self) -> None:
-        """Stop at the next place where one can: before a tier, a model call or a tool call."""
-        self._controls.set_mode("pause")
-
-    def step_model(self) -> None:
-        """Run on until one model call has been answered."""
-        self._controls.set_mode("model")
-
-    def step_tool(self) -> None:
-        """Run on until one tool call has its result."""
-        self._controls.set_mode("tool")
-
-    def stop(self) -> None:
-        """End the run now: the model call is cancelled, a running command is killed with its children."""
-        self._controls.stop()
-
-    def break_at(self, breakpoints: Breakpoints) -> None:
-        """Other breakpoints from now on."""
-        self._controls.break_at(breakpoints)
-
-    def permit(self, id: str, how: Permit) -> None:  # noqa: A002
-        """Answer the permission of that id; one that is no longer asked for is ignored."""
-        self._controls.permit(id, how)
-
-    def replace(self, buffer: Buffer, running: Any = None) -> None:
-        """Put another buffer (and running state) into the thread that is paused. Its prompt stays.
-
-        Raises InspectorError if none is paused.
-        """
-        self._controls.replace(Replace(buffer, running))
-
-    def answer_needs_by(self, who: NeedsBy) -> None:
-        """Who answers the needs of tiers from now on."""
-        self._controls.answer_needs_by(who)
-
-    def answer(self, reply: Answer | Failure) -> None:
-        """Meet the need that is open, or fail it. Raises InspectorError where none is."""
-        self._controls.answer(reply)
-
     @property
-    def standing(self) -> Standing:
+    def status(self) -> RunStatus:
         """How it stands now."""
-        return self._run.voice.standing
-
-    @property
-    def breakpoints(self) -> Breakpoints:
-        """As they are now."""
-        return self._controls.breakpoints
+        return self._run.publisher.status
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until the run has ended; False where it has not by then."""
@@ -108,7 +66,7 @@ class Runner:
 
     def close(self) -> None:
         """Stop it if it still runs, wait for its thread, close what it opened. May be called twice."""
-        self._controls.stop()
+        self.stop()
         if self._thread.ident is None:
             self._close()
         elif self._thread is not threading.current_thread():
@@ -116,20 +74,20 @@ class Runner:
 
     def _live(self) -> None:
         """The thread. However it ends, the journal and the window hear of it."""
-        ended = Ended("error", error="the run broke off by a fault of this program")
+        ended = ThreadEnd("error", error="the run broke off by a fault of this program")
         try:
             ended = self._agent.live()
-        except Stopped:
-            ended = Ended("stopped")
+        except RunStopped:
+            ended = ThreadEnd("stopped")
         except InspectorError as why:
-            ended = Ended("error", error=str(why))
+            ended = ThreadEnd("error", error=str(why))
         finally:
             with suppress(InspectorError):
-                self._run.journal.told("end", why=ended.why, error=ended.error)
+                self._run.journal.note("end", why=ended.why, error=ended.error)
             self._close()
             try:
                 nothing: dict[str, Any] = {"why": "", "asked": None, "need": None, "stop": "", "verdict": None}
-                self._agent.say(state="ended", end=ended.why, error=ended.error, **nothing)
+                self._agent.publish(state="ended", end=ended.why, error=ended.error, **nothing)
             finally:
                 self._over.set()
 
@@ -137,3 +95,76 @@ class Runner:
         self._run.models.close()
         self._run.tools.close()
         self._run.journal.close()
+
+
+def _first_buffer(plan: Plan, tools: Toolbox) -> Buffer:
+    """What the run begins with. Raises InspectorError where nothing says what is to be done."""
+    start = plan.start or Buffer((), prompt(tools.folder))
+    if not plan.task.strip():
+        last = start.messages[-1] if start.messages else None
+        if last is None or (last.role == "assistant" and not last.calls):
+            raise InspectorError("It is not said what is to be done: give the run a task.")
+        return start
+    return start.with_messages((*start.messages, Message(f"task-{uuid4().hex[:12]}", "user", (Text(plan.task),))))
+
+
+def _begin(
+    plan: Plan,
+    policy: Policy[Any, Any],
+    settings: Any,
+    window: int | None,
+    tools: Toolbox,
+    models: Models,
+    controls: Controls,
+    publisher: StatusPublisher,
+) -> AgentThread:
+    """The main thread, ready to run. Opens the journal. Raises InspectorError."""
+    buffer = _first_buffer(plan, tools)
+    models.of(MAIN, buffer.prompt)
+    running = policy.fresh(settings) if plan.running is None else plan.running
+    journal = Journal(plan.record, new=plan.resumed is None)
+    run = RunContext(
+        plan, policy, settings, window, controls, publisher, journal, tools, models, {}, compacts_remotely(plan)
+    )
+    agent = AgentThread(run, MAIN, buffer, running)
+    header = _header(plan, policy, window)
+    if plan.resumed is None:
+        journal.begin({"id": str(uuid4()), **header}, buffer.prompt)
+        journal.thread(MAIN, buffer, title=" ".join(plan.task.split())[:80], parent="", parent_call="")
+        agent.write_running()
+    else:
+        held = plan.resumed
+        journal.resume(held, header)
+        journal.sync(MAIN, buffer.messages)
+        agent.turn, agent.begun, agent.sizer = held.turn, frozenset(held.begun), BufferSizer(held.recorded)
+        agent.last = Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
+        agent.waiting, agent.edited = open_calls(buffer), True  # what no provider takes is mended before it is sent
+        agent.write_running()
+    return agent
+
+
+def _header(plan: Plan, policy: Policy[Any, Any], window: int | None) -> dict[str, Any]:
+    return {
+        "program": _PROGRAM,
+        "task": plan.task,
+        "workspace": str(plan.workspace.absolute()),
+        "provider": plan.provider,
+        "model": model_of(plan),
+        "policy": plan.policy,
+        "policy_name": policy.name,
+        "settings": dict(plan.settings),
+        "window": window,
+        "window_set": plan.window,
+        "max_tokens": plan.max_tokens,
+        "remote": plan.remote,
+        "memory": plan.memory,
+        "world": _world_document(plan),
+        **({"forked_from": dict(plan.forked_from)} if plan.forked_from is not None else {}),
+    }
+
+
+def _world_document(plan: Plan) -> dict[str, Any] | None:
+    """What the journal holds of the simulated provider's world, to make the same again."""
+    if (world := plan.world) is None:
+        return None
+    return {"window": world.window, "pause_s": world.pause_s, "compactions": world.compactions}

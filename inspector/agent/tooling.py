@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from uuid import uuid4
 
-from inspector.agent.run import Run
-from inspector.agent.standing import Permission
-from inspector.agent.tools.question import Question
+from inspector.agent.run import RunContext
+from inspector.agent.status import Permission
+from inspector.agent.tools.common import Question
 from inspector.agent.tools.schemas import TASK
 from inspector.agent.tools.toolbox import denied
+from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall, ToolResult
 
 INTERRUPTED = (
@@ -17,10 +18,12 @@ INTERRUPTED = (
 )
 
 
-def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]) -> Message:
+def run_call(
+    run: RunContext, call: ToolCall, thread: str, begun: bool, start: Callable[[ToolCall], Message]
+) -> Message:
     """The result of one call. `begun`: it had begun before the program was ended. `start` starts a sub-agent.
 
-    Raises Stopped.
+    Raises RunStopped.
     """
     what = run.tools.needs_permission(call)
     if begun and (what or call.name == TASK):
@@ -30,13 +33,13 @@ def run_call(run: Run, call: ToolCall, thread: str, begun: bool, start: Callable
             return denied(call, INTERRUPTED)
     elif what and not _may(run, call, thread, what, anew=False):
         return denied(call)
-    run.journal.told("tool", thread=thread, call=call.id, name=call.name)
-    run.voice.say(state="tool", why=call.name)
+    run.journal.note("tool", thread=thread, call=call.id, name=call.name)
+    run.publisher.publish(state="tool", why=call.name)
     found = start(call) if call.name == TASK else run.tools.run(call, run.controls.is_stopped)
     return cut(found, run.plan.limits.max_output)
 
 
-def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
+def _may(run: RunContext, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
     """May it be done? What was allowed once and for all, or is by the plan, is not asked again."""
     covers = run.tools.covered_by_always(call)
     if not anew:
@@ -46,12 +49,12 @@ def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -
             return False
     asked = Permission(uuid4().hex, call, what)
     run.controls.ask_permission(asked.id)
-    run.voice.say(state="asking", why=call.name, asked=asked)
+    run.publisher.publish(state="asking", why=call.name, asked=asked)
     try:
         how = run.controls.permission()
     finally:
-        run.voice.say(state="tool", why=call.name, asked=None)
-    run.journal.told("permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how)
+        run.publisher.publish(state="tool", why=call.name, asked=None)
+    run.journal.note("permission", thread=thread, call=call.id, tool=call.name, covers=covers, answer=how)
     if how == "always":
         run.allowed[covers] = None
     return how != "no"
@@ -77,3 +80,15 @@ def cut(message: Message, limit: int) -> Message:
 def result_of(call: ToolCall, text: str, failed: bool) -> Message:
     """A result that no tool gave."""
     return Message(f"{call.id}.result", "tool", (ToolResult(call.id, text, failed),))
+
+
+def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:
+    """The calls of the last answer that have no result, in order."""
+    answered, calls = set[str](), list[ToolCall]()
+    for message in reversed(buffer.messages):
+        if message.role not in ("assistant", "tool"):
+            break
+        if message.result is not None:
+            answered.add(message.result.call_id)
+        calls += reversed([call for call in message.calls if call.id not in answered])
+    return tuple(reversed(calls))

@@ -1,21 +1,23 @@
-"""The hands of a tier: files of the agent's workspace are read, transcripts and large outputs are kept on disk.
+"""What a tier asks of the disk: files of the agent's workspace are read, transcripts and large outputs are kept.
 
-Reading never leaves the workspace (links are resolved first) and takes no more than was asked for. Saving goes to a
+Reading never leaves the workspace (`tools.inside`) and takes no more than was asked for. Saving goes to a
 folder of our own, readable by its user only, to files that were not there before: nothing is ever overwritten. The
 transcripts of one answerer that have the same name follow each other in one file.
 """
 
 import os
 import re
-import stat
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 from uuid import uuid4
 
+from inspector.agent.tools.common import Refusal
+from inspector.agent.tools.inside import Workspace, regular
 from inspector.core.answering import Answerer, offline
 from inspector.core.dialects.anthropic import write_messages
+from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript
@@ -32,22 +34,17 @@ def saved_path() -> Path:
     return (Path(home) if home else Path.home() / ".local" / "share") / "context-inspector" / "saved"
 
 
-def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "Hands":
-    """An answerer with hands: what it cannot do with them is for `answer`.
+def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "WorkspaceAnswerer":
+    """An answerer that does what is about files; all else is for `answer`.
 
     `root` is the workspace; None = there is none, a file is then what the recording holds of it. `folder` is where
     things are kept, default `saved_path()`. Raises ProviderFailure where a file cannot be read or kept.
     """
-    return Hands(answer, root, folder)
+    return WorkspaceAnswerer(answer, root, folder)
 
 
-@runtime_checkable
-class _Stoppable(Protocol):
-    def cancel(self) -> None: ...
-
-
-class Hands:
-    """An answerer: what it can do by itself it does, the rest is asked on."""
+class WorkspaceAnswerer:
+    """What is about files it does by itself, the rest is asked on."""
 
     def __init__(self, answer: Answerer, root: Path | None, folder: Path | None) -> None:
         self._answer = answer
@@ -57,9 +54,8 @@ class Hands:
 
     def cancel(self) -> None:
         """End the calls that are under way, where the answerer can."""
-        by: object = self._answer
-        if isinstance(by, _Stoppable):
-            by.cancel()
+        if (cancel := getattr(self._answer, "cancel", None)) is not None:
+            cancel()
 
     def __call__(self, need: Need) -> Answer:
         match need:
@@ -95,17 +91,13 @@ class Hands:
 
 
 def read_inside(root: Path, path: str, limit: int | None = None) -> str:
-    """The first `limit` characters of a regular file inside `root`, links resolved. Raises ProviderFailure."""
+    """The first `limit` characters of a regular file inside `root`. Raises ProviderFailure."""
+    missing = False
     try:
-        top = root.resolve(strict=True)
-        target = (top / path).resolve(strict=True)
-        if not target.is_relative_to(top):
-            raise ProviderFailure(f"{path} lies outside the workspace", kind="refused")
-        handle = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ProviderFailure(f"{path} is no file", kind="refused")
-            data = file.read() if limit is None else file.read(limit * WIDEST)
-    except (OSError, ValueError, RuntimeError) as why:  # a NUL in the name, a link that leads to itself
-        raise ProviderFailure(f"{path} cannot be read: {why}", kind="missing") from None
+        with closing(Workspace(root)) as workspace, workspace.place(path) as place:
+            missing = place.found is None
+            with os.fdopen(regular(place), "rb") as file:
+                data = file.read() if limit is None else file.read(limit * WIDEST)
+    except (Refusal, InspectorError) as why:
+        raise ProviderFailure(str(why), kind="missing" if missing else "refused") from None
     return data.decode("utf-8", "replace")[:limit]

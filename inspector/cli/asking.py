@@ -13,8 +13,8 @@ from contextlib import suppress
 from itertools import islice
 
 from inspector.agent.controls import Permit
-from inspector.agent.standing import Permission
-from inspector.agent.tools.question import Question
+from inspector.agent.status import Permission
+from inspector.agent.tools.common import Question
 from inspector.cli.output import columns, exact, plain
 
 ROWS = 60

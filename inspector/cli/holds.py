@@ -10,8 +10,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from time import time
 
-from inspector.agent.tools.asking import difference
-from inspector.agent.tools.question import Question
+from inspector.agent.tools.common import Question
+from inspector.agent.tools.writing import difference
 from inspector.cli.asking import forget_typed, show
 from inspector.cli.output import note, number, plain
 from inspector.core.buffer import Buffer

@@ -13,10 +13,10 @@ from typing import Any
 
 from inspector.agent.demo import demo_folder, demo_plan
 from inspector.agent.fork import fork
-from inspector.agent.plan import Limits, Permissions, Plan
+from inspector.agent.plan import Permissions, Plan, RunLimits
 from inspector.agent.resume import resume
 from inspector.agent.runner import Runner
-from inspector.agent.standing import Standing, TurnReport
+from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask
 from inspector.cli.output import note, number, plain, progress_line, write_json, write_lines
 from inspector.cli.select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
@@ -64,7 +64,7 @@ def _positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run to the end. Raises InspectorError where it could not begin, or did not come to a good end."""
-    told: queue.SimpleQueue[Standing] = queue.SimpleQueue()
+    told: queue.SimpleQueue[RunStatus] = queue.SimpleQueue()
     plan = plan_of(arguments)
     if plan.permissions == "never" and not arguments.no:
         note("there is no terminal to ask on: nothing is written, no command is run; --yes allows it.")
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InspectorError("the run was ended after the turns that it may take; --resume goes on with it.")
 
 
-def _attend(runner: Runner, told: "queue.SimpleQueue[Standing]", printer: "_Printer") -> Standing:
+def _attend(runner: Runner, told: "queue.SimpleQueue[RunStatus]", printer: "_Printer") -> RunStatus:
     """Print, and ask where it asks, until it has ended."""
     asked = ""
     while True:
@@ -176,7 +176,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         "needs_by": arguments.answerer,
         "memory": arguments.memory,
         "workspace": Path(arguments.workspace) if arguments.workspace else None,
-        "limits": Limits(max_turns=arguments.max_turns) if arguments.max_turns else None,
+        "limits": RunLimits(max_turns=arguments.max_turns) if arguments.max_turns else None,
     }
     return {"permissions": permissions, **{key: value for key, value in given.items() if value is not None}}
 
@@ -190,7 +190,7 @@ class _Printer:
         self._waited = ""
         self._last: TurnReport | None = None
 
-    def take(self, standing: Standing) -> None:
+    def take(self, standing: RunStatus) -> None:
         """Print what is new in it."""
         report = standing.report
         if standing.state == "calling" and standing.why and standing.why != self._waited:
@@ -205,7 +205,7 @@ class _Printer:
             write_lines([line(report)])
         sys.stdout.flush()
 
-    def end(self, standing: Standing) -> None:
+    def end(self, standing: RunStatus) -> None:
         """How it ended: the last words, or one more line of JSON."""
         text = self._last.text if self._last is not None and not self._last.error else ""
         if self._json:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from screenshots.guide import FULL
 from screenshots.stage import Stage
 
-from inspector.agent.breakpoints import Breakpoints
+from inspector.agent.controls import Breakpoints
 from inspector.agent.demo import demo_plan
 from inspector.agent.plan import Permissions
 from inspector.agent.runner import Runner

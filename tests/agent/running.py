@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from inspector.agent.breakpoints import Breakpoints
-from inspector.agent.plan import Limits, Plan
+from inspector.agent.controls import Breakpoints
+from inspector.agent.plan import Plan, RunLimits
 from inspector.agent.runner import Runner
-from inspector.agent.standing import Standing, TurnReport
+from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.session import Session
@@ -21,23 +21,23 @@ from inspector.transcripts.files import open_transcript
 
 PATIENCE_S = 60.0
 """A test that waits longer than this hangs."""
-QUICK = Limits(backoff_s=0.01)
+QUICK = RunLimits(backoff_s=0.01)
 
 
 class Heard:
     """Everything a run told, in order."""
 
     def __init__(self) -> None:
-        self.all: list[Standing] = []
+        self.all: list[RunStatus] = []
         self._changed = threading.Condition()
         self._looked = 0
 
-    def __call__(self, standing: Standing) -> None:
+    def __call__(self, standing: RunStatus) -> None:
         with self._changed:
             self.all.append(standing)
             self._changed.notify_all()
 
-    def until(self, wanted: Callable[[Standing], bool]) -> Standing:
+    def until(self, wanted: Callable[[RunStatus], bool]) -> RunStatus:
         """The first standing of this kind that was not looked at before."""
         with self._changed:
             while True:
@@ -47,11 +47,11 @@ class Heard:
                         return self.all[self._looked - 1]
                 assert self._changed.wait(PATIENCE_S), f"it stands at {self.all[-1:]}"
 
-    def state(self, name: str) -> Standing:
+    def state(self, name: str) -> RunStatus:
         """The next standing of this state."""
         return self.until(lambda standing: standing.state == name)
 
-    def paused(self) -> Standing:
+    def paused(self) -> RunStatus:
         """The next pause."""
         return self.state("paused")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.breakpoints import ANY, Breakpoints
+from inspector.agent.controls import ANY, Breakpoints
 from inspector.agent.runner import Runner
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError

@@ -9,10 +9,10 @@ import pytest
 
 from inspector.agent.demo import copy_sample, demo_folder, demo_plan
 from inspector.agent.fork import fork
-from inspector.agent.plan import Limits
+from inspector.agent.plan import RunLimits
 from inspector.agent.resume import resume
 from inspector.agent.runner import Runner
-from inspector.agent.standing import Standing, TurnReport
+from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.errors import InspectorError
 from inspector.core.tokens.windows import find_window
 from inspector.simulated.demo import SIDE_STEPS
@@ -29,11 +29,11 @@ def _tests_pass(workspace: Path) -> bool:
     return done.returncode == 0
 
 
-def _played(runner: Runner) -> Standing:
+def _played(runner: Runner) -> RunStatus:
     runner.start()
     try:
         assert runner.wait(WAIT_S), "the demo does not end"
-        return runner.standing
+        return runner.status
     finally:
         runner.close()
 
@@ -44,7 +44,7 @@ def test_every_tier_fires_and_the_fault_is_repaired(tmp_path: Path) -> None:
     assert not _tests_pass(plan.workspace), "the sample's test fails for a reason"
     reports: dict[int, TurnReport] = {}
 
-    def tell(standing: Standing) -> None:
+    def tell(standing: RunStatus) -> None:
         if standing.report is not None:
             reports[standing.report.number] = standing.report
 
@@ -82,7 +82,7 @@ def test_the_demo_asks_where_it_is_told_to(tmp_path: Path) -> None:
     plan = demo_plan(tmp_path / "demo", "ask", pace_s=0.0)
     asked: dict[str, str] = {}
 
-    def tell(standing: Standing) -> None:
+    def tell(standing: RunStatus) -> None:
         if standing.asked is not None and standing.asked.id not in asked:
             asked[standing.asked.id] = standing.asked.call.name
             runner.permit(standing.asked.id, "no")
@@ -112,7 +112,7 @@ def test_the_sample_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("turns", [2, 10, 12, 19])
 def test_a_demo_that_was_ended_goes_on_as_the_same_demo(tmp_path: Path, turns: int) -> None:
     """Before its provider has compacted, after that, and after it has no way to compact any more."""
-    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=Limits(max_turns=turns))
+    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=turns))
     assert _played(Runner(plan, lambda _: None)).end == "max turns"
     again = resume(plan.record, permissions="always")
     standing = _played(Runner(again, lambda _: None))
@@ -123,11 +123,11 @@ def test_a_demo_that_was_ended_goes_on_as_the_same_demo(tmp_path: Path, turns: i
 
 
 def test_a_fork_of_the_demo_comes_to_its_end(tmp_path: Path) -> None:
-    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=Limits(max_turns=8))
+    plan = replace(demo_plan(tmp_path / "demo", "always", pace_s=0.0), limits=RunLimits(max_turns=8))
     _played(Runner(plan, lambda _: None))
     session = open_transcript(str(plan.record))
     made = fork(session, session.main, 7, plan.workspace)
     more = {"record": tmp_path / "fork.jsonl", "start": made.start, "forked_from": made.forked_from}
-    forked = replace(plan, task="", world=None, limits=Limits(), **more)  # type: ignore[arg-type]
+    forked = replace(plan, task="", world=None, limits=RunLimits(), **more)  # type: ignore[arg-type]
     standing = _played(Runner(forked, lambda _: None))
     assert (standing.end, standing.error) == ("done", "")

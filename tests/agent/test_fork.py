@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.fork import Forked, fork
+from inspector.agent.fork import Fork, fork
 from inspector.agent.tools.schemas import TOOLS
 from inspector.core.answering import offline
 from inspector.core.buffer import NOT_IN_FILE, Buffer, Prompt, Tool
@@ -31,8 +31,8 @@ def message(id: str, role: str, *parts: Part) -> Message:  # noqa: A002
     return Message(id, role, parts)  # type: ignore[arg-type]
 
 
-def forked(workspace: Path, *messages: Message, prompt: Prompt = NOT_IN_FILE) -> Forked:
-    """Forked from a session whose end is this."""
+def forked(workspace: Path, *messages: Message, prompt: Prompt = NOT_IN_FILE) -> Fork:
+    """Fork from a session whose end is this."""
     return fork(
         Session("pi", (Thread("main"),), path="old.jsonl"), Thread("main"), None, workspace, Buffer(messages, prompt)
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.breakpoints import ANY, Breakpoints
-from inspector.agent.plan import Limits, Plan
+from inspector.agent.controls import ANY, Breakpoints
+from inspector.agent.plan import Plan, RunLimits
 from inspector.agent.resume import read_journal, resume
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
@@ -39,7 +39,7 @@ def plain(messages: Sequence[Message]) -> list[Message]:
 
 def test_what_is_gone_on_with_is_exactly_what_was_there(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, *reads(5))  # type: ignore[arg-type]
-    plan = planned(window=9_000, limits=Limits(max_turns=4), settings=(("mid_ratio", "0.5"),))
+    plan = planned(window=9_000, limits=RunLimits(max_turns=4), settings=(("mid_ratio", "0.5"),))
     heard, _ = finished(plan)
     assert heard.all[-1].end == "max turns"
     again = resume(plan.record)
@@ -57,7 +57,7 @@ def test_what_is_gone_on_with_is_exactly_what_was_there(planned: Planned, monkey
 
 def test_a_run_goes_on_in_the_same_journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, *reads(4), "All is read.")  # type: ignore[arg-type]
-    plan = planned(limits=Limits(max_turns=2))
+    plan = planned(limits=RunLimits(max_turns=2))
     finished(plan)
     before = plan.record.read_bytes()
     heard, session = finished(resume(plan.record, permissions="always", limits=QUICK))
@@ -178,9 +178,9 @@ def test_a_sub_agent_that_was_interrupted_is_not_started_again_unasked(
 
 def test_another_policy_and_another_model_may_go_on(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, *reads(6), "Done.")  # type: ignore[arg-type]
-    plan = planned(limits=Limits(max_turns=2))
+    plan = planned(limits=RunLimits(max_turns=2))
     finished(plan)
-    limits = Limits(max_turns=2)
+    limits = RunLimits(max_turns=2)
     finished(resume(plan.record, policy="codex", model="claude-other", window=50_000, limits=limits))
     again = resume(plan.record)
     assert (again.policy, again.model, again.window) == ("codex", "claude-other", 50_000)
@@ -197,10 +197,10 @@ def test_a_journal_that_was_gone_on_with_meanwhile_is_not_spoilt(
     planned: Planned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(monkeypatch, *reads(6), "Done.")  # type: ignore[arg-type]
-    plan = planned(limits=Limits(max_turns=2))
+    plan = planned(limits=RunLimits(max_turns=2))
     finished(plan)
     early = resume(plan.record)
-    finished(resume(plan.record, limits=Limits(max_turns=1)))
+    finished(resume(plan.record, limits=RunLimits(max_turns=1)))
     with pytest.raises(InspectorError, match="has changed"), running(early):
         pass
 
@@ -209,7 +209,7 @@ def test_always_ends_with_the_run(planned: Planned, monkeypatch: pytest.MonkeyPa
     """Whoever goes on with it is asked anew."""
     writes = [[call("write_file", path=f"{n}.txt", content="x")] for n in range(3)]
     script(monkeypatch, *writes)
-    plan = planned(permissions="ask", limits=Limits(max_turns=1))
+    plan = planned(permissions="ask", limits=RunLimits(max_turns=1))
     with running(plan) as (runner, heard):
         runner.start()
         asking = heard.state("asking")
@@ -361,7 +361,7 @@ def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
 
 def test_a_setting_is_changed_and_the_others_stay(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, *reads(1))  # type: ignore[arg-type]
-    plan = planned(limits=Limits(max_turns=1), settings=(("mid_ratio", "0.5"), ("mode", "faithful")))
+    plan = planned(limits=RunLimits(max_turns=1), settings=(("mid_ratio", "0.5"), ("mode", "faithful")))
     finished(plan)
     again = resume(plan.record, settings=(("mode", "safe"),))
     assert again.settings == (("mid_ratio", "0.5"), ("mode", "safe"))
@@ -371,7 +371,7 @@ def test_another_policy_goes_on_without_the_settings_of_the_first(
     planned: Planned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(monkeypatch, *reads(1), "Done.")  # type: ignore[arg-type]
-    plan = planned(limits=Limits(max_turns=1), settings=(("mid_ratio", "0.5"),))
+    plan = planned(limits=RunLimits(max_turns=1), settings=(("mid_ratio", "0.5"),))
     finished(plan)
     assert resume(plan.record, policy="pi").settings == ()
     assert resume(plan.record, policy="roku").settings == plan.settings

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.plan import Limits
-from inspector.agent.tools.prompt import prompt
+from inspector.agent.plan import RunLimits
+from inspector.agent.tools.schemas import prompt
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolCall, ToolResult
@@ -132,7 +132,7 @@ def test_what_passes_is_asked_again(planned: Planned, simulated: SimulatedServer
 
 def test_retries_are_bounded(planned: Planned, simulated: SimulatedServer) -> None:
     simulated.world.faults.push("529*20")
-    heard, session = finished(planned(limits=Limits(retries=2, backoff_s=0.01)))
+    heard, session = finished(planned(limits=RunLimits(retries=2, backoff_s=0.01)))
     assert heard.all[-1].end == "error"
     assert "529" in heard.all[-1].error or "verload" in heard.all[-1].error
     assert len(simulated.world.seen) == 3
@@ -198,7 +198,7 @@ def test_calls_of_one_id_do_not_mix_up_messages(planned: Planned, monkeypatch: p
 
 def test_outputs_are_cut(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, [call("read_file", path="big.txt")])
-    heard, _ = finished(planned(limits=Limits(max_output=1_000)))
+    heard, _ = finished(planned(limits=RunLimits(max_output=1_000)))
     result = texts(heard.all[-1].buffer)[2]
     assert len(result) < 1_100
     assert "characters are left out here" in result
@@ -208,7 +208,7 @@ def test_outputs_are_cut(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_turns_are_bounded(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, *[[call("read_file", path="README.md")] for _ in range(10)])
-    heard, session = finished(planned(limits=Limits(max_turns=3)))
+    heard, session = finished(planned(limits=RunLimits(max_turns=3)))
     assert heard.all[-1].end == "max turns"
     assert len(session.main.requests) == 3
 

@@ -6,7 +6,7 @@ from time import monotonic
 
 from inspector.agent.demo import demo_plan
 from inspector.agent.runner import Runner
-from inspector.agent.standing import Standing
+from inspector.agent.status import RunStatus
 
 WAIT_S = 300.0
 
@@ -17,7 +17,7 @@ def main() -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as folder:
         started = monotonic()
 
-        def tell(standing: Standing) -> None:
+        def tell(standing: RunStatus) -> None:
             for tier in standing.report.fired if standing.report is not None else ():
                 first.setdefault(tier, monotonic() - started)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.agent.tools.question import Question
+from inspector.agent.tools.common import Question
 from inspector.cli.asking import ROWS, shown
 
 HIDDEN = "x = 1" + " " * 330 + '; import os; os.system("id")'
@@ -59,8 +59,8 @@ def test_every_character_has_its_place(text: str, width: int) -> None:
 def _ask(exact: str, *typed: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
     """(what a terminal shows, how it was answered): after each mark that comes up, something is typed."""
     code = (
-        "import sys; from inspector.cli.asking import ask; from inspector.agent.standing import Permission;"
-        "from inspector.agent.tools.asking import Question; from inspector.core.message import ToolCall;"
+        "import sys; from inspector.cli.asking import ask; from inspector.agent.status import Permission;"
+        "from inspector.agent.tools.writing import Question; from inspector.core.message import ToolCall;"
         "print('answer:', ask(Permission('i', ToolCall('c', 'run_command', {}), Question('Run:', sys.argv[1], '!'))))"
     )
     ours, theirs = pty.openpty()

@@ -134,7 +134,7 @@ def test_expected_failures_are_one_sentence(
 ) -> None:
     from inspector.agent import plan
 
-    monkeypatch.setattr(plan.Limits, "__init__", _hasty(plan.Limits.__init__))
+    monkeypatch.setattr(plan.RunLimits, "__init__", _hasty(plan.RunLimits.__init__))
     status, _, err = run(capsys, *words(folder), *more)
     assert status == 1
     assert told in err.splitlines()[-1]

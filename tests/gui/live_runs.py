@@ -7,9 +7,9 @@ from typing import Any
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from inspector.agent.breakpoints import Breakpoints
-from inspector.agent.plan import Limits, Plan
-from inspector.agent.standing import Standing
+from inspector.agent.controls import Breakpoints
+from inspector.agent.plan import Plan, RunLimits
+from inspector.agent.status import RunStatus
 from inspector.gui.panels.run.bar import RunBar
 from inspector.gui.panels.run.panel import RunPanel
 from inspector.gui.runs.controller import About, Run, Tell
@@ -19,7 +19,7 @@ from tests.gui.hands import press
 
 PATIENCE = 40_000
 """Milliseconds. A test that waits longer hangs."""
-QUICK = Limits(backoff_s=0.01)
+QUICK = RunLimits(backoff_s=0.01)
 
 
 class Stage:
@@ -49,14 +49,14 @@ class Stage:
         """Wait for it."""
         self.qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
 
-    def state(self, name: str) -> Standing:
+    def state(self, name: str) -> RunStatus:
         """Wait until the run stands so."""
         self.until(lambda: self.running.standing is not None and self.running.standing.state == name)
         standing = self.running.standing
         assert standing is not None
         return standing
 
-    def paused(self) -> Standing:
+    def paused(self) -> RunStatus:
         """Wait for a pause, and until the playhead stands there."""
         standing = self.state("paused")
         bench = self.window.workbench

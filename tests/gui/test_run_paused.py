@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor, QTextOption
 
-from inspector.agent.breakpoints import Breakpoints
-from inspector.agent.standing import Permission
-from inspector.agent.tools.question import Question
+from inspector.agent.controls import Breakpoints
+from inspector.agent.status import Permission
+from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.panels.run.bar import GO, GO_WITH
 from inspector.gui.panels.run.breaks import BreakRows

@@ -8,6 +8,7 @@ sees to that, also for a daemon that left its session, and also where this progr
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -18,9 +19,7 @@ from time import monotonic
 from typing import IO
 from uuid import uuid4
 
-from inspector.agent.tools.limits import Limits
-from inspector.agent.tools.processes import MARK, end_all
-from inspector.agent.tools.refused import Refused, plain
+from inspector.agent.tools.common import Question, Refusal, ToolLimits, plain
 
 _ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -30,7 +29,7 @@ _PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """How a command ended. `code` None = it was ended; `why` then says so."""
 
     output: str
@@ -59,10 +58,20 @@ def environment(mark: str, given: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def run_command(folder: Path, command: str, seconds: float, limits: Limits, cancelled: Callable[[], bool]) -> Ran:
-    """Run it to its end, to the end of its time, or until `cancelled`. Raises Refused where there is no shell."""
+def about_command(command: str, folder: str, seconds: float) -> Question:
+    """A question with the command, word for word."""
+    always = "Always: this very command, letter for letter, until this run ends; any other asks again."
+    return Question(
+        f"Run in {folder}, for at most {seconds:g} s:", plain(command), f"It can do what you can do. {always}"
+    )
+
+
+def run_command(
+    folder: Path, command: str, seconds: float, limits: ToolLimits, cancelled: Callable[[], bool]
+) -> CommandResult:
+    """Run it to its end, to the end of its time, or until `cancelled`. Raises Refusal where there is no shell."""
     if "\0" in command:
-        raise Refused("A command cannot hold a NUL.")
+        raise Refusal("A command cannot hold a NUL.")
     mark = uuid4().hex
     try:
         process = subprocess.Popen(
@@ -70,7 +79,7 @@ def run_command(folder: Path, command: str, seconds: float, limits: Limits, canc
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
         )  # fmt: skip
     except (OSError, UnicodeEncodeError) as why:
-        raise Refused(f"The command cannot be started: {why}.") from None
+        raise Refusal(f"The command cannot be started: {why}.") from None
     output = _Output(limits.output_bytes)
     assert process.stdout is not None
     assert process.stdin is not None
@@ -84,8 +93,12 @@ def run_command(folder: Path, command: str, seconds: float, limits: Limits, canc
         process.wait()
         process.stdout.close()
     if ended == "time":
-        return Ran(output.text(), None, f"it ran for longer than {seconds:g} s")
-    return Ran(output.text(), None, "it was stopped") if ended else Ran(output.text(), process.returncode)
+        return CommandResult(output.text(), None, f"it ran for longer than {seconds:g} s")
+    return (
+        CommandResult(output.text(), None, "it was stopped")
+        if ended
+        else CommandResult(output.text(), process.returncode)
+    )
 
 
 def _watch(
@@ -164,3 +177,39 @@ class _Output:
             return plain((bytes(self._head) + tail).decode("utf-8", "replace"))
         head = self._head.decode("utf-8", "replace")
         return plain(f"{head}\n… {left:,} bytes left out …\n{tail.decode('utf-8', 'replace')}")
+
+
+MARK = "CONTEXT_INSPECTOR_COMMAND"
+ROUNDS = 20
+"""A process may start another while we look; after so many rounds it is given up."""
+
+
+def end_all(group: int, mark: str) -> None:
+    """Kill the group of that leader, then everything that carries the mark."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+    needle = f"{MARK}={mark}\0".encode()
+    for _ in range(ROUNDS):
+        ended = [process for process in _processes() if _end(process, needle)]
+        if not ended:
+            return
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(one) for one in os.listdir("/proc") if one.isdecimal()]
+    except OSError:  # no such place on this system
+        return []
+
+
+def _end(process: int, needle: bytes) -> bool:
+    """Kill it if it carries the mark. Says whether it did."""
+    with suppress(OSError):
+        held = os.pidfd_open(process)
+        try:
+            if needle in Path(f"/proc/{process}/environ").read_bytes() + b"\0":
+                signal.pidfd_send_signal(held, signal.SIGKILL)
+                return True
+        finally:
+            os.close(held)
+    return False

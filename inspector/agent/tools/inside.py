@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.agent.tools.refused import Refused, refused, shown
+from inspector.agent.tools.common import Refusal, refusal, shown
 from inspector.core.errors import InspectorError
 
 LONGEST, DEEPEST, LINKS = 4_096, 200, 40
@@ -22,7 +22,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
-class Place:
+class Location:
     """Where a path ends. `name` in `folder`; empty where the place is `folder` itself. `found` None = nothing there."""
 
     folder: int
@@ -57,24 +57,24 @@ class Workspace:
             os.close(root)
 
     @contextmanager
-    def place(self, path: str) -> Iterator[Place]:
-        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises Refused."""
+    def place(self, path: str) -> Iterator[Location]:
+        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises Refusal."""
         walk = _Walk(path, self._tops)
         try:
             walk.stack.append(os.dup(self.root))
             yield walk.run(self._parts(path))
         except OSError as why:
-            raise refused(shown(path), why) from None
+            raise refusal(shown(path), why) from None
         finally:
             walk.close()
 
     def _parts(self, path: str) -> list[str]:
         if "\0" in path or len(path) > LONGEST:
-            raise Refused(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
+            raise Refusal(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
         try:
             os.fsencode(path)
         except UnicodeEncodeError:
-            raise Refused(f"{shown(path)}: the file system cannot spell this name.") from None
+            raise Refusal(f"{shown(path)}: the file system cannot spell this name.") from None
         return _split(path, self._tops, shown(path))
 
 
@@ -83,7 +83,7 @@ def _split(path: str, tops: Sequence[str], told: str) -> list[str]:
     if path.startswith("/"):
         top = next((one for one in tops if path == one or path.startswith(one.rstrip("/") + "/")), None)
         if top is None:
-            raise Refused(f"{told} lies outside the workspace.")
+            raise Refusal(f"{told} lies outside the workspace.")
         path = path[len(top) :]
     return path.split("/")
 
@@ -98,8 +98,8 @@ class _Walk:
     names: list[str] = field(default_factory=list)
     links: int = 0
 
-    def run(self, parts: Sequence[str]) -> Place:
-        """To the end of the path. Raises Refused, OSError."""
+    def run(self, parts: Sequence[str]) -> Location:
+        """To the end of the path. Raises Refusal, OSError."""
         todo = deque(parts)
         while todo:
             part = todo.popleft()
@@ -118,21 +118,21 @@ class _Walk:
             elif stat.S_ISDIR(found.st_mode):
                 self._enter(part)
             elif rest:
-                raise Refused(f"{shown(self.path)}: {self._told(part)} is no folder.")
+                raise Refusal(f"{shown(self.path)}: {self._told(part)} is no folder.")
             else:
-                return Place(self.stack[-1], part, self._told(part), found)
-        return Place(self.stack[-1], "", self._told() or ".", os.fstat(self.stack[-1]))
+                return Location(self.stack[-1], part, self._told(part), found)
+        return Location(self.stack[-1], "", self._told() or ".", os.fstat(self.stack[-1]))
 
-    def _nothing(self, parts: list[str]) -> Place:
+    def _nothing(self, parts: list[str]) -> Location:
         if ".." in parts:
-            raise Refused(f"{shown(self.path)}: there is no such file or folder.")
+            raise Refusal(f"{shown(self.path)}: there is no such file or folder.")
         if len(self.names) + len(parts) > DEEPEST:
             raise self._too_deep()
-        return Place(self.stack[-1], parts[-1], self._told(*parts), None, tuple(parts[:-1]))
+        return Location(self.stack[-1], parts[-1], self._told(*parts), None, tuple(parts[:-1]))
 
     def _back(self) -> None:
         if not self.names:
-            raise Refused(f"{shown(self.path)} leads out of the workspace.")
+            raise Refusal(f"{shown(self.path)} leads out of the workspace.")
         self.names.pop()
         os.close(self.stack.pop())
 
@@ -145,7 +145,7 @@ class _Walk:
     def _target(self, part: str) -> list[str]:
         self.links += 1
         if self.links > LINKS:
-            raise Refused(f"{shown(self.path)}: its links lead in a circle.")
+            raise Refusal(f"{shown(self.path)}: its links lead in a circle.")
         target = os.readlink(part, dir_fd=self.stack[-1])
         if target.startswith("/"):
             told = f"{shown(self.path)}: the link {self._told(part)} leads to {shown(target)}, which"
@@ -158,8 +158,8 @@ class _Walk:
     def _told(self, *parts: str) -> str:
         return shown("/".join((*self.names, *parts)))
 
-    def _too_deep(self) -> Refused:
-        return Refused(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
+    def _too_deep(self) -> Refusal:
+        return Refusal(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
 
     def close(self) -> None:
         """Give all descriptors back."""
@@ -183,20 +183,20 @@ def kind(mode: int) -> str:
 
 
 def open_file(folder: int, name: str, told: str) -> int:
-    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises Refused, OSError."""
+    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises Refusal, OSError."""
     if what := kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise Refused(f"{told} is {what}, not a file that can be read.")
+        raise Refusal(f"{told} is {what}, not a file that can be read.")
     handle = os.open(name, _READ, dir_fd=folder)
     if what := kind(os.fstat(handle).st_mode):  # it was swapped meanwhile
         os.close(handle)
-        raise Refused(f"{told} is {what}, not a file that can be read.")
+        raise Refusal(f"{told} is {what}, not a file that can be read.")
     return handle
 
 
-def regular(place: Place) -> int:
-    """A descriptor of the file at a place. Raises Refused, OSError."""
+def regular(place: Location) -> int:
+    """A descriptor of the file at a place. Raises Refusal, OSError."""
     if place.is_folder:
-        raise Refused(f"{place.shown} is a folder; list_files shows what it holds.")
+        raise Refusal(f"{place.shown} is a folder; list_files shows what it holds.")
     if place.found is None:
-        raise Refused(f"{place.shown}: there is no such file.")
+        raise Refusal(f"{place.shown}: there is no such file.")
     return open_file(place.folder, place.name, place.shown)

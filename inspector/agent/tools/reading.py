@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
+from inspector.agent.tools.common import Refusal, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
-from inspector.agent.tools.limits import Limits
-from inspector.agent.tools.refused import Refused, plain
 
 SNIFFED = 8_192
 
@@ -20,15 +19,15 @@ class _Taken:
     more: str = ""
 
 
-def read_file(workspace: Workspace, limits: Limits, arguments: Mapping[str, Any]) -> str:
-    """The lines from `offset` (1-based) on. Raises Refused."""
+def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> str:
+    """The lines from `offset` (1-based) on. Raises Refusal."""
     first = arguments.get("offset") or 1
     count = min(arguments.get("limit") or limits.read_lines, limits.read_lines)
     with workspace.place(arguments["path"]) as place, os.fdopen(regular(place), "rb") as file:
         head = file.read(SNIFFED)
         if b"\0" in head:
             size = os.fstat(file.fileno()).st_size
-            raise Refused(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
+            raise Refusal(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
         file.seek(0)
         taken = _take(file, first, count, limits)
         if not taken.lines:
@@ -39,10 +38,10 @@ def read_file(workspace: Workspace, limits: Limits, arguments: Mapping[str, Any]
 def _nothing(told: str, first: int, has_text: bool, more: str) -> str:
     if not has_text:
         return f"({told} is empty)"
-    raise Refused(f"{told}: {more or f'there is no line {first:,}; the file ends before it'}.")
+    raise Refusal(f"{told}: {more or f'there is no line {first:,}; the file ends before it'}.")
 
 
-def _take(file: IO[bytes], first: int, count: int, limits: Limits) -> _Taken:
+def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> _Taken:
     taken, size = _Taken([]), 0
     for number, line in enumerate(_lines(file, limits), 1):
         if file.tell() > limits.scan_bytes:
@@ -58,7 +57,7 @@ def _take(file: IO[bytes], first: int, count: int, limits: Limits) -> _Taken:
     return taken
 
 
-def _lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
     """Lines with their ends; one that is too long is cut, and says so."""
     while line := file.readline(limits.line_bytes):
         if len(line) == limits.line_bytes and not line.endswith(b"\n"):

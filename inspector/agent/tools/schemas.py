@@ -1,9 +1,12 @@
-"""The tools as the model is offered them."""
+"""What the model is offered: the tools, the prompt that goes with them, and the check of what it calls them with."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from inspector.core.buffer import Tool
+from inspector.agent.tools.common import Refusal, plain
+from inspector.core.buffer import Prompt, Tool
+from inspector.core.message import ToolCall
 
 _PATH = "Path from the workspace on."
 TASK = "task"
@@ -97,3 +100,62 @@ def schema(name: str) -> Mapping[str, Any] | None:
             found: Mapping[str, Any] = tool.definition["input_schema"]
             return found
     return None
+
+
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "string": (str, "a text"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+}
+
+
+def checked(call: ToolCall) -> dict[str, Any]:
+    """The arguments that the schema knows; an optional one that is null counts as not given. Raises Refusal."""
+    wanted = schema(call.name)
+    if wanted is None:
+        names = ", ".join(tool.name for tool in TOOLS)
+        raise Refusal(f"There is no tool {plain(call.name)[:60]!r}. There are {names}.")
+    if not isinstance(call.arguments, Mapping):
+        raise Refusal(f"{call.name} takes a JSON object: {_needs(wanted)}.")
+    found: dict[str, Any] = {}
+    for name, property_ in wanted["properties"].items():
+        value = call.arguments.get(name)
+        if value is not None:
+            found[name] = _value(call.name, name, property_, value)
+        elif name in wanted["required"]:
+            raise Refusal(f"{call.name} lacks {name!r}. It needs {_needs(wanted)}.")
+    return found
+
+
+def _value(tool: str, name: str, wanted: Mapping[str, Any], value: Any) -> Any:
+    kind, told = _KINDS[wanted["type"]]
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not kind:
+        raise Refusal(f"{tool}: {name!r} must be {told}, not {type(value).__name__}.")
+    least = wanted.get("minimum")
+    if least is not None and value < least:
+        raise Refusal(f"{tool}: {name!r} must be at least {least}.")
+    return value
+
+
+def _needs(wanted: Mapping[str, Any]) -> str:
+    required = [f"{name} ({_KINDS[wanted['properties'][name]['type']][1]})" for name in wanted["required"]]
+    return ", ".join(required) or "nothing; all its arguments are optional"
+
+
+_TEXT = """You are an agent that works in one folder, the workspace: {folder}
+Do what the user asks with the tools. Paths are given from the workspace on; nothing outside it can be read or written.
+Look before you change; read a file before you edit it. After a change run the tests or whatever shows that it works.
+Reading and searching are free. Writing and commands may be put to the user first; where they say no, respect it.
+Older parts of this conversation may be cleared or summarised: what you need again, read again.
+When you are done, say in a few sentences what you did, what you checked, and what is left. Do not claim what you have \
+not seen."""
+_SUB_AGENT = """
+You are a sub-agent: another agent gave you this task and reads only your last message."""
+
+
+def prompt(workspace: Path, sub_agent: bool = False) -> Prompt:
+    """System prompt and tools of an agent in this workspace; `sub_agent` = one that another started."""
+    text = _TEXT.format(folder=workspace)
+    return Prompt(text + _SUB_AGENT, WITHOUT_TASK) if sub_agent else Prompt(text, TOOLS)

@@ -16,10 +16,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from inspector.agent.tools.inside import Place, Workspace, open_file
-from inspector.agent.tools.limits import Limits
-from inspector.agent.tools.refused import Refused, plain
-from inspector.agent.tools.tree import Clock, Found, Stopped, tree
+from inspector.agent.tools.common import Refusal, ToolLimits, plain
+from inspector.agent.tools.inside import Location, Workspace, open_file
+from inspector.agent.tools.listing import Deadline, LookEnded, TreeEntry, prefix_of, tree
 from inspector.core.jsontext import dumps, loads
 
 _MATCHER = Path(__file__).with_name("matcher.py")
@@ -27,10 +26,10 @@ BEAT_S = 0.05
 
 
 def search_files(
-    workspace: Workspace, limits: Limits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
+    workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
 ) -> str:
-    """`path:line: text`, one line a match. Raises Refused."""
-    clock = Clock(monotonic() + limits.look_s, cancelled)
+    """`path:line: text`, one line a match. Raises Refusal."""
+    deadline = Deadline(monotonic() + limits.look_s, cancelled)
     most = min(arguments.get("limit") or limits.matches, limits.matches)
     asked = {
         "pattern": arguments["pattern"],
@@ -38,42 +37,42 @@ def search_files(
         "limit": most,
         "chars": limits.match_chars,
     }
-    with workspace.place(arguments.get("path") or ".") as place, _Matching(asked, clock) as matching:
+    with workspace.place(arguments.get("path") or ".") as place, _Matching(asked, deadline) as matching:
         if place.found is None:
-            raise Refused(f"{place.shown}: there is no such file or folder.")
+            raise Refusal(f"{place.shown}: there is no such file or folder.")
         try:
-            for told, text in _texts(place, arguments.get("glob") or "", limits, clock):
+            for told, text in _texts(place, arguments.get("glob") or "", limits, deadline):
                 if not matching.feed(told, text):
                     break
-        except Stopped as why:
+        except LookEnded as why:
             matching.ended = matching.ended or str(why)
     return plain(matching.report(most))
 
 
-def _texts(place: Place, glob: str, limits: Limits, clock: Clock) -> Iterator[tuple[str, str]]:
+def _texts(place: Location, glob: str, limits: ToolLimits, deadline: Deadline) -> Iterator[tuple[str, str]]:
     """(path, text) of every text file that is meant."""
     if not place.is_folder:
         with os.fdopen(open_file(place.folder, place.name, place.shown), "rb") as file:
             yield place.shown, file.read(limits.scan_bytes).decode("utf-8", "replace")
         return
     left = limits.search_bytes
-    for found in tree(place.folder, place.shown, everything=False, deep=True, clock=clock):
+    for found in tree(place.folder, prefix_of(place), everything=False, deep=True, deadline=deadline):
         if not stat.S_ISREG(found.mode) or not _meant(found, glob):
             continue
         text = _text(found, min(left, limits.scan_bytes))
         left -= len(text)
         yield found.path, text
         if left <= 0:
-            raise Stopped(f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in")
+            raise LookEnded(f"only the first {limits.search_bytes:,} bytes are searched; search a folder further in")
 
 
-def _meant(found: Found, glob: str) -> bool:
+def _meant(found: TreeEntry, glob: str) -> bool:
     return not glob or fnmatch(found.path, glob) or fnmatch(found.name, glob)
 
 
-def _text(found: Found, most: int) -> str:
+def _text(found: TreeEntry, most: int) -> str:
     """Of a text file; empty for one that is binary or cannot be read."""
-    with suppress(OSError, Refused), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
+    with suppress(OSError, Refusal), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
         head = file.read(8_192)
         if b"\0" not in head:
             return (head + file.read(max(0, most - len(head)))).decode("utf-8", "replace")
@@ -81,11 +80,11 @@ def _text(found: Found, most: int) -> str:
 
 
 class _Matching:
-    """The matcher's process: fed here, listened to on a thread, ended when the clock says so."""
+    """The matcher's process: fed here, listened to on a thread, ended when the deadline says so."""
 
-    def __init__(self, asked: Mapping[str, Any], clock: Clock) -> None:
+    def __init__(self, asked: Mapping[str, Any], deadline: Deadline) -> None:
         self.ended = ""
-        self._clock = clock
+        self._clock = deadline
         self._rows: list[Any] = []
         self._over = threading.Event()
         self._process = subprocess.Popen(
@@ -120,7 +119,7 @@ class _Matching:
         while not self._over.wait(BEAT_S):
             try:
                 self._clock.check()
-            except Stopped as why:
+            except LookEnded as why:
                 self.ended = self.ended or str(why)
                 self._process.kill()
                 return
@@ -139,10 +138,10 @@ class _Matching:
         self._process.wait()
 
     def report(self, most: int) -> str:
-        """What was found, and why it is not all. Raises Refused where the pattern is none."""
+        """What was found, and why it is not all. Raises Refusal where the pattern is none."""
         for row in self._rows:
             if "error" in row:
-                raise Refused(f"The pattern is no regular expression (Python's): {row['error']}.")
+                raise Refusal(f"The pattern is no regular expression (Python's): {row['error']}.")
         found = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
         if any("full" in row for row in self._rows):
             found.append(f"… and more: only the first {most:,} matches are shown.")

@@ -5,26 +5,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.tools.arguments import checked
-from inspector.agent.tools.asking import about_change, about_command
-from inspector.agent.tools.commands import run_command
+from inspector.agent.tools.commands import about_command, run_command
+from inspector.agent.tools.common import Question, Refusal, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
-from inspector.agent.tools.limits import Limits
 from inspector.agent.tools.listing import list_files
-from inspector.agent.tools.question import Question
 from inspector.agent.tools.reading import read_file
-from inspector.agent.tools.refused import Refused, plain
-from inspector.agent.tools.schemas import TASK
+from inspector.agent.tools.schemas import TASK, checked
 from inspector.agent.tools.searching import search_files
-from inspector.agent.tools.writing import Change, edited, put, told, written
+from inspector.agent.tools.writing import Change, about_change, edited, put, summary, written
 from inspector.core.message import Message, ToolCall, ToolResult
 
 
 class Toolbox:
     """Raises InspectorError where `workspace` is no folder. Close it when done."""
 
-    def __init__(self, workspace: Path, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, workspace: Path, limits: ToolLimits | None = None) -> None:
+        self._limits = limits or ToolLimits()
         self._workspace = Workspace(workspace)
         self._asked: tuple[ToolCall, Change] | None = None
         """The change that was asked about last: this one is made, or none, whatever becomes of the file meanwhile."""
@@ -49,7 +45,7 @@ class Toolbox:
         try:
             with self._workspace.place(path) as place, os.fdopen(regular(place), "rb") as file:
                 return plain(file.read(most).decode("utf-8", "replace"))
-        except Refused:
+        except Refusal:
             return ""
 
     def needs_permission(self, call: ToolCall) -> Question | None:
@@ -66,7 +62,7 @@ class Toolbox:
                     return about_change(call.name, change)
                 case "run_command":
                     return about_command(arguments["command"], str(self.folder), self._seconds(arguments))
-        except Refused:
+        except Refusal:
             pass
         return None
 
@@ -83,7 +79,7 @@ class Toolbox:
         """Do it. Never raises for what the model or the file system did: that is an error result."""
         try:
             text, failed = self._run(call, checked(call), cancelled)
-        except Refused as why:
+        except Refusal as why:
             text, failed = str(why), True
         return Message(f"{call.id}.result", "tool", (ToolResult(call.id, plain(text), failed),))
 
@@ -100,11 +96,11 @@ class Toolbox:
                 asked, self._asked = self._asked, None
                 change = asked[1] if asked is not None and asked[0] is call else self._change(call.name, arguments)
                 put(workspace, arguments["path"], change)
-                return told(change), False
+                return summary(change), False
             case "run_command":
                 ran = run_command(self.folder, arguments["command"], self._seconds(arguments), limits, cancelled)
                 return str(ran), ran.failed
-        raise Refused(f"{TASK} starts a sub-agent, which this agent has not.")
+        raise Refusal(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:
         return (edited if tool == "edit_file" else written)(self._workspace, self._limits, arguments)

@@ -6,15 +6,15 @@ never half of one. A link is followed inside the workspace and stays a link; a h
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 from uuid import uuid4
 
-from inspector.agent.tools.inside import Place, Workspace, kind, regular
-from inspector.agent.tools.limits import Limits
-from inspector.agent.tools.refused import Refused, shown
+from inspector.agent.tools.common import Question, Refusal, ToolLimits, shown
+from inspector.agent.tools.inside import Location, Workspace, kind, regular
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,33 +24,34 @@ _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Change:
     """A file before (None = there is none) and after."""
 
-    told: str
+    path: str
+    """For people."""
     before: bytes | None
     after: bytes
 
 
-def edited(workspace: Workspace, limits: Limits, arguments: Mapping[str, Any]) -> Change:
-    """What edit_file would make of the file. Raises Refused where the old text does not stand there exactly once."""
+def edited(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
+    """What edit_file would make of the file. Raises Refusal where the old text does not stand there exactly once."""
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         data = _content(place, limits)
         old, new = arguments["old_text"].encode("utf-8", "replace"), arguments["new_text"].encode("utf-8", "replace")
         if not old:
-            raise Refused("old_text is empty; give the exact text to be replaced, or use write_file.")
+            raise Refusal("old_text is empty; give the exact text to be replaced, or use write_file.")
         if old == new:
-            raise Refused("old_text and new_text are the same; nothing would change.")
+            raise Refusal("old_text and new_text are the same; nothing would change.")
         if old not in data and b"\r\n" in data and b"\r" not in old:
             old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
         times = _times(data, old)
         if times == 0:
-            raise Refused(f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands.")
+            raise Refusal(f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands.")
         if times > 1:
-            raise Refused(f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings.")
+            raise Refusal(f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings.")
         return _small(Change(place.shown, data, data.replace(old, new, 1)), limits)
 
 
-def written(workspace: Workspace, limits: Limits, arguments: Mapping[str, Any]) -> Change:
-    """What write_file would make. Raises Refused."""
+def written(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
+    """What write_file would make. Raises Refusal."""
     after = arguments["content"].encode("utf-8", "replace")
     with workspace.place(arguments["path"]) as place:
         _writable(place)
@@ -59,14 +60,14 @@ def written(workspace: Workspace, limits: Limits, arguments: Mapping[str, Any]) 
 
 
 def put(workspace: Workspace, path: str, change: Change) -> None:
-    """Make the change. Raises Refused where the file is no longer as it was."""
+    """Make the change. Raises Refusal where the file is no longer as it was."""
     with workspace.place(path) as place:
         _writable(place)
         folder = _made_folders(place)
         try:
             mode = None if place.found is None else stat.S_IMODE(place.found.st_mode) & 0o777
             if change.before != (None if place.found is None else _all(place)):
-                raise Refused(f"{place.shown} was changed by somebody else meanwhile; read it again.")
+                raise Refusal(f"{place.shown} was changed by somebody else meanwhile; read it again.")
             _replace(folder, place.name, change.after, mode)
         finally:
             os.close(folder)
@@ -80,37 +81,37 @@ def _times(data: bytes, part: bytes) -> int:
     return found
 
 
-def _writable(place: Place) -> None:
+def _writable(place: Location) -> None:
     if place.is_folder:
-        raise Refused(f"{place.shown} is a folder, not a file.")
+        raise Refusal(f"{place.shown} is a folder, not a file.")
     if ".git" in place.shown.lower().split("/"):
-        raise Refused(f"{place.shown}: what lies in .git is changed by git only.")
+        raise Refusal(f"{place.shown}: what lies in .git is changed by git only.")
     if place.found is None:
         return
     if what := kind(place.found.st_mode):
-        raise Refused(f"{place.shown} is {what}, not a file that can be changed.")
+        raise Refusal(f"{place.shown} is {what}, not a file that can be changed.")
     if not place.found.st_mode & 0o222:
-        raise Refused(f"{place.shown} is read-only.")
+        raise Refusal(f"{place.shown} is read-only.")
 
 
-def _content(place: Place, limits: Limits) -> bytes:
+def _content(place: Location, limits: ToolLimits) -> bytes:
     if place.found is not None and place.found.st_size > limits.edit_bytes:
-        raise Refused(f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed.")
+        raise Refusal(f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed.")
     return _all(place)
 
 
-def _all(place: Place) -> bytes:
+def _all(place: Location) -> bytes:
     with os.fdopen(regular(place), "rb") as file:
         return file.read()
 
 
-def _small(change: Change, limits: Limits) -> Change:
+def _small(change: Change, limits: ToolLimits) -> Change:
     if len(change.after) > limits.edit_bytes:
-        raise Refused(f"{change.told} would be larger than {limits.edit_bytes:,} bytes.")
+        raise Refusal(f"{change.path} would be larger than {limits.edit_bytes:,} bytes.")
     return change
 
 
-def _made_folders(place: Place) -> int:
+def _made_folders(place: Location) -> int:
     """A descriptor of the folder that the file lies in; folders that are missing are made."""
     folder = os.dup(place.folder)
     for name in place.missing:
@@ -141,19 +142,86 @@ def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
         raise
 
 
-def told(change: Change) -> str:
+def summary(change: Change) -> str:
     """What was done, in a line."""
     size = f"{len(change.after):,} bytes"
     if change.before is None:
-        return f"Wrote {shown(change.told)}: a new file of {size}."
-    at = change.before[: _same(change.before, change.after)].count(b"\n") + 1
-    return f"Changed {shown(change.told)} from line {at:,} on; it has {size} now (before: {len(change.before):,})."
+        return f"Wrote {shown(change.path)}: a new file of {size}."
+    at = change.before[: _common_start(change.before, change.after)].count(b"\n") + 1
+    return f"Changed {shown(change.path)} from line {at:,} on; it has {size} now (before: {len(change.before):,})."
 
 
-def _same(one: bytes, other: bytes) -> int:
+def _common_start(one: bytes, other: bytes) -> int:
     """Length of the common beginning. O(log n) comparisons."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
     return low
+
+
+_LARGEST = 200_000
+"""Characters up to which what differs is worked out line by line: it costs more than linear time."""
+_AROUND = 2
+"""Lines that are shown before and after what differs."""
+OPEN_END = "\\ no line end at the end of the file"
+
+
+def about_change(tool: str, change: Change) -> Question:
+    """A question with the diff."""
+    always = f"Always: {tool} may change any file in this workspace until this run ends."
+    if change.before is None:
+        what = "Write the new file" if change.after else "Write the new, empty file"
+    else:
+        what = "Change the file" if change.after != change.before else "Write the file again as it is:"
+    return Question(f"{what} {change.path}", difference(change.before or b"", change.after), always, is_diff=True)
+
+
+def difference(before: bytes, after: bytes) -> str:
+    """What is taken out (-), put in (+) and stands around it. No line is cut, none is left out but those that stay."""
+    return "\n".join(_diff(_lines(before), _lines(after)))
+
+
+def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    first = _same_lines(before, after)
+    last = _same_lines(before[first:][::-1], after[first:][::-1])
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    if sum(map(len, old)) + sum(map(len, new)) > _LARGEST:
+        groups = [[("replace", first, len(before) - last, first, len(after) - last)]]
+    else:
+        start = max(0, first - _AROUND)
+        tail = max(0, last - _AROUND)
+        matcher = SequenceMatcher(None, before[start : len(before) - tail], after[start : len(after) - tail])
+        groups = [
+            [(kind, a + start, b + start, c + start, d + start) for kind, a, b, c, d in group]
+            for group in matcher.get_grouped_opcodes(_AROUND)
+        ]
+    for group in groups:
+        if old or new:
+            yield f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@"
+            for kind, a, b, c, d in group:
+                yield from _rows(" " if kind == "equal" else "-", before[a:b])
+                yield from _rows("+", () if kind == "equal" else after[c:d])
+
+
+def _lines(data: bytes) -> list[str]:
+    """With their ends. Bytes that are no text are spelled out."""
+    pieces = data.decode("utf-8", "backslashreplace").split("\n")
+    return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+
+
+def _same_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines are the same from the beginning on."""
+    least = min(len(one), len(other))
+    return next((n for n in range(least) if one[n] != other[n]), least)
+
+
+def _range(start: int, end: int) -> str:
+    return f"{start + 1 if end > start else start},{end - start}"
+
+
+def _rows(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield OPEN_END

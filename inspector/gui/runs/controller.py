@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from inspector.agent.breakpoints import Breakpoints
-from inspector.agent.standing import Standing, TurnReport
+from inspector.agent.controls import Breakpoints
+from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure
@@ -63,7 +63,7 @@ class About:
     """Its provider can compact by itself."""
 
 
-Tell: TypeAlias = Callable[[Standing], None]
+Tell: TypeAlias = Callable[[RunStatus], None]
 Begin: TypeAlias = Callable[[Tell, Breakpoints], tuple[Run, About]]
 """Makes a runner and starts it, off the GUI thread. Raises InspectorError."""
 
@@ -78,13 +78,13 @@ class Running(QObject):
         super().__init__()
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
         self._run: Run | None = None
-        self._latest = Standing()
+        self._latest = RunStatus()
         self._on_its_way = self._closed = self._busy = self._given_up = False
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
         self._lent: ExternalNeed | None = None
         self.about: About | None = None
-        self.standing: Standing | None = None
+        self.standing: RunStatus | None = None
         self.breakpoints = Breakpoints()
         self.reports: deque[TurnReport] = deque(maxlen=KEPT)
         self.paused = Paused(workbench)
@@ -114,7 +114,7 @@ class Running(QObject):
         if self._lent is None and self.standing is not None and self.standing.state == "needing" and self.shown:
             QTimer.singleShot(0, self, lambda: self._lend(self.standing))  # the others are still being told
 
-    def _tell(self, standing: Standing) -> None:
+    def _tell(self, standing: RunStatus) -> None:
         """On the run's threads: keep the newest, and ask for a picture unless one is on its way."""
         report = standing.report
         if report is not None and report is not self._latest.report:
@@ -139,7 +139,7 @@ class Running(QObject):
         if self.standing.state == "ended":
             self._ended()
 
-    def _lend(self, standing: Standing | None) -> None:
+    def _lend(self, standing: RunStatus | None) -> None:
         """A need that waits for the person comes to the need panel, once; one that was met elsewhere leaves it."""
         need = standing.need if standing is not None and standing.state == "needing" else None
         if self._lent is not None and (need is None or self._lent.need is not need):
@@ -173,7 +173,7 @@ class Running(QObject):
             return
         former, self._run = self._run, None
         self._busy = True
-        self.standing, self.about = Standing(why="the run is being prepared"), None
+        self.standing, self.about = RunStatus(why="the run is being prepared"), None
         self.reports.clear()
         self._new.clear()
         self._latest = self.standing

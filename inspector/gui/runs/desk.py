@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from inspector.agent.breakpoints import Breakpoints
+from inspector.agent.controls import Breakpoints
 from inspector.core.errors import InspectorError
 from inspector.gui.bridge import Bridge
 from inspector.gui.look.number_formats import plural

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QTimer
 
-from inspector.agent.standing import Standing
+from inspector.agent.status import RunStatus
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message
 from inspector.gui.navigation import go_to
@@ -32,12 +32,12 @@ class Paused:
 
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
-        self._standing: Standing | None = None
+        self._standing: RunStatus | None = None
         self._policy = ""
         self._placed = False
         self._since = 0.0
 
-    def tell(self, now: Standing, about: Known, before: Standing | None) -> None:
+    def tell(self, now: RunStatus, about: Known, before: RunStatus | None) -> None:
         """How the run stands; a new pause is one with another buffer, or after it went on."""
         if now.state != "paused":
             self._standing = None
@@ -57,7 +57,7 @@ class Paused:
             self._placed = True
             QTimer.singleShot(0, self._stand)  # the others may still be in the middle of being told
 
-    def _caught_up(self, standing: Standing) -> bool:
+    def _caught_up(self, standing: RunStatus) -> bool:
         session = self._workbench.state.session
         threads = session.threads if session is not None else ()
         thread = next((one for one in threads if one.id == standing.thread), None)
@@ -122,5 +122,5 @@ def _own(message: Message, own: Message | None) -> Message:
     return own if replace(message, line=own.line, time=own.time) == own else message
 
 
-def _at_end(state: State, standing: Standing | None) -> bool:
+def _at_end(state: State, standing: RunStatus | None) -> bool:
     return standing is not None and state.at is None and state.thread_id == standing.thread

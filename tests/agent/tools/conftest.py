@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.agent.tools.limits import Limits
+from inspector.agent.tools.common import ToolLimits
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.core.message import ToolCall, ToolResult
 
@@ -41,7 +41,7 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def do(workspace: Path) -> Iterator[Do]:
     """Run a tool, get its result."""
-    with Toolbox(workspace, Limits(look_s=5.0)) as tools:
+    with Toolbox(workspace, ToolLimits(look_s=5.0)) as tools:
 
         def run(name: str, **arguments: Any) -> ToolResult:
             result = tools.run(ToolCall("call", name, arguments)).result

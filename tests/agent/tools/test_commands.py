@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.tools.limits import Limits
+from inspector.agent.tools.common import ToolLimits
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.core.message import ToolCall
 from tests.agent.tools.conftest import Do
@@ -141,7 +141,7 @@ def test_stopping(workspace: Path) -> None:
 
 def test_output_is_limited(workspace: Path) -> None:
     """Head and tail, and how much is missing between."""
-    with Toolbox(workspace, Limits(output_bytes=1_000)) as tools:
+    with Toolbox(workspace, ToolLimits(output_bytes=1_000)) as tools:
         call = ToolCall("c", "run_command", {"command": "seq 1 200000"})
         result = tools.run(call).result
     assert result is not None

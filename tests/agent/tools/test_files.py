@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.agent.tools.limits import Limits
+from inspector.agent.tools.common import ToolLimits
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.agent.tools.writing import Change, edited
 from inspector.core.message import ToolCall
@@ -40,7 +40,7 @@ def test_huge_lines_and_huge_files(workspace: Path) -> None:
         file.write(b"start\n")
         file.truncate(50_000_000_000)
     (workspace / "many").write_text("line\n" * 10_000)
-    with Toolbox(workspace, Limits(line_bytes=1_000, read_lines=100, scan_bytes=1_000_000)) as tools:
+    with Toolbox(workspace, ToolLimits(line_bytes=1_000, read_lines=100, scan_bytes=1_000_000)) as tools:
 
         def read(path: str, **more: int) -> str:
             result = tools.run(ToolCall("c", "read_file", {"path": path, **more})).result

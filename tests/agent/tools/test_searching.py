@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from inspector.agent.tools.limits import Limits
+from inspector.agent.tools.common import ToolLimits
 from inspector.agent.tools.toolbox import Toolbox
 from inspector.core.message import ToolCall
 from tests.agent.tools.conftest import SECRET, Do
@@ -33,7 +33,7 @@ def test_nothing_outside_is_searched(do: Do) -> None:
 def test_a_catastrophic_pattern_is_ended(workspace: Path) -> None:
     """What was found before it is kept."""
     (workspace / "a.txt").write_text("aab\n" + "a" * 60 + "b\n")
-    with Toolbox(workspace, Limits(look_s=0.5)) as tools:
+    with Toolbox(workspace, ToolLimits(look_s=0.5)) as tools:
         result = tools.run(ToolCall("c", "search_files", {"pattern": "^(a|aa)+$|aab", "path": "a.txt"})).result
     assert result is not None
     assert "a.txt:1: aab" in result.content

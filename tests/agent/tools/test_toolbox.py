@@ -8,11 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.agent.tools.asking import OPEN_END
-from inspector.agent.tools.prompt import prompt
-from inspector.agent.tools.question import Question
-from inspector.agent.tools.schemas import TOOLS, WITHOUT_TASK
+from inspector.agent.tools.common import Question
+from inspector.agent.tools.schemas import TOOLS, WITHOUT_TASK, prompt
 from inspector.agent.tools.toolbox import Toolbox, denied
+from inspector.agent.tools.writing import OPEN_END
 from inspector.core.message import ToolCall
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout
 
-from inspector.agent.standing import Permission
+from inspector.agent.status import Permission
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme

@@ -10,7 +10,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from inspector.agent.standing import Standing, TurnReport
+from inspector.agent.status import RunStatus, TurnReport
 from inspector.agent.tools.schemas import TOOLS
 from inspector.core.policies.catalogue import policy
 from inspector.gui.desk import Desk
@@ -172,7 +172,7 @@ class RunPanel(Panel):
         self.notes.setVisible(bool(about.notes))
         self.stops.name_tiers([tier.name for tier in policy(about.policy).tiers])
 
-    def _show_calls(self, standing: Standing) -> None:
+    def _show_calls(self, standing: RunStatus) -> None:
         listed = [call_line(call) for call in standing.calls[:SHOWN_CALLS]]
         more = len(standing.calls) - len(listed)
         if more > 0:
@@ -204,7 +204,7 @@ def _captioned(words: str, *widgets: QWidget) -> QWidget:
     return made
 
 
-def said_last(standing: Standing) -> str:
+def said_last(standing: RunStatus) -> str:
     """The words of the newest answer that the thread holds."""
     answers = (message.text for message in reversed(standing.buffer.messages) if message.role == "assistant")
     return next(answers, "")

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from inspector.agent.standing import End, RunState, Standing, TurnReport
+from inspector.agent.status import End, RunState, RunStatus, TurnReport
 from inspector.core.message import ToolCall
 from inspector.gui.look.number_formats import error_words, grouped, percent
 from inspector.gui.look.visible import line
@@ -27,12 +27,12 @@ _ENDS: dict[End, tuple[Kind, str]] = {
 }
 
 
-def chip(standing: Standing) -> tuple[Kind, str]:
+def chip(standing: RunStatus) -> tuple[Kind, str]:
     """What kind of state it is, and in two or three words which."""
     return _ENDS[standing.end] if standing.state == "ended" else _STATES[standing.state]
 
 
-def told(standing: Standing) -> str:
+def told(standing: RunStatus) -> str:
     """One line: where it is, how full the window is, and why it stands there."""
     words = []
     if standing.state != "starting":

@@ -1,12 +1,15 @@
-"""How a run stands at this moment: what the window shows of it besides the journal. Told often, never changed.
+"""How a run stands at this moment: what the window shows of it besides the journal; and the one who publishes it.
 
 Everything that lasts is in the journal; only what is on its way is here (streaming text, what is waited for).
 """
 
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, Literal, TypeAlias
 
-from inspector.agent.tools.question import Question
+from inspector.agent.tools.common import Question
 from inspector.core.buffer import Buffer
 from inspector.core.message import ToolCall
 from inspector.core.needs import Need
@@ -74,7 +77,7 @@ class TurnReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """A moment of a run."""
 
     state: RunState = "starting"
@@ -110,4 +113,51 @@ class Standing:
     error: str = ""
     """The sentence of what went wrong; kept when the run has ended by it."""
     report: TurnReport | None = None
-    """The newest turn that is over; its `number` tells whether it was told before."""
+    """The newest turn that is over; its `number` tells whether it was published before."""
+
+
+Publish: TypeAlias = Callable[[RunStatus], None]
+PACE_S = 1 / 30
+"""Between two that only have more text."""
+
+
+class StatusPublisher:
+    """Publishes one status after the other, never two at a time; streamed text at a pace for the eye."""
+
+    def __init__(self, publish: Publish, first: RunStatus) -> None:
+        self._publish = publish
+        self._lock = threading.RLock()
+        self.status = first
+        """As it was published last."""
+        self._due = 0.0
+        self._pieces: list[str] | None = None
+
+    def publish(self, **changes: Any) -> None:
+        """The status has changed in these fields."""
+        with self._lock:
+            self.status = replace(self.status, **changes)
+            self._publish(self.status)
+
+    def begin_text(self) -> Callable[[str], None]:
+        """Takes each bit of an answer's text, on whatever thread. Bits that come after `end_text` are dropped."""
+        with self._lock:
+            pieces: list[str] = []
+            self._pieces = pieces
+
+        def hear(piece: str) -> None:
+            with self._lock:
+                if self._pieces is not pieces:
+                    return
+                pieces.append(piece)
+                if monotonic() >= self._due:
+                    self._due = monotonic() + PACE_S
+                    self.publish(text="".join(pieces))
+
+        return hear
+
+    def end_text(self) -> None:
+        """The call is over: its text stands in the buffer now, or nowhere."""
+        with self._lock:
+            self._pieces = None
+            if self.status.text:
+                self.status = replace(self.status, text="")

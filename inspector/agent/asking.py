@@ -1,0 +1,179 @@
+"""What a run asks of models: its own call, and the needs of tiers; streamed, stopped at once, made again if it helps.
+
+A need is met by the run's provider, by the offline summariser or by the person; by our own hands where it is about
+files. The journal has it, with what came back.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from inspector.agent.controls import RunStopped
+from inspector.agent.plan import RunLimits
+from inspector.agent.run import RunContext
+from inspector.core.answering import offline
+from inspector.core.buffer import Buffer
+from inspector.core.errors import Cancelled
+from inspector.core.needs import (
+    Answer,
+    AskModel,
+    ContextWindowExceeded,
+    Failure,
+    Need,
+    ProviderFailure,
+    ReadFile,
+    RemoteCompact,
+    SaveText,
+    SaveTranscript,
+    Summarize,
+    Timeout,
+)
+from inspector.core.recording import write_reply
+
+_PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+
+
+def waits(failure: Failure, tries: int, limits: RunLimits, timeouts: bool = True) -> float | None:
+    """Seconds after which the call is worth another try; None where it is not. `tries` = those made so far.
+
+    `timeouts`: is one that took too long? Not a tier's: its harness has said how long it waits.
+    """
+    passing = timeouts and isinstance(failure, Timeout)
+    if isinstance(failure, ProviderFailure):
+        passing = failure.status in _PASSING or failure.kind in ("connection", "broken", "empty")
+    if not passing or tries > limits.retries:
+        return None
+    wanted: float | None = getattr(failure, "retry_after_s", None)
+    seconds = limits.backoff_s * 2 ** (tries - 1) if wanted is None else wanted
+    return seconds if seconds <= limits.longest_wait_s else None
+
+
+def sentence(failure: Failure) -> str:
+    """Its sentence."""
+    return str(failure) or type(failure).__name__
+
+
+def patiently(run: RunContext, thread: str, call: Callable[[], Answer], write: Callable[[], None] | None) -> Answer:
+    """The answer, after as many tries as are worth it. `write` puts each try into the journal; None = a tier's need.
+
+    Raises Failure (the last one), or RunStopped.
+    """
+    tries = 0
+    while True:
+        run.controls.check()
+        if write is not None:
+            write()
+        tries += 1
+        try:
+            return _stoppable(call)
+        except Failure as failure:
+            again = None
+            if not isinstance(failure, ContextWindowExceeded):
+                again = waits(failure, tries, run.plan.limits, timeouts=write is not None)
+            if write is not None:
+                run.journal.failed(thread, failure, again)
+            if again is None:
+                raise
+            run.publisher.publish(
+                why=f"{sentence(failure)}; asking again in {again:g} s ({tries} of {run.plan.limits.retries})"
+            )
+            run.controls.rest(again)
+
+
+def _stoppable(call: Callable[[], Answer]) -> Answer:
+    try:
+        return call()
+    except Cancelled:
+        raise RunStopped from None
+
+
+def ask(run: RunContext, thread: str, need: AskModel, buffer: Buffer, write: Callable[[], None]) -> Answer:
+    """The agent's own call, with `buffer` as it stands now. Raises Failure, RunStopped."""
+    model = run.models.of(thread, buffer.prompt)
+    wanted = AskModel(buffer, need.max_tokens, need.stream)
+
+    def call() -> Answer:
+        run.publisher.publish(state="calling", why="")
+        try:
+            return model(wanted, run.publisher.begin_text(), run.controls.is_stopped)
+        finally:
+            run.publisher.end_text()
+
+    return patiently(run, thread, call, write)
+
+
+def _by_model(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+    """A tier's need that takes a model, by the run's provider. Raises Failure, RunStopped."""
+    model = run.models.of(thread, buffer.prompt)
+    return patiently(run, thread, lambda: model(need, None, run.controls.is_stopped), None)
+
+
+_NO_SUCH = (404, 405, 501)
+"""What a server says of an endpoint that it does not have."""
+
+
+def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+    """The answer. Raises Failure, RunStopped."""
+    run.controls.check()
+    run.journal.note("need", thread=thread, **_told(need))
+    try:
+        reply = _met(run, thread, need, buffer)
+    except Failure as failure:
+        run.journal.note("reply", thread=thread, reply=write_reply(failure))
+        raise
+    run.journal.note("reply", thread=thread, reply=write_reply(reply))
+    return reply
+
+
+def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+    if not isinstance(need, Summarize | RemoteCompact):
+        return run.models.by_hands(need)
+    match run.controls.needs_by:
+        case "hand":
+            return _by_hand(run, need)
+        case "offline":
+            return offline(need)
+        case "provider":
+            return _by_provider(run, thread, need, buffer)
+
+
+def _by_provider(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
+    """A provider that has no way to compact is known by that from here on: the failure itself is the tier's."""
+    try:
+        return _by_model(run, thread, need, buffer)
+    except ProviderFailure as failure:
+        if isinstance(need, RemoteCompact) and failure.status in _NO_SUCH:
+            run.remote = False
+            run.journal.note("remote", thread=thread, possible=False, why=str(failure))
+        raise
+
+
+def _by_hand(run: RunContext, need: Need) -> Answer:
+    """The person's answer. Raises Failure where they fail it."""
+    run.controls.open_need()
+    run.publisher.publish(state="needing", need=need)
+    try:
+        reply = run.controls.reply()
+    finally:
+        run.publisher.publish(state="tier", need=None)
+    if isinstance(reply, Failure):
+        raise reply
+    return reply if reply.by else replace(reply, by="person")
+
+
+def _told(need: Need) -> dict[str, Any]:
+    """In a few words: the whole of it follows from the buffer and the settings."""
+    match need:
+        case Summarize(instructions=instructions, text=text, messages=messages, purpose=purpose):
+            size = {"instructions_chars": len(instructions), "text_chars": len(text), "messages": len(messages)}
+            return {"need": "summarize", "purpose": purpose, **size, "timeout_s": need.timeout_s}
+        case RemoteCompact(messages=messages):
+            return {"need": "remote_compact", "messages": len(messages), "timeout_s": need.timeout_s}
+        case ReadFile(path=path):
+            return {"need": "read_file", "path": path}
+        case SaveTranscript(messages=messages, name=name):
+            return {"need": "save_transcript", "name": name, "messages": len(messages)}
+        case SaveText(text=text, name=name):
+            return {"need": "save_text", "name": name, "text_chars": len(text)}
+        case _:
+            return {"need": type(need).__name__}
