@@ -2,14 +2,15 @@
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import number, pairs, plain, table, write_json, write_lines
+from inspector.cli.output import number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
 from inspector.core.jsontext import dumps
-from inspector.core.message import Json, Message
+from inspector.core.message import Message
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
@@ -27,10 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     document = describe(select(arguments), arguments.window)
-    if arguments.json:
-        write_json(document)
-    else:
-        write_lines(_lines(document))
+    write_answer(document, arguments.json, _lines)
 
 
 def describe(chosen: Selection, window: int | None = None) -> dict[str, Any]:
@@ -54,11 +52,7 @@ def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> di
     at = None if chosen.is_end else chosen.at
     window = find_window(chosen.session, chosen.thread, at, user_window, user_windows())
     return {
-        "tokens": pressure.tokens,
-        "kind": pressure.kind,
-        "estimated": pressure.estimated,
-        "calibrated": pressure.calibrated,
-        "reported": pressure.reported,
+        **picked(pressure, "tokens kind estimated calibrated reported"),
         "window": window.tokens,
         "window_source": window.source,
         "ratio": _ratio(pressure.tokens, window.tokens),
@@ -76,24 +70,16 @@ def _ratio(tokens: int | None, window: int | None) -> float | None:
 def message_document(message: Message, by: Estimator) -> dict[str, Any]:
     """One message as the contract shows it; tokens by the given estimator."""
     return {
-        "id": message.id,
-        "role": message.role,
+        **picked(message, "id role"),
         "tokens": count(by, message),
-        "summary": message.summary,
-        "mark": message.mark,
-        "together": message.together,
-        "line": message.line,
-        "time": message.time,
+        **picked(message, "summary mark together line time"),
         "parts": [write_part(part) for part in message.parts],
     }
 
 
-def validity_document(buffer: Buffer) -> list[dict[str, Json]]:
+def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
     """Why a provider would refuse the buffer."""
-    return [
-        {"rule": found.rule, "message": found.message, "why": found.why, "providers": list(found.providers)}
-        for found in check(buffer)
-    ]
+    return [asdict(found) for found in check(buffer)]
 
 
 def _lines(document: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from inspector.cli.output import number, table, write_json, write_lines
+from inspector.cli.output import number, picked, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
@@ -25,10 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     document = describe(select(arguments).thread, arguments.estimator or list(ESTIMATORS))
-    if arguments.json:
-        write_json(document)
-    else:
-        write_lines(_lines(document))
+    write_answer(document, arguments.json, _lines)
 
 
 def describe(thread: Thread, names: list[str]) -> dict[str, Any]:
@@ -73,9 +70,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 def _sample(sample: Sample) -> dict[str, Any]:
     return {
-        "request": sample.request,
-        "estimated": sample.estimated,
-        "reported": sample.reported,
+        **picked(sample, "request estimated reported"),
         "scale": _rounded(sample.scale),
         "predicted": sample.predicted,
         "error": _rounded(sample.error),

@@ -3,8 +3,9 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
-from inspector.cli.output import number, pairs, write_json, write_lines
+from inspector.cli.output import number, pairs, write_answer
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.roku import classify
 
@@ -30,10 +31,11 @@ def run(arguments: argparse.Namespace) -> None:
         "tokens": by.text(text),
         "kind": by.kind,
     }
-    if arguments.json:
-        write_json(document)
-    else:
-        write_lines(pairs([(name, number(v) if isinstance(v, int) else str(v)) for name, v in document.items()]))
+    write_answer(document, arguments.json, _lines)
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    return pairs([(name, number(value) if isinstance(value, int) else str(value)) for name, value in document.items()])
 
 
 def _bytes(name: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from inspector.cli.output import columns, note, number, plain, write_json, write_lines
+from inspector.cli.output import columns, note, number, picked, plain, write_json, write_lines
 from inspector.cli.select import format_name, tokens
 from inspector.core.session import Request, Session, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
@@ -167,22 +167,16 @@ def _document(thread: Thread, at: int, pressure: Pressure, unseen: int, window: 
     return {
         "thread": thread.id,
         "index": at,
-        "reported": pressure.reported,
-        "estimated": pressure.estimated,
-        "calibrated": pressure.calibrated,
+        **picked(pressure, "reported estimated calibrated"),
         "predicted": pressure.predicted.tokens if pressure.predicted else None,
         "believed": pressure.calibrated,
-        "tokens": pressure.tokens,
-        "kind": pressure.kind,
-        "band": pressure.band,
+        **picked(pressure, "tokens kind band"),
         "unseen": unseen,
         "window": window.tokens,
         "window_source": window.source,
         "ratio": round(ratio, 6) if ratio is not None else None,
         "messages": len(request.view),
-        "model": request.model,
-        "time": request.time,
-        "line": request.line,
+        **picked(request, "model time line"),
         "compactions": [_compaction(thread, at, n) for n in _fired(thread, at)],
     }
 
@@ -203,8 +197,7 @@ def _compaction(thread: Thread, at: int, n: int) -> dict[str, Any]:
     compaction = thread.compactions[n]
     before, after = compaction_sizes(thread, compaction)
     return {
-        "kind": compaction.kind,
-        "trigger": compaction.trigger,
+        **picked(compaction, "kind trigger"),
         "tokens_before": before,
         "tokens_after": after,
         "cleared": len(compaction.cleared),

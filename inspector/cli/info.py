@@ -7,8 +7,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
-from inspector.cli.info_tables import info_lines
-from inspector.cli.output import write_json, write_lines
+from inspector.cli.output import number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.policies.catalogue import policy
@@ -33,10 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     by = find_policy(arguments.policy[0]) if arguments.policy else policy("roku")
     document = describe(select(arguments), arguments.window, by, arguments.set or ())
-    if arguments.json:
-        write_json(document)
-    else:
-        write_lines(info_lines(document))
+    write_answer(document, arguments.json, info_lines)
 
 
 def describe(
@@ -73,10 +69,7 @@ def describe(
         "side_calls": [_side_call(call) for call in session.side_calls],
         "totals": _totals(session.threads),
         "totals_by_thread": {one.id: _totals([one]) for one in session.threads},
-        "problems": [
-            {"line": problem.line, "what": problem.what, "excerpt": problem.excerpt, "file": problem.file}
-            for problem in session.problems
-        ],
+        "problems": [asdict(problem) for problem in session.problems],
     }
 
 
@@ -99,9 +92,7 @@ def _thread(thread: Thread) -> dict[str, Any]:
         "requests": len(thread.requests),
         "messages": len(thread.messages),
         "model": _model(thread),
-        "title": thread.title,
-        "parent": thread.parent,
-        "parent_call": thread.parent_call,
+        **picked(thread, "title parent parent_call"),
         "compactions": len(thread.compactions),
     }
 
@@ -110,11 +101,7 @@ def _pressure(pressures: Pressures, at: int | None, believed: int) -> dict[str, 
     pressure = pressures.at(at)
     scale = pressures.scale(at)
     return {
-        "tokens": pressure.tokens,
-        "kind": pressure.kind,
-        "reported": pressure.reported,
-        "estimated": pressure.estimated,
-        "calibrated": pressure.calibrated,
+        **picked(pressure, "tokens kind reported estimated calibrated"),
         "predicted": pressure.predicted.tokens if pressure.predicted else None,
         "band": pressure.band,
         "believed": believed,
@@ -124,30 +111,19 @@ def _pressure(pressures: Pressures, at: int | None, believed: int) -> dict[str, 
 
 
 def _request(request: Request, pressures: Pressures, believed: int) -> dict[str, Any]:
-    usage = request.usage
     return {
         "index": request.index,
         **_pressure(pressures, request.index, believed),
-        "input": usage.input if usage else None,
-        "output": usage.output if usage else None,
-        "output_is_final": usage.output_is_final if usage else None,
-        "cache_read": usage.cache_read if usage else None,
-        "cache_write": usage.cache_write if usage else None,
-        "cache_write_1h": usage.cache_write_1h if usage else None,
+        **picked(request.usage, "input output output_is_final cache_read cache_write cache_write_1h"),
         "messages": request.view.length,
-        "model": request.model,
-        "time": request.time,
-        "finish": request.finish,
-        "line": request.line,
+        **picked(request, "model time finish line"),
     }
 
 
 def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
     before, after = compaction_sizes(thread, compaction)
     return {
-        "before_request": compaction.before_request,
-        "trigger": compaction.trigger,
-        "kind": compaction.kind,
+        **picked(compaction, "before_request trigger kind"),
         "tokens_before": before,
         "tokens_after": after,
         "tokens_before_recorded": compaction.tokens_before,
@@ -157,8 +133,7 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
         "inferred": bool(compaction.evidence),
         "evidence": compaction.evidence,
         "summary_chars": len(compaction.summary.text) if compaction.summary else 0,
-        "line": compaction.line,
-        "time": compaction.time,
+        **picked(compaction, "line time"),
     }
 
 
@@ -167,21 +142,12 @@ def _side_call(call: SideCall) -> dict[str, Any]:
     usage = call.usage
     price = cost(call.model, usage, call.time) if usage else None
     return {
-        "kind": call.kind,
-        "thread": call.thread,
-        "before_request": call.before_request,
+        **picked(call, "kind thread before_request"),
         "compaction": call.made,
-        "what": call.what,
-        "model": call.model,
-        "status": call.status,
-        "input": usage.input if usage else None,
-        "cache_read": usage.cache_read if usage else None,
-        "cache_write": usage.cache_write if usage else None,
-        "cache_write_1h": usage.cache_write_1h if usage else None,
-        "output": usage.output if usage else None,
+        **picked(call, "what model status"),
+        **picked(usage, "input cache_read cache_write cache_write_1h output"),
         "cost_usd": None if price is None else float(round(price, 6)),
-        "line": call.line,
-        "time": call.time,
+        **picked(call, "line time"),
     }
 
 
@@ -191,14 +157,122 @@ def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
     used = [request.usage for thread in threads for request in thread.requests if request.usage]
     costs = [thread_cost(thread) for thread in threads]
     known = [cost for cost in costs if cost is not None]
+    counts = ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output")
     return {
         "calls": len(used),
-        "input": sum(usage.input for usage in used),
-        "cache_read": sum(usage.cache_read for usage in used),
-        "cache_write": sum(usage.cache_write for usage in used),
-        "cache_write_5m": sum(usage.cache_write_5m for usage in used),
-        "cache_write_1h": sum(usage.cache_write_1h for usage in used),
-        "output": sum(usage.output for usage in used),
+        **{name: sum(getattr(usage, name) for usage in used) for name in counts},
         "output_is_final": all(usage.output_is_final for usage in used),
         "cost_usd": float(round(sum(known, Decimal()), 6)) if used and len(known) == len(costs) else None,
     }
+
+
+def info_lines(document: dict[str, Any]) -> list[str]:
+    """The whole document."""
+    return [
+        *_head(document),
+        *_section("threads", _threads(document)),
+        *_section(f"requests of {plain(document['thread'])}", _requests(document)),
+        *_section("compactions", _compactions(document)),
+        *_section("changes of the buffer", _drops(document)),
+        *_section("side calls", _side_calls(document)),
+        *_section("problems", _problems(document)),
+    ]
+
+
+def _section(title: str, rows: list[str]) -> list[str]:
+    return ["", f"{title}:", *(f"  {row}" for row in rows)] if len(rows) > 1 else []
+
+
+def _head(document: dict[str, Any]) -> list[str]:
+    window, totals = document["window"], document["totals"]
+    at_least = "" if totals["output_is_final"] else " at least"
+    hourly = f" ({number(totals['cache_write_1h'])} for an hour)" if totals["cache_write_1h"] else ""
+    spent = (
+        f"{number(totals['input'])} input, {number(totals['cache_read'])} cache read, "
+        f"{number(totals['cache_write'])} cache write{hourly},{at_least} {number(totals['output'])} output"
+    )
+    price = "" if totals["cost_usd"] is None else f"; ${totals['cost_usd']:,.2f}"
+    rows = [
+        ("file", plain(document["path"])),
+        ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
+        ("model", plain(document["model"]) or "not recorded"),
+        ("window", _window(window)),
+        *(("warning", plain(warning)) for warning in window["warnings"]),
+        *(("note", plain(sentence)) for sentence in document["notes"]),
+        ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
+    ]
+    return pairs(rows)
+
+
+def _window(window: dict[str, Any]) -> str:
+    known = ": ".join(word for word in (window["source"], window["basis"]) if word)
+    return f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"
+
+
+def _threads(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (plain(t["id"], 40), number(t["requests"]), number(t["messages"]), plain(t["model"], 32), plain(t["title"], 50))
+        for t in document["threads"]
+    ]
+    return table(("thread", ">requests", ">messages", "model", "title"), rows)
+
+
+def _requests(document: dict[str, Any]) -> list[str]:
+    names = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
+    rows = [
+        (str(r["index"]), *(number(r[name]) for name in names), r["finish"], r["time"][:19])
+        for r in document["requests"]
+    ]
+    heads = ("request", *names)
+    return table((*(f">{head.replace('_', ' ')}" for head in heads), "finish", "time"), rows)
+
+
+def _compactions(document: dict[str, Any]) -> list[str]:
+    names = ("before_request", "tokens_before", "tokens_after", "kept", "summary_chars")
+    rows = [(c["kind"], c["trigger"] or "-", *(number(c[name]) for name in names)) for c in document["compactions"]]
+    return table(("kind", "trigger", *(f">{name.replace('_', ' ')}" for name in names)), rows)
+
+
+def _drops(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (
+            plain(d["thread"], 24),
+            str(d["request"]),
+            d["kind"],
+            "yes" if d["loss"] else "no",
+            number(len(d["lost"])),
+            number(len(d["changed"])),
+            number(d["tokens_before"]),
+            number(d["tokens_after"]),
+            plain(d["marker"], 60),
+        )
+        for d in document["drops"]
+    ]
+    counts = (">lost", ">changed", ">tokens before", ">tokens after")
+    return table(("thread", ">request", "kind", "loss", *counts, "what tells so"), rows)
+
+
+def _side_calls(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (
+            c["kind"],
+            plain(c["thread"], 24) or "-",
+            str(c["before_request"]),
+            plain(c["model"], 32),
+            *(number(c[name]) for name in ("input", "cache_read", "output")),
+            "-" if c["cost_usd"] is None else f"${c['cost_usd']:,.4f}",
+            number(c["status"]),
+            plain(c["what"], 60),
+        )
+        for c in document["side_calls"]
+    ]
+    counts = (">input", ">cache read", ">output", ">cost", ">status")
+    return table(("kind", "thread", ">before request", "model", *counts, "what"), rows)
+
+
+def _problems(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (plain(p["file"], 40), str(p["line"]), plain(p["what"], 60), plain(p["excerpt"], 60))
+        for p in document["problems"]
+    ]
+    return table(("file", ">line", "what", "excerpt"), rows)

@@ -10,8 +10,11 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from inspector.core.jsontext import dumps
+
+D = TypeVar("D")
 
 _UNSEEN = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -39,6 +42,19 @@ def write_json(document: object) -> None:
     """One JSON document and a line end. Non-ASCII as it is."""
     sys.stdout.write(dumps(document))
     sys.stdout.write("\n")
+
+
+def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -> None:
+    """The document, as JSON or as `lines` for people."""
+    if json:
+        write_json(document)
+    else:
+        write_lines(lines(document))
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """The fields of these names, in this order, for a document; each null where there is no value."""
+    return {name: None if value is None else getattr(value, name) for name in names.split()}
 
 
 def write_lines(lines: Iterable[str]) -> None:

@@ -6,27 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from inspector.cli import replay_tables as tables
-from inspector.cli.output import write_json, write_lines
+from inspector.cli.output import number, picked, plain, table, write_json, write_lines
 from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
+from inspector.core.replay.costs import Spending
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.regret import Losses
-from inspector.core.replay.report import Compacted, ReplayReport, RequestRow, recorded, report
+from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
 from inspector.providers.summary_cache import Cached
-from inspector.sweep import Sweep, sweep
-from inspector.transcripts.saving import save_text
 
 DEFAULT = "roku"
 
@@ -71,7 +71,7 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> None:
     """Do it and print it. Raises InspectorError."""
     if arguments.sweep:
-        _sweep(arguments)
+        sweep_command(arguments, DEFAULT, _progress())
         return
     if arguments.more or arguments.csv or arguments.dask:
         raise InspectorError("replay takes one file; several files, --csv and --dask are for --sweep KEY=V1,V2,...")
@@ -88,9 +88,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json({"window": window, "policies": [describe(one) for one in reports]})
     else:
-        write_lines(tables.policies_lines(reports, window))
+        write_lines(policies_lines(reports, window))
         if arguments.regrets:
-            write_lines(tables.regrets_lines(reports))
+            write_lines(regrets_lines(reports))
 
 
 def until(thread: Thread, at: int) -> Thread:
@@ -144,17 +144,13 @@ def _reports(
     show = _progress()
     reports = []
     for policy, chosen in zip(policies, settings, strict=True):
+        told = partial(show, policy.name)
         reports.append(
             report(
-                ground,
-                policy,
-                chosen,
-                answer,
-                remote=arguments.remote,
-                summary_model=arguments.model,
-                progress=partial(show, policy.name),
+                ground, policy, chosen, answer,
+                remote=arguments.remote, summary_model=arguments.model, progress=told,
             )
-        )
+        )  # fmt: skip
     show("", 0, 0)
     return reports
 
@@ -169,37 +165,6 @@ def _progress() -> Callable[[str, int, int], None]:
             sys.stderr.flush()
 
     return show
-
-
-def _sweep(arguments: argparse.Namespace) -> None:
-    names = arguments.policy or [DEFAULT]
-    if len(names) > 1:
-        raise InspectorError("a sweep varies the settings of one policy.")
-    if arguments.answerer != "offline":
-        raise InspectorError("a sweep answers offline: with a model every point of the grid would cost its calls.")
-    wanted = Sweep(
-        (arguments.file, *arguments.more),
-        names[0],
-        tuple(arguments.sweep),
-        (*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)),
-        arguments.thread,
-        arguments.format,
-        arguments.window,
-        arguments.remote,
-    )
-    show = _progress()
-    cells = sweep(wanted, workers=arguments.jobs, dask=arguments.dask, progress=partial(show, "sweep"))
-    show("", 0, 0)
-    if all(cell.error for cell in cells):
-        raise InspectorError(cells[0].error)
-    if arguments.heatmap:
-        save_text(tables.sweep_heatmap(wanted, cells), arguments.heatmap, force=False)
-    if arguments.json:
-        write_json(tables.sweep_document(wanted, cells))
-    elif arguments.csv:
-        write_lines(tables.sweep_csv(wanted, cells))
-    else:
-        write_lines(tables.sweep_lines(wanted, cells))
 
 
 def describe(found: ReplayReport) -> dict[str, Any]:
@@ -218,79 +183,107 @@ def describe(found: ReplayReport) -> dict[str, Any]:
 
 
 def _row(row: RequestRow) -> dict[str, Any]:
-    spent = row.spent
     return {
-        "index": row.index,
-        "tokens": row.tokens,
-        "kind": row.kind,
-        "messages": row.messages,
-        "fired": list(row.fired),
+        **picked(row, "index tokens kind messages fired"),
         "refused": row.refused or None,
-        "input": spent.input,
-        "cache_read": spent.cache_read,
-        "cache_write": spent.cache_write,
-        "cache_write_1h": spent.cache_write_1h,
-        "output": spent.output,
-        "summariser_input": spent.summariser_input,
-        "summariser_output": spent.summariser_output,
-        "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
+        **picked(row.spent, f"{_COUNTS} summariser_input summariser_output"),
+        **_dollars(row.spent),
     }
+
+
+_COUNTS = "input cache_read cache_write cache_write_1h output"
+
+
+def _dollars(spent: Spending) -> dict[str, float | None]:
+    return {"cost_usd": None if spent.cost_usd is None else float(spent.cost_usd)}
 
 
 def _compaction(one: Compacted) -> dict[str, Any]:
     return {
         "before_request": one.at.before_request,
         "tier": one.at.tier,
-        "kind": one.kind,
-        "tokens_before": one.tokens_before,
-        "tokens_after": one.tokens_after,
-        "messages_before": one.messages_before,
-        "messages_after": one.messages_after,
+        **picked(one, "kind tokens_before tokens_after messages_before messages_after"),
     }
 
 
 def _totals(found: ReplayReport) -> dict[str, Any]:
-    spent = found.spent
     return {
         "compactions": len(found.compactions),
         "micro": sum(one.kind == "micro" for one in found.compactions),
-        "failures": found.failures,
-        "peak": found.peak,
-        "overflows": found.overflows,
-        "over": found.over,
-        "input": spent.input,
-        "cache_read": spent.cache_read,
-        "cache_write": spent.cache_write,
-        "cache_write_1h": spent.cache_write_1h,
-        "output": spent.output,
-        "summariser_calls": spent.summariser_calls,
-        "summariser_input": spent.summariser_input,
-        "summariser_output": spent.summariser_output,
-        "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
+        **picked(found, "failures peak overflows over"),
+        **picked(found.spent, f"{_COUNTS} summariser_calls summariser_input summariser_output"),
+        **_dollars(found.spent),
     }
 
 
 def _loss(losses: Losses) -> dict[str, Any]:
     return {
-        "facts": losses.facts,
-        "kept": losses.kept,
-        "lost": losses.lost,
-        "needed_later": losses.needed_later,
+        **picked(losses, "facts kept lost needed_later"),
         "regret": len(losses.regrets),
-        "rereads": losses.rereads,
-        "reread_tokens": losses.reread_tokens,
+        **picked(losses, "rereads reread_tokens"),
         "regrets": [
             {
-                "kind": one.fact.kind,
-                "text": one.fact.text,
-                "before_request": one.at.before_request,
-                "tier": one.at.tier,
-                "needed_by": one.needed_by,
-                "message": one.message,
-                "how": one.how,
-                "repaired": one.repaired,
+                **picked(one.fact, "kind text"),
+                **picked(one.at, "before_request tier"),
+                **picked(one, "needed_by message how repaired"),
                 "tokens": one.price,
             }
             for one in losses.regrets
         ],
     }
+
+
+_HEADS = (
+    "policy", ">compactions", ">peak", ">overflows", ">sent", ">cache read", ">written", ">summaries", ">cost",
+    ">lost", ">regret", ">read again",
+)  # fmt: skip
+LONGEST_FACT = 60
+
+
+def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
+    """A row a policy, what happened first; costs compared with that."""
+    plainly = next((one.spent.cost_usd for one in reports if one.policy == RECORDED), None)
+    count = len(reports[0].rows)
+    lines = [f"{count:,} request{'s' * (count != 1)}, window {number(window)}", ""]
+    lines += table(_HEADS, [_policy(one, plainly) for one in reports])
+    if any(one.over for one in reports):
+        lines += ["", "Overflows behind the stroke: requests too large for the window even after what the policy did."]
+    return lines
+
+
+def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
+    micro = sum(step.kind == "micro" for step in one.compactions)
+    spent, losses = one.spent, one.losses
+    return (
+        one.policy,
+        f"{len(one.compactions) - micro}" + (f" + {micro} micro" if micro else ""),
+        number(one.peak),
+        f"{one.overflows}" + (f" / {one.over}" if one.over else ""),
+        number(spent.prompt),
+        number(spent.cache_read),
+        number(spent.cache_write),
+        number(spent.summariser_input + spent.summariser_output),
+        cost_words(spent.cost_usd, None if one.policy == RECORDED else plainly),
+        f"{losses.lost:,} of {losses.facts:,}",
+        number(len(losses.regrets)),
+        f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
+    )
+
+
+def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
+    """Each regret with the step that lost the fact and the request that needed it."""
+    for one in reports:
+        yield ""
+        yield f"{one.policy}: {len(one.losses.regrets):,} regrets"
+        rows = [
+            (
+                regret.fact.kind,
+                plain(regret.fact.text, LONGEST_FACT),
+                f"{regret.at.tier} before {regret.at.before_request}",
+                f"{regret.needed_by}",
+                regret.how + (f", read again for {regret.price:,} tokens" if regret.repaired else ""),
+            )
+            for regret in one.losses.regrets
+        ]
+        if rows:
+            yield from table(("kind", "fact", "lost by", ">needed by", "in"), rows)
