@@ -8,7 +8,7 @@ from typing import Any
 
 from inspector.agent.workspace import in_workspace
 from inspector.cli.buffer import message_document, validity_document
-from inspector.cli.output import number, pairs, plain, table, write_answer
+from inspector.cli.output import number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
@@ -16,7 +16,7 @@ from inspector.core.diff import DiffRow
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
-from inspector.core.outcome import Outcome, fates
+from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import buffer_at, moment_at, running_at
@@ -65,25 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
-    """What a step started from and what came of it."""
+class StepReport:
+    """What was done, as the workbench has it (a tree of one step), with what the command tells beside it."""
 
     policy: Policy[Any, Any]
-    settings: Any
+    steps: Steps
+    step: Step
     verdicts: Sequence[Verdict]
-    forced: str | None
-    running: Any
-    moment: PolicyInput
-    before: Buffer
-    before_tokens: tuple[int, int]
-    outcomes: Sequence[Outcome[Any]]
-    heard: AnswerLog
     sizer: Sizer
-
-    @property
-    def last(self) -> Outcome[Any]:
-        """Where it ended."""
-        return self.outcomes[-1]
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -98,30 +87,22 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(
-    chosen: Selection, stepped: Stepped, document: dict[str, Any], arguments: argparse.Namespace
+    chosen: Selection, stepped: StepReport, document: dict[str, Any], arguments: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     """(path, text) of everything that is to be written."""
     source = StepsSource(str(Path(chosen.session.path).absolute()), chosen.session.id, chosen.session.format)
     if arguments.output:
         model = chosen.thread.model
-        yield arguments.output, buffer_text(stepped.last.buffer, arguments.shape, chosen.session.format, model)
+        yield arguments.output, buffer_text(stepped.step.buffer, arguments.shape, chosen.session.format, model)
     if arguments.save_state:
         yield arguments.save_state, f"{dumps(document['state'])}\n"
     if arguments.save_steps:
-        yield arguments.save_steps, f"{dumps(write_steps(as_steps(chosen, stepped), source))}\n"
+        yield arguments.save_steps, f"{dumps(write_steps(stepped.steps, source))}\n"
     if arguments.export_pytest:
-        yield arguments.export_pytest, pytest_text(as_steps(chosen, stepped), source)
+        yield arguments.export_pytest, pytest_text(stepped.steps, source)
 
 
-def as_steps(chosen: Selection, stepped: Stepped) -> Steps:
-    """What was done as the workbench has it: a tree of one step."""
-    tier, outcomes, asked = stepped.forced or "", tuple(stepped.outcomes), tuple(stepped.heard.asked)
-    one = Step(named(tier, outcomes), tier, ORIGIN, stepped.settings, stepped.moment, outcomes, asked)
-    request = None if chosen.is_end else chosen.at
-    return Steps(chosen.thread.id, request, stepped.policy.name, stepped.before, stepped.running).add(one)
-
-
-def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
+def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     """Run the tier that was asked for, or what is due."""
     if arguments.policy and len(arguments.policy) > 1:
         raise InspectorError("step runs one policy; replay compares several.")
@@ -133,14 +114,16 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> Stepped:
     before = buffer_at(by, chosen.thread, chosen.at)
     heard = AnswerLog(_answerer(chosen, arguments))
     verdicts = by.due(before, settings, running, moment)
-    measured = by.measure(before, settings, running)
-    outcomes: Sequence[Outcome[Any]]
-    if arguments.tier:
-        outcomes = (drive(by.tier(arguments.tier, before, settings, running, moment), heard),)
+    tier: str = arguments.tier or ""
+    outcomes: tuple[Outcome[Any], ...]
+    if tier:
+        outcomes = (drive(by.tier(tier, before, settings, running, moment), heard),)
     else:
         outcomes = drive(by.run_due(before, settings, running, moment), heard)
+    one = Step(named(tier, outcomes), tier, ORIGIN, settings, moment, outcomes, tuple(heard.asked))
+    steps = Steps(chosen.thread.id, None if chosen.is_end else chosen.at, by.name, before, running).add(one)
     size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
-    return Stepped(by, settings, verdicts, arguments.tier, running, moment, before, measured, outcomes, heard, size)
+    return StepReport(by, steps, one, verdicts, size)
 
 
 def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
@@ -205,68 +188,52 @@ def _json_file(path: str) -> Any:
         raise InspectorError(f"{path} is not JSON: {why}.") from None
 
 
-def describe(stepped: Stepped) -> dict[str, Any]:
+def describe(stepped: StepReport) -> dict[str, Any]:
     """The document of cli.md's `step`."""
-    by, last = stepped.policy, stepped.last
-    raw, calibrated = by.measure(last.buffer, stepped.settings, last.running)
-    fired = [one.tier for one in stepped.outcomes if one.events or one.changed]
+    by, steps, step = stepped.policy, stepped.steps, stepped.step
+    before, after = steps.origin, step.buffer
     roku = estimator("roku")
+    measured = by.measure(before, step.settings, steps.running)
+    measured_after = by.measure(after, step.settings, step.running)
     return {
         "policy": by.name,
-        "tier": stepped.forced or (fired[-1] if fired else None),
-        "settings": {one.name: getattr(stepped.settings, one.name) for one in fields(stepped.settings)},
+        "tier": step.tier or (step.fired[-1] if step.fired else None),
+        "settings": {one.name: getattr(step.settings, one.name) for one in fields(step.settings)},
         "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
-        "fired": fired,
-        "succeeded": all(one.succeeded for one in stepped.outcomes),
-        "error": next((one.error for one in stepped.outcomes if one.error), None),
-        "before": {
-            "messages": len(stepped.before.messages),
-            "tokens": stepped.before_tokens[0],
-            "calibrated": stepped.before_tokens[1],
-            **_predicted(stepped, stepped.before),
-        },
+        "fired": list(step.fired),
+        "succeeded": step.succeeded,
+        "error": step.error or None,
+        "before": {"messages": len(before.messages), **_size_document(stepped, before, measured)},
         "after": {
-            "messages": [message_document(message, roku) for message in last.buffer.messages],
-            "tokens": raw,
-            "calibrated": calibrated,
-            **_predicted(stepped, last.buffer),
+            "messages": [message_document(message, roku) for message in after.messages],
+            **_size_document(stepped, after, measured_after),
         },
-        "fates": [_fate_document(row) for row in _diff(stepped)],
-        "events": [{"name": event.name, **event.fields} for one in stepped.outcomes for event in one.events],
-        "needs": [need_document(one) for one in stepped.heard.asked],
-        "state": by.dump(last.running),
-        "validity": validity_document(last.buffer),
+        "fates": [_fate_document(row) for row in sized_rows(steps.fates(), before, after, stepped.sizer)],
+        "events": [{"name": event.name, **event.fields} for event in step.events],
+        "needs": [need_document(one) for one in step.asked],
+        "state": by.dump(step.running),
+        "validity": validity_document(after),
     }
 
 
-def _predicted(stepped: Stepped, buffer: Buffer) -> dict[str, Any]:
-    """The size of the next prompt if that buffer were sent: reported where it is the recorded one."""
+def _size_document(stepped: StepReport, buffer: Buffer, measured: tuple[int, int]) -> dict[str, Any]:
+    """By the policy's own measure; and the next prompt if that buffer were sent: reported where it is the recorded."""
     size = stepped.sizer
-    pressure = size.pressure if buffer.messages == stepped.before.messages else size.pressure_of(buffer)
+    pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
     return {
+        "tokens": measured[0],
+        "calibrated": measured[1],
         "predicted": pressure.tokens,
-        "kind": pressure.kind,
-        "band": pressure.band,
+        **picked(pressure, "kind band"),
         "unseen": size.scale.unseen,
     }
-
-
-def _diff(stepped: Stepped) -> tuple[DiffRow, ...]:
-    """From the very beginning to the very end: a message cleared first and summarised later is summarised.
-
-    In the tokens that are shown: what the rows lose is what the next prompt would be smaller by.
-    """
-    changed = {id: fate for one in stepped.outcomes for id, fate in one.changed.items()}  # noqa: A001
-    whole = Outcome(stepped.last.tier, stepped.last.buffer, stepped.last.running, changed=changed)
-    return sized_rows(fates(stepped.before, whole), stepped.before, stepped.last.buffer, stepped.sizer)
 
 
 def _fate_document(row: DiffRow) -> dict[str, Any]:
     return {
         "id": row.fate.id,
         "fate": row.fate.name,
-        "tokens_before": row.tokens_before,
-        "tokens_after": row.tokens_after,
+        **picked(row, "tokens_before tokens_after"),
     }
 
 

@@ -194,7 +194,8 @@ def _failure(value: Mapping[str, Any], n: int) -> Answer | Failure:
 def need_document(asked: AnsweredNeed) -> dict[str, Any]:
     """A need and its answer as the command line prints them."""
     need, reply = asked.need, asked.reply
-    document: dict[str, Any] = {"kind": _KINDS[type(need).__name__], "timeout_s": getattr(need, "timeout_s", None)}
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(need).__name__).lower()
+    document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}
     document["request"] = _request(need)
     if isinstance(reply, Failure):
         status = getattr(reply, "status", None)
@@ -203,17 +204,6 @@ def need_document(asked: AnsweredNeed) -> dict[str, Any]:
         text = reply.text or "\n".join(message.text for message in reply.messages)
         document |= {"answer": text, "error": None, "by": reply.by}
     return document
-
-
-_KINDS = {
-    "Summarize": "summarize",
-    "RemoteCompact": "remote_compact",
-    "ReadFile": "read_file",
-    "SaveTranscript": "save_transcript",
-    "SaveText": "save_text",
-    "AskModel": "ask_model",
-    "RunTools": "run_tools",
-}
 
 
 def _failure_name(failure: Failure) -> str:
