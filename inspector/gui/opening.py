@@ -12,11 +12,14 @@ from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
 from inspector.gui.bridge import Bridge, Task
+from inspector.gui.guard import Guarded
 from inspector.gui.settings import Settings
 from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
@@ -235,3 +238,33 @@ def follow(
     if not folder:
         raise InspectorError(f"{path} does not say which folder the agent worked in")
     live.follow_newest(folder, tell, task.rest, opened=opened, lost=lost)
+
+
+class FileDrop(Guarded, QObject):
+    """A file dropped on the window is opened; `over` tells that a file is held above it."""
+
+    def __init__(self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]) -> None:
+        super().__init__(window)
+        self._open_path, self._over = open_path, over
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Only local files, and of several the first."""
+        match event:
+            case QDragEnterEvent():
+                if any(url.isLocalFile() for url in event.mimeData().urls()):
+                    event.acceptProposedAction()
+                    self._over(True)
+                return True
+            case QDropEvent() if event.type() == QEvent.Type.Drop:
+                self._over(False)
+                paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+                if paths:
+                    event.acceptProposedAction()
+                    self._open_path(paths[0])
+                return True
+            case _:
+                if event.type() == QEvent.Type.DragLeave:
+                    self._over(False)
+                return False

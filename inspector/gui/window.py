@@ -19,12 +19,11 @@ from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_file, ask_window
 from inspector.gui.dialogs.palette import CommandPalette, KeyList
 from inspector.gui.docks import Docks
-from inspector.gui.edits.dropping import Dropping
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.build import column
 from inspector.gui.look.theme import Theme
-from inspector.gui.opening import Follow, Opener
+from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.panels.proxy.commands import proxy_commands
 from inspector.gui.panels.run.commands import run_commands
@@ -79,7 +78,7 @@ class Window(Guarded, QMainWindow):
     def _build(self) -> None:
         self.setWindowTitle("Context Inspector")
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
-        Dropping(self, self.open_path, lambda over: self.welcome.drag_over(over))
+        FileDrop(self, self.open_path, lambda over: self.welcome.drag_over(over))
         self.setMinimumSize(960, 600)
         wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session)
         self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)

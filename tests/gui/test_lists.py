@@ -101,6 +101,18 @@ def test_problems_are_listed_counted_and_copied(place: Place, desk: Desk) -> Non
     assert QGuiApplication.clipboard().text().endswith("9\tunknown record\t\u202e\tother.jsonl")
 
 
+def test_a_copied_cell_holds_neither_tab_nor_line_end(desk: Desk, qtbot: QtBot) -> None:
+    """Pasted into a spreadsheet, a row stays a row and a cell a cell, whatever the transcript holds."""
+    panel = ProblemsPanel(desk)
+    qtbot.addWidget(panel)
+    torn = Problem(3, "not\tJSON", "first\nsecond\r\n\tthird", "a\tb.jsonl")
+    desk.workbench.open(Session("test", (), (torn, torn), path="/tmp/s.jsonl"))
+    panel.show_state(desk.workbench.state)
+    panel.table.copy()
+    row = "3\tnot JSON\tfirst second third\ta b.jsonl"
+    assert QGuiApplication.clipboard().text() == f"{row}\n{row}"
+
+
 def test_a_file_without_problems_says_so(place: Place, desk: Desk) -> None:
     panel = place(ProblemsPanel)
     assert isinstance(panel, ProblemsPanel)

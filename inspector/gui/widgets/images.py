@@ -140,11 +140,9 @@ class Picture(Guarded, QWidget):
         return not self.visibleRegion().isEmpty()
 
     def sizeHint(self) -> QSize:
-        """As it is."""
         return self._size
 
     def heightForWidth(self, width: int) -> int:
-        """Its height where it is so wide."""
         size = self._size
         return max(1, min(size.height(), size.height() * width // max(1, size.width())))
 
@@ -181,7 +179,6 @@ class ImageStrip(Guarded, QScrollArea):
         self.hide()
 
     def sizeHint(self) -> QSize:
-        """A quarter of a screen."""
         return QSize(400, HEIGHT)
 
     def show_images(self, images: Sequence[Image]) -> None:

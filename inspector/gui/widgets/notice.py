@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QFrame
 
+from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.widgets.small import ProgressBar
@@ -19,21 +20,12 @@ class Notice(QFrame):
         self.setObjectName("Notice")
         self._cancel, self._dismiss = cancel, dismiss
         self._said = ""
-        self.words = label()
-        self.words.setWordWrap(True)
+        self.words = label(wrap=True)
         self.bar = ProgressBar(theme)
-        self.button = QPushButton("Cancel")
-        self.more = QPushButton()
-        self._more: Callable[[], None] = dismiss
-        self.button.clicked.connect(self._pressed)
-        self.more.clicked.connect(lambda: self._more())
-        row = QHBoxLayout(self)
-        row.setContentsMargins(13, 6, 13, 6)
-        row.setSpacing(12)
-        row.addWidget(self.words, 1)
-        row.addWidget(self.bar, 1)
-        row.addWidget(self.more)
-        row.addWidget(self.button)
+        self.button = button("Cancel", self._pressed)
+        self._then: Callable[[], None] = dismiss
+        self.more = button("", lambda: self._then())
+        row((self.words, 1), (self.bar, 1), self.more, self.button, of=self, margins=(13, 6, 13, 6), gap=12)
         self._opening: OpeningProgress | None = None
         self.hide()
 
@@ -55,7 +47,7 @@ class Notice(QFrame):
         self._said = sentence
         self.more.setText(more)
         self.more.setVisible(bool(more))
-        self._more = then or self._dismiss
+        self._then = then or self._dismiss
         self._show_words(sentence, bad=True)
 
     def _show_opening(self, opening: OpeningProgress) -> None:
@@ -65,20 +57,15 @@ class Notice(QFrame):
         self.bar.show()
         self.more.hide()
         self.button.setText("Cancel")
-        self._mark(bad=False)
+        mark(self, "bad", False)
         self.show()
 
     def _show_words(self, sentence: str, bad: bool) -> None:
         self.words.setText(sentence[:1].upper() + sentence[1:])
         self.bar.hide()
         self.button.setText("Dismiss")
-        self._mark(bad)
+        mark(self, "bad", bad)
         self.show()
-
-    def _mark(self, bad: bool) -> None:
-        if self.property("bad") != bad:
-            self.setProperty("bad", bad)
-            self.style().polish(self)
 
     def _pressed(self) -> None:
         if self._opening is not None:

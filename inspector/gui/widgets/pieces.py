@@ -146,11 +146,9 @@ class TextLayout:
 
     @property
     def pieces(self) -> Sequence[PlacedPiece]:
-        """In order."""
         return self._placed
 
     def add(self, placed: PlacedPiece) -> None:
-        """One more, at the end."""
         self._placed.append(placed)
         self._starts.append(placed.start)
 

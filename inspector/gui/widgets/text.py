@@ -245,7 +245,6 @@ class PlainText(Guarded, QPlainTextEdit):
     # -- colours ---------------------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Other lines are in sight."""
         super().resizeEvent(event)
         self._colour()
 

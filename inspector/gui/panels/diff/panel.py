@@ -189,7 +189,6 @@ class DiffPanel(Panel):
         return self.model.row_at(place).of if 0 <= place < self.model.rowCount() else None
 
     def step(self, rows: int) -> None:
-        """F7, wherever the focus is."""
         self.walk(rows)
 
     def walk(self, steps: int) -> None:
@@ -223,7 +222,6 @@ class DiffPanel(Panel):
             self._read()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """There may be room for the text now, or no more."""
         super().resizeEvent(event)
         self._place_text()
 

@@ -72,7 +72,6 @@ class DiffModel(PaintedModel):
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def show(self, listing: Listing | None) -> None:
-        """These rows."""
         self.beginResetModel()
         if listing is None or listing.comparison is not self.comparison:
             self._lines.clear()
@@ -224,7 +223,6 @@ class DiffRows(PaintedList):
         super().__init__("Messages before and after", model, self.delegate)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter; the arrows walk as ever."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.entered.emit()
         else:

@@ -4,7 +4,7 @@ The disk is looked at off the GUI thread, when the panel is first seen and on de
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -16,36 +16,25 @@ from inspector.gui.widgets.table import Column
 from inspector.transcripts.discover import FoundSession, found_sessions
 from inspector.workbench.state import State
 
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A transcript on disk."""
-
-    path: str
-    title: str
-    project: str
-    format: str
-    size: int | None
-    when: str
-    recent: bool
+LATELY = "opened lately"
 
 
-class SessionsPanel(ListPanel[SessionRow]):
+class SessionsPanel(ListPanel[FoundSession]):
     """A double click or Enter opens."""
 
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
-    COLUMNS: ClassVar[Sequence[Column[SessionRow]]] = (
-        Column("title", lambda one: one.title or Path(one.path).name),
+    COLUMNS: ClassVar[Sequence[Column[FoundSession]]] = (
+        Column("title", lambda one: one.title or one.path.name),
         Column("project", lambda one: one.project, 34),
-        Column("format", lambda one: "opened lately" if one.recent else one.format, 13),
+        Column("format", lambda one: one.format, 13),
         Column("size", lambda one: _size(one.size), 8, figures=True),
         Column("changed", lambda one: one.when, 15),
     )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._on_disk: Sequence[SessionRow] | None = None
+        self._on_disk: Sequence[FoundSession] | None = None
         self._open = ""
         self.filter = field("Filter by title, project or path", "Filter sessions")
         self.filter.textChanged.connect(lambda _: self._show())
@@ -62,13 +51,12 @@ class SessionsPanel(ListPanel[SessionRow]):
             self.refresh()
 
     def refresh(self) -> None:
-        """Look at the disk again."""
         self.again.setEnabled(False)
         self.says.setText("looking …")
         recents = self.desk.settings.recents()
         self.desk.bridge.run(lambda task: on_disk(recents), self._arrived, waits=True)
 
-    def _arrived(self, rows: Sequence[SessionRow]) -> None:
+    def _arrived(self, rows: Sequence[FoundSession]) -> None:
         self._on_disk = rows
         self.again.setEnabled(True)
         self._show()
@@ -85,38 +73,32 @@ class SessionsPanel(ListPanel[SessionRow]):
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
-            self.desk.open_path(self.table.rows[place].path)
+            self.desk.open_path(str(self.table.rows[place].path))
 
 
-def on_disk(recents: Sequence[str]) -> list[SessionRow]:
+def on_disk(recents: Sequence[str]) -> list[FoundSession]:
     """Recent transcripts that still exist, then those in the agents' folders that are not among them."""
     found = {str(one.path): one for one in found_sessions()}
-    lately = [_session_row(found[path], True) if path in found else _recent(path) for path in recents]
-    others = [_session_row(one, False) for path, one in found.items() if path not in recents]
-    return [one for one in lately if one is not None] + others
+    lately = [one for path in recents if (one := found.get(path) or _elsewhere(path)) is not None]
+    others = [one for path, one in found.items() if path not in recents]
+    return [replace(one, format=LATELY) for one in lately] + others
 
 
-def _session_row(found: FoundSession, recent: bool) -> SessionRow:
-    return SessionRow(str(found.path), found.title, found.project, found.format, found.size, found.when, recent)
-
-
-def _recent(path: str) -> SessionRow | None:
+def _elsewhere(path: str) -> FoundSession | None:
     """A transcript that was opened from elsewhere; None where it is gone."""
     try:
         about = Path(path).stat()
     except OSError:
         return None
-    when = f"{datetime.fromtimestamp(about.st_mtime).astimezone():%Y-%m-%d %H:%M}"
-    return SessionRow(path, "", str(Path(path).parent), "", about.st_size, when, True)
+    changed = datetime.fromtimestamp(about.st_mtime).astimezone()
+    return FoundSession(Path(path), LATELY, about.st_size, changed, str(Path(path).parent), "")
 
 
-def _size(size: int | None) -> str:
-    if size is None:
-        return ""
+def _size(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB" if size >= 100_000 else f"{size / 1_000:,.1f} kB"
 
 
 def _says(shown: int, total: int) -> str:
     if not total:
-        return "No transcripts of Claude Code, Codex or pi in their folders."
+        return "No sessions of Claude Code, Codex, pi, Gemini CLI or opencode in their usual folders."
     return f"{shown:,} of {total:,}" if shown < total else f"{total:,}"

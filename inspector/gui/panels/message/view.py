@@ -72,7 +72,6 @@ class MessageHeader(QWidget):
         self.restyle()
 
     def restyle(self) -> None:
-        """Colour the role as the list does."""
         role = self._message.role if self._message else ""
         self._role.setStyleSheet(f"color: {role_colour(self._desk.theme.colours, role)}")
 

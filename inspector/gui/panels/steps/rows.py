@@ -76,7 +76,6 @@ class StepsModel(PaintedModel):
         return flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The name, for the editor."""
         if role == Qt.ItemDataRole.EditRole and index.isValid():
             return self.rows[index.row()].name
         return super().data(index, role)
@@ -130,7 +129,6 @@ class StepsDelegate(PaintedRow):
         return QRect(rect.right() - width - 4, rect.center().y(), width, rect.height() // 2)
 
     def height(self, metrics: QFontMetrics) -> int:
-        """Two lines."""
         return 2 * (metrics.height() + 2) + 10
 
     def key(self, row: StepRow) -> tuple[object, ...]:
@@ -248,7 +246,6 @@ class StepsView(PaintedList):
         (self.compared if room.contains(event.position().toPoint()) else self.gone).emit(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter goes; the arrows choose."""
         at = self.chosen
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and at is not None:
             if self.state() != QAbstractItemView.State.EditingState:
