@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx2
 
+from inspector.core.jsontext import dumps
+
 RULES = "Sandbox: you may write below the working directory only. The network is off. Ask before you delete. " * 6
 SYSTEM = "You are an agent that works in a terminal. Be brief. " * 20
 TASK = "Mend src/app.py so that it listens on port 8080, and keep the tests green."
@@ -64,9 +66,11 @@ class Agent:
             self.items += self.step(self.turns, result(self.turns))
             self.turns += 1
 
-    def ask(self, url: str) -> httpx2.Response:
-        """One request."""
-        answer = httpx2.post(url + self.path, json=self.body, headers=dict(self.headers), timeout=30)
+    def ask(self, url: str, body: bytes | None = None) -> httpx2.Response:
+        """One request. `body`: what a gate made of it."""
+        headers = {"content-type": "application/json", **self.headers}
+        content = dumps(self.body).encode() if body is None else body
+        answer = httpx2.post(url + self.path, content=content, headers=headers, timeout=30)
         assert answer.status_code == 200, answer.text
         return answer
 

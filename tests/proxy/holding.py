@@ -1,5 +1,6 @@
 """A proxy that holds, in front of the simulated provider; clients in threads; waiting without guessing times."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +11,15 @@ from weakref import WeakKeyDictionary
 
 from inspector.core.buffer import Buffer
 from inspector.core.formats.proxy.reader import ProxyReader
-from inspector.core.jsontext import loads
+from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
+from inspector.proxy.gate import Forward, PendingRequest
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
+from inspector.proxy.record.captured_body import CapturedBody
+from inspector.proxy.record.records import RequestHead, ResponseRecord
 from inspector.proxy.relay.server import ProxyServer
+from tests.proxy.agents import Agent
 
 _PATHS: WeakKeyDictionary[ProxyServer, Path] = WeakKeyDictionary()
 SUMMARY = Message("summary", "user", (Text("In short: we said much."),), summary=True)
@@ -106,3 +111,78 @@ def recorded(server: ProxyServer) -> Buffer:
 
 
 WATERMARK = Rule("watermark", 0.5, 1_000)
+
+
+class GateLog:
+    """What the gate has recorded of one request."""
+
+    def __init__(self) -> None:
+        self.ways: list[str] = []
+        self.tokens: int | None = None
+
+    def held(self, why: str, tokens: int | None) -> None:
+        """It waits."""
+        self.ways.append(f"held {why}")
+        self.tokens = tokens
+
+    def released(self, how: str) -> None:
+        """It waits no longer."""
+        self.ways.append(f"released {how}")
+
+    def sent(self, body: bytes) -> None:
+        """Something else goes on."""
+        self.ways.append("sent")
+
+
+class AtGate:
+    """Agents at a gate, without a proxy around it: what it lets go is asked of the provider, whose answer it hears."""
+
+    def __init__(self, gate: Holds, provider: str) -> None:
+        self._gate, self._provider = gate, provider
+        self.logs: list[GateLog] = []
+        self._over = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._until_over()), daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    async def _until_over(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ready.set()
+        await self._over.wait()
+
+    def ask(self, agent: Agent) -> Any:
+        """One request; its answer."""
+        return asyncio.run_coroutine_threadsafe(self._ask(agent), self._loop).result(30)
+
+    async def _ask(self, agent: Agent) -> Any:
+        log: Any = GateLog()
+        headers = (("content-type", "application/json"), *agent.headers.items())
+        head = RequestHead(len(self.logs), 1, "http", "POST", agent.path, "", headers)
+        self.logs.append(log)
+        pending = PendingRequest(head, dumps(agent.body).encode(), log)
+        assert self._gate.wants(head)
+        decision = await self._gate.admit(pending)
+        assert isinstance(decision, Forward)
+        if decision.body is not None:
+            log.sent(decision.body)
+        answer = await asyncio.to_thread(agent.ask, self._provider, decision.body or pending.raw)
+        body = CapturedBody.of([answer.content], len(answer.content), "")
+        type_ = (("content-type", "application/json"),)
+        self._gate.answered(head, ResponseRecord(0.0, head.exchange, 200, type_, 1.0, 1.0, body, "complete"))
+        return answer.json()
+
+    def close(self) -> None:
+        """No more of it."""
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join()
+
+
+@contextmanager
+def at_gate(gate: Holds, provider: str) -> Iterator[AtGate]:
+    """Whoever asks there asks the gate itself."""
+    made = AtGate(gate, provider)
+    try:
+        yield made
+    finally:
+        made.close()

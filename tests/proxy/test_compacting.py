@@ -20,7 +20,7 @@ from inspector.proxy.holds.hold import HoldInfo
 from inspector.proxy.holds.holds import Holds
 from inspector.simulated.server import SimulatedServer
 from tests.proxy.agents import AGENTS, RULES, SYSTEM, codex, prompt_tokens
-from tests.proxy.holding import held_by, kinds, records, settled, until
+from tests.proxy.holding import at_gate, held_by, records, settled, until
 from tests.proxy.test_attendant import arguments
 
 POLICIES = ["roku", "pi", "codex", "opencode", "learn-claude-code", "gemini", "pulse"]
@@ -47,32 +47,29 @@ def body(simulated: SimulatedServer) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
-def test_nothing_is_cut_before_there_is_a_turn(
-    kind: Any, policy: str, simulated: SimulatedServer, tmp_path: Path
-) -> None:
+def test_nothing_is_cut_before_there_is_a_turn(kind: Any, policy: str, simulated: SimulatedServer) -> None:
     """However small the window: the first request is instructions and a task, and goes as it came."""
     agent = kind()
-    with held_by(
-        attended(arguments("--pause-at", "0.1", "--window", "800", "--compact-with", policy)), simulated.url, tmp_path
-    ) as proxy:
-        agent.ask(proxy.url)
-        assert body(simulated) == agent.body
-        assert "sent" not in settled(proxy, 0)
+    gate = attended(arguments("--pause-at", "0.1", "--window", "800", "--compact-with", policy))
+    with at_gate(gate, simulated.url) as at:
+        at.ask(agent)
+    assert body(simulated) == agent.body
+    assert at.logs[0].ways == ["held watermark", "released as it was"]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
-def test_instructions_stay_byte_for_byte(kind: Any, policy: str, simulated: SimulatedServer, tmp_path: Path) -> None:
+def test_instructions_stay_byte_for_byte(kind: Any, policy: str, simulated: SimulatedServer) -> None:
     """A conversation beyond its window is cut; what the client laid in as instructions is what the provider reads."""
     agent = kind()
     more = ("--set", "keep_recent_tokens=2000") if policy == "pi" else ()
     gate = attended(arguments("--pause-at", "0.5", "--window", "12000", "--compact-with", policy, *more))
-    with held_by(gate, simulated.url, tmp_path) as proxy:
-        agent.ask(proxy.url)
+    with at_gate(gate, simulated.url) as at:
+        at.ask(agent)
         agent.goes_on(16)
-        agent.ask(proxy.url)
-        sent, came = body(simulated), agent.body
-        changed = "released changed" in settled(proxy, 1)
+        at.ask(agent)
+    sent, came = body(simulated), agent.body
+    changed = "released changed" in at.logs[1].ways
     if policy in ("roku", "pi", "codex"):
         assert changed
         assert len(dumps(sent)) < 0.8 * len(dumps(came))
@@ -105,7 +102,7 @@ def test_a_cut_is_told_with_tokens_before_and_after(
     assert "summarised" in said or "cleared" in said
 
 
-def test_cuts_are_few_and_large(simulated: SimulatedServer, tmp_path: Path, notes: list[str]) -> None:
+def test_cuts_are_few_and_large(simulated: SimulatedServer, notes: list[str]) -> None:
     """A long task fills half of the window and stays; the policy could clear the oldest result at every request. Each
     cut makes the cache begin anew, so it waits until one is worth it.
     """
@@ -113,11 +110,11 @@ def test_cuts_are_few_and_large(simulated: SimulatedServer, tmp_path: Path, note
     agent.items[-1]["content"][0]["text"] += " Mind this list of ports: " + " ".join(map(str, range(4_000, 7_200)))
     gate = attended(arguments("--pause-at", "0.5", "--window", "20000", "--compact-with", "roku"))
     sizes: list[int] = []
-    with held_by(gate, simulated.url, tmp_path) as proxy:
+    with at_gate(gate, simulated.url) as at:
         for _ in range(40):
-            sizes.append(prompt_tokens(agent.ask(proxy.url).json()))
+            sizes.append(prompt_tokens(at.ask(agent)))
             agent.goes_on()
-        ways = [way for n in range(40) for way in kinds(proxy, n) if way.startswith("released")]
+    ways = [way for log in at.logs for way in log.ways if way.startswith("released")]
     cuts = ways.count("released changed")
     held = sum(way in ("released changed", "released as it was", "released cut again") for way in ways)
     drops = [one - other for one, other in pairwise(sizes) if other < one]

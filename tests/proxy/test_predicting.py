@@ -1,7 +1,6 @@
 """The size of a held request before its provider says it: on the first, while it grows, and right after a cut."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from inspector.simulated.cache import Counts as ProvidersCounts
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.world import World
 from tests.proxy.agents import AGENTS, Agent, prompt_tokens
-from tests.proxy.holding import Later, held_by, the_hold, until
+from tests.proxy.holding import AtGate, Later, at_gate, the_hold, until
 
 
 @pytest.fixture(params=[1.0, 1.37])
@@ -33,18 +32,18 @@ def provider(request: pytest.FixtureRequest) -> Iterator[SimulatedServer]:
 
 
 class Watched:
-    """An agent behind a proxy that holds each request."""
+    """An agent at a gate that holds each request."""
 
-    def __init__(self, agent: Agent, gate: Holds, url: str) -> None:
-        self.agent, self.gate, self.url = agent, gate, url
+    def __init__(self, agent: Agent, gate: Holds, at: AtGate) -> None:
+        self.agent, self.gate, self.at = agent, gate, at
 
     def turn(self, change: Callable[[HoldInfo], Buffer | None] = lambda hold: None) -> tuple[HoldInfo, int]:
         """One request: how it was held, and what its provider then reported."""
-        call = Later(lambda: self.agent.ask(self.url))
+        call = Later(lambda: self.at.ask(self.agent))
         hold = the_hold(self.gate)
         before = self.gate.buffer(hold.id)
         self.gate.release(hold.id, change(hold), before)
-        told = prompt_tokens(call.result().json())
+        told = prompt_tokens(call.result())
         until(lambda: not self.gate.list())
         return hold, told
 
@@ -69,13 +68,11 @@ CUTS = {
 
 @pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: str(kind.__name__))
 @pytest.mark.parametrize("cut", list(CUTS))
-def test_it_is_right_at_once_and_right_after_a_cut(
-    kind: Any, cut: str, provider: SimulatedServer, tmp_path: Path
-) -> None:
+def test_it_is_right_at_once_and_right_after_a_cut(kind: Any, cut: str, provider: SimulatedServer) -> None:
     same = provider.world.scale == 1.0
     gate = Holds(Rule("each", window=20_000))
-    with held_by(gate, provider.url, tmp_path) as proxy:
-        watched = Watched(kind(), gate, proxy.url)
+    with at_gate(gate, provider.url) as at:
+        watched = Watched(kind(), gate, at)
         hold, told = watched.turn()
         if same:  # another tokenizer cannot be known before it has spoken
             assert hold.tokens == pytest.approx(told, rel=0.01)
