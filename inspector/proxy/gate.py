@@ -105,11 +105,9 @@ class OpenGate:
     """Lets everything pass while it arrives."""
 
     def wants(self, head: RequestHead) -> bool:
-        """Nothing."""
         return False
 
     async def admit(self, pending: PendingRequest) -> Decision:
-        """At once."""
         return Forward()
 
     def answered(self, head: RequestHead, answer: ResponseRecord) -> None:

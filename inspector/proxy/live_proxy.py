@@ -52,7 +52,6 @@ class ExchangeTable:
 
     @property
     def rows(self) -> tuple[ExchangeRow, ...]:
-        """All that are kept."""
         return tuple(self._rows.values())
 
     def take(self, line: Mapping[str, Any]) -> bool:

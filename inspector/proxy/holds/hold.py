@@ -17,7 +17,7 @@ from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
 from inspector.proxy.gate import PendingRequest
 from inspector.proxy.holds.call import ModelCall, ThreadKey
-from inspector.proxy.holds.memory import ConversationState
+from inspector.proxy.holds.memory import ConversationState, keep
 from inspector.proxy.record.records import HoldReason
 
 HoldOutcome: TypeAlias = Literal["as it was", "changed", "dropped"]
@@ -33,12 +33,7 @@ class Retries:
         self._decided: OrderedDict[tuple[ThreadKey, str], tuple[HoldOutcome, float]] = OrderedDict()
 
     def remember(self, call: ModelCall, decided: HoldOutcome, now: float) -> None:
-        """That one was let go."""
-        name = (call.thread, call.digest)
-        self._decided.pop(name, None)
-        self._decided[name] = (decided, now)
-        while len(self._decided) > _KEPT:
-            self._decided.popitem(last=False)
+        keep(self._decided, (call.thread, call.digest), (decided, now), _KEPT)
 
     def find(self, call: ModelCall, now: float) -> HoldOutcome | None:
         """What was decided about the same words; None where they are new."""
@@ -130,7 +125,7 @@ class HoldInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class HoldRelease:
     """Let it go; with `items` in place of what stands, made by `cut`."""
 
     items: Sequence[Any] | None = None
@@ -138,11 +133,11 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HoldDrop:
     """Answer it with an error: the provider never sees it."""
 
 
-HoldDecision: TypeAlias = Release | Refusal
+HoldDecision: TypeAlias = HoldRelease | HoldDrop
 
 
 @dataclass(slots=True, eq=False)
@@ -192,25 +187,21 @@ class HoldRegistry:
         return lambda: self._told.remove(told)
 
     def tell(self) -> None:
-        """Something has changed."""
         shown = self.list()
         for told in tuple(self._told):
             told(shown)
 
     def put(self, held: HeldRequest) -> None:
-        """It waits."""
         with self._lock:
             self._held[held.shown.id] = held
         self.tell()
 
     def take(self, held: HeldRequest) -> None:
-        """It waits no longer."""
         with self._lock:
             self._held.pop(held.shown.id, None)
         self.tell()
 
     def show(self, held: HeldRequest, **changes: Any) -> None:
-        """It is shown otherwise."""
         held.shown = replace(held.shown, **changes)
         self.tell()
 

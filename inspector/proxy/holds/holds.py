@@ -23,11 +23,11 @@ from inspector.proxy.holds.call import ModelCall, buffer_of, is_call, read
 from inspector.proxy.holds.hold import (
     HeldRequest,
     HoldDecision,
+    HoldDrop,
     HoldInfo,
     HoldListener,
     HoldRegistry,
-    Refusal,
-    Release,
+    HoldRelease,
     Retries,
     Rule,
 )
@@ -105,7 +105,7 @@ def dropped(pending: PendingRequest) -> Refuse:
     return Refuse(status, body, headers)
 
 
-def changed(held: HeldRequest, original: Buffer, buffer: Buffer) -> Release:
+def changed(held: HeldRequest, original: Buffer, buffer: Buffer) -> HoldRelease:
     """The held request with another buffer in it. Raises CannotRewrite."""
     if held.items is None:
         raise CannotRewrite(held.shown.cannot)
@@ -113,10 +113,10 @@ def changed(held: HeldRequest, original: Buffer, buffer: Buffer) -> Release:
         raise CannotRewrite("An empty buffer cannot be sent: every provider refuses it.")
     recipes = plan(held.call.dialect, held.items, original.messages, buffer.messages)
     if recipes == tuple(Ref((n,)) for n in range(len(held.items))):
-        return Release()
+        return HoldRelease()
     items = [carry_out(recipe, held.items) for recipe in recipes]
     body_with(held.call, items)  # raises where it cannot be sent
-    return Release(items, cut_of(held.call.dialect, held.items, recipes))
+    return HoldRelease(items, cut_of(held.call.dialect, held.items, recipes))
 
 
 def new_hold(
@@ -163,7 +163,6 @@ class Holds:
 
     @property
     def rule(self) -> Rule:
-        """When requests are held."""
         return self._judge.rule
 
     @property
@@ -172,7 +171,6 @@ class Holds:
         return self._judge.is_next
 
     def list(self) -> tuple[HoldInfo, ...]:
-        """All that wait, oldest first."""
         return self._board.list()
 
     def buffer(self, id: int) -> Buffer:  # noqa: A002
@@ -208,11 +206,11 @@ class Holds:
         `buffer(id)` gives). Raises InspectorError where it is held no longer, or cannot be sent like that.
         """
         held = self._board.find(id)
-        self._decide(held, Release() if buffer is None else changed(held, original or held.buffer, buffer))
+        self._decide(held, HoldRelease() if buffer is None else changed(held, original or held.buffer, buffer))
 
     def drop(self, id: int) -> None:  # noqa: A002
         """Answer it with an error. Raises InspectorError where it is held no longer."""
-        self._decide(self._board.find(id), Refusal())
+        self._decide(self._board.find(id), HoldDrop())
 
     def _decide(self, held: HeldRequest, choice: HoldDecision) -> None:
         def settle() -> None:
@@ -235,7 +233,6 @@ class Holds:
         return read and is_call("POST", head.path)
 
     def answered(self, head: RequestHead, answer: ResponseRecord) -> None:
-        """What a call cost, and what it leads to."""
         self._memory.answered(answer)
 
     async def admit(self, pending: PendingRequest) -> Decision:
@@ -311,7 +308,7 @@ class Holds:
             waiting.cancel()
         if choice is None:
             self.note(f"Exchange {pending.exchange} was let go as it stood: its client would have given up.")
-        return choice or Release()
+        return choice or HoldRelease()
 
     def _gone(self, held: HeldRequest) -> None:
         """The client has closed. Kept for a while: it may ask again."""
@@ -327,7 +324,7 @@ class Holds:
         self, held: HeldRequest, pending: PendingRequest, choice: HoldDecision, counted: TokenCount, again: bool
     ) -> Decision:
         call, now = held.call, time.monotonic()
-        if isinstance(choice, Refusal):
+        if isinstance(choice, HoldDrop):
             self._retries.remember(call, "dropped", now)
             pending.released("dropped")
             return dropped(pending)

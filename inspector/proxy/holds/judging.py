@@ -55,7 +55,6 @@ class Judge:
         return reached or size.tokens >= (rule.ratio if rule.always else rule.full) * window
 
     def window(self, call: ModelCall, state: ConversationState) -> int | None:
-        """Tokens of the model's window."""
         return state.window(call.model, call.headers, self.rule.window, self.models).tokens
 
     def recut(self, call: ModelCall, state: ConversationState) -> tuple[Sequence[Any] | None, bool]:

@@ -7,7 +7,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer
 from inspector.core.cuts import BufferCut
@@ -60,6 +60,8 @@ class ConversationState:
 
 
 _THREADS, _CHAINS = 500, 64
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,14 @@ class _UnnamedAgent:
 
     system: str
     connection: int
+
+
+def keep(known: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
+    """As the latest of them; the oldest of very many is forgotten."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)
 
 
 class Memory:
@@ -102,10 +112,8 @@ class Memory:
         """
         if call.key.strong:
             return call
-        agents = self._agents.pop(call.thread, None) or []
-        self._agents[call.thread] = agents
-        while len(self._agents) > _THREADS:
-            self._agents.popitem(last=False)
+        agents = self._agents.get(call.thread) or []
+        keep(self._agents, call.thread, agents, _THREADS)
         system = call.prompt.system or ""
         number = next((n for n, one in enumerate(agents) if one.system == system), None)
         if number is None:
@@ -118,10 +126,8 @@ class Memory:
 
     def state(self, thread: ThreadKey) -> ConversationState:
         """The conversation's. The oldest of very many is forgotten."""
-        found = self._states.pop(thread, None) or ConversationState()
-        self._states[thread] = found
-        while len(self._states) > _THREADS:
-            self._states.popitem(last=False)
+        found = self._states.get(thread) or ConversationState()
+        keep(self._states, thread, found, _THREADS)
         return found
 
     def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
@@ -171,9 +177,8 @@ class Memory:
         is_stored = call.goes_on or call.body.get("type") == "response.create" or call.body.get("store") is not False
         if reply.id and call.dialect == "openai-responses" and is_stored and call.items is not None:
             wanted = under.items if under.items is not None else call.items
-            self.chains[reply.id] = ResponseChain([*call.items, *reply.wire], [*wanted, *reply.wire])
-            while len(self.chains) > _CHAINS:
-                self.chains.popitem(last=False)
+            chain = ResponseChain([*call.items, *reply.wire], [*wanted, *reply.wire])
+            keep(self.chains, reply.id, chain, _CHAINS)
 
     def _learn(self, under: _Forwarded, usage: Usage, answer: TokenCount) -> None:
         """Also a side call tells how its model's provider counts."""
@@ -184,6 +189,4 @@ class Memory:
         state = self.state(call.thread)
         state.usage, state.largest = usage, max(state.largest, usage.prompt)
         state.learned.take(under.counted, usage, call.model, answer)
-        self._slopes[call.model] = state.learned.slope()
-        while len(self._slopes) > _THREADS:
-            self._slopes.popitem(last=False)
+        keep(self._slopes, call.model, state.learned.slope(), _THREADS)

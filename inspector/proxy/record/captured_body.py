@@ -30,7 +30,6 @@ class Budget:
             return True
 
     def give_back(self, count: int) -> None:
-        """They are written down."""
         with self._lock:
             self._left += count
 
@@ -64,7 +63,6 @@ class CapturedBody:
         return CapturedBody.of(self._pieces, self.size, self.left_out)
 
     def add(self, data: bytes) -> None:
-        """One more piece."""
         self.size += len(data)
         if self.left_out:
             return

@@ -61,12 +61,10 @@ class ExchangeLog:
             self.recorder.put(SentRecord(time.time(), self.head.exchange, self.recorder.capture(body)))
 
     def held(self, why: HoldReason, tokens: int | None) -> None:
-        """It waits."""
         self.is_held = True
         self.recorder.put(HeldRecord(time.time(), self.head.exchange, why, tokens))
 
     def released(self, how: ReleaseKind) -> None:
-        """It waits no longer."""
         self.is_held = False
         self.recorder.put(ReleasedRecord(time.time(), self.head.exchange, how))
 

@@ -77,7 +77,6 @@ class Recorder:
             thread.start()
 
     def capture(self, data: bytes = b"") -> CapturedBody:
-        """For one body."""
         captured = CapturedBody(self.budget)
         if data:
             captured.add(data)

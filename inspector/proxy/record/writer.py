@@ -106,7 +106,6 @@ class RecordFile:
         self.is_torn = False
 
     def close(self) -> None:
-        """Done."""
         os.close(self.handle)
 
 

@@ -66,7 +66,6 @@ class ClientConnection:
         self._is_idle = True
 
     async def serve(self) -> None:
-        """All requests of this connection."""
         try:
             while True:
                 self._is_idle = True
@@ -85,7 +84,6 @@ class ClientConnection:
                 await self._h2.close()
 
     def stop(self) -> None:
-        """The proxy ends."""
         self._link.abort()
 
     async def _exchange(self, raw: bytes) -> bool:

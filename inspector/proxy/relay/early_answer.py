@@ -26,7 +26,6 @@ class HttpRequest(PendingRequest):
         """May the connection be used again behind it?"""
 
     async def early(self, status: int, headers: Pairs) -> None:
-        """Begin the answer."""
         if self.begun:
             return
         self.begun = True
@@ -36,7 +35,6 @@ class HttpRequest(PendingRequest):
         await self.link.drain()
 
     async def send(self, data: bytes) -> None:
-        """A piece of it."""
         if data:
             self.link.write(b"%x\r\n%b\r\n" % (len(data), data) if self._has_chunks else data)
             await self.link.drain()
@@ -58,7 +56,6 @@ class HttpRequest(PendingRequest):
             await self.send(body)
 
     def end(self) -> None:
-        """In good order."""
         self.link.write(b"0\r\n\r\n" if self._has_chunks else b"")
 
     async def fail(self, path: str, status: int, body: bytes) -> bool:
@@ -97,7 +94,6 @@ class Admission:
         return (self.pending.raw or None) if self.body is None else self.body
 
     def message(self, target: str, authority: str) -> bytes:
-        """Head and body for the provider."""
         head = forwarded_head(self.request, target, authority, self.without(), self.more())
         return head + (self.raw if self.body is None else self.body)
 

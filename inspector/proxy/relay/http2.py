@@ -42,7 +42,6 @@ class Http2:
         await self._transport.aclose()
 
     def request(self, request: Http1Request, target: str, upload: Upload, admitted: Admission | None) -> httpx2.Request:
-        """What is sent."""
         dropped = set(admitted.without()) if admitted is not None else set()
         stop = _STOP_HERE | {"host"} | set(request.head.tokens("connection")) | dropped
         headers = [(name, value) for name, value in request.head.pairs if name.lower() not in stop]

@@ -31,7 +31,6 @@ class Length:
         self.done = length == 0
 
     def feed(self, data: bytes, take: Take) -> int:
-        """As many as are still to come."""
         part = data[: self._left]
         if part:
             take(part)

@@ -16,7 +16,10 @@ HIGH = 1 << 20
 
 
 class TcpLink(asyncio.Protocol):
-    """Read, write, and be told at once when the other end closes, also while nothing is read."""
+    """Read, write, and be told at once when the other end closes, also while nothing is read.
+
+    The methods of `asyncio.Protocol` are called by the loop.
+    """
 
     def __init__(self, opened: "Callable[[TcpLink], None] | None" = None) -> None:
         self.gone = False
@@ -33,14 +36,12 @@ class TcpLink(asyncio.Protocol):
         self._is_full = self._is_paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the loop."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if self._opened is not None:
             self._opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Called by the loop."""
         self._pieces.append(data)
         self._size += len(data)
         if self._size > HIGH and not self._is_paused and self._transport is not None:
@@ -54,7 +55,6 @@ class TcpLink(asyncio.Protocol):
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the loop."""
         self._close_seen(_told(exc) if exc is not None else "")
         self.resume_writing()
         self._transport = None
@@ -71,11 +71,9 @@ class TcpLink(asyncio.Protocol):
             self._reader.set_result(None)
 
     def pause_writing(self) -> None:
-        """Called by the loop."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Called by the loop."""
         self._is_full = False
         if self._writer is not None and not self._writer.done():
             self._writer.set_result(None)
@@ -106,7 +104,6 @@ class TcpLink(asyncio.Protocol):
             self._size += len(data)
 
     def has_unread(self) -> bool:
-        """Is there anything to read already?"""
         return bool(self._pieces)
 
     def write(self, data: bytes) -> None:
@@ -147,12 +144,10 @@ class TcpLink(asyncio.Protocol):
                 self._transport.write_eof()
 
     def close(self) -> None:
-        """Close behind what was written."""
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
         if self._transport is not None:
             self._transport.abort()
 

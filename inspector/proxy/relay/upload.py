@@ -16,7 +16,6 @@ class Upload:
 
     @property
     def is_done(self) -> bool:
-        """Has all of it been read?"""
         return self._framing.done
 
     def has_unread(self) -> bool:

@@ -184,7 +184,6 @@ class WebSocketExchanges:
         return log
 
     def said(self, data: bytes) -> None:
-        """The client says something else."""
         self._put_frame("client", data)
 
     def answered(self, data: bytes) -> None:
@@ -199,7 +198,6 @@ class WebSocketExchanges:
             self.end(log, "complete")
 
     def end(self, log: ExchangeLog, ended: Ended) -> None:
-        """The exchange is over."""
         if log in self._under_way:
             self._under_way.remove(log)
             log.finish(ended)
@@ -387,7 +385,6 @@ class _WebSocketRequest(PendingRequest):
         self._tunnel = tunnel
 
     async def send(self, data: bytes) -> None:
-        """One text message."""
         self._tunnel.inject(data)
 
 
