@@ -62,7 +62,7 @@ class PendingRequest:
 
     @property
     def client(self) -> str:
-        """Which program asks, told by its headers; empty where none of those we know."""
+        """Which program asks, by its headers; empty where none of those we know."""
         return client_name(self.headers)
 
     async def early(self, status: int, headers: Pairs) -> None:

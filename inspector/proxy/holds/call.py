@@ -34,7 +34,7 @@ class ModelCall:
     thread: ThreadKey
     """Whose conversation: by the client's own key, else by the words that it begins with."""
     items: Sequence[Any] | None
-    """The whole conversation as the client has it; None where it goes on from a response that is not known here."""
+    """The whole conversation as the client has it; None where it continues from a response that is not known here."""
     held: Sequence[Any] | None
     """What the provider has of it already; empty where the body holds all."""
     prompt: Prompt
@@ -53,7 +53,7 @@ class ModelCall:
 
     @property
     def goes_on(self) -> bool:
-        """Does it name a response that it goes on from?"""
+        """Does it name a response that it continues from?"""
         return bool(self.body.get(PREVIOUS))
 
 

@@ -36,7 +36,7 @@ def without_pinned(buffer: Buffer) -> Buffer:
 
 
 def with_pinned(before: Buffer, after: Buffer) -> Buffer:
-    """What a policy made of `without_pinned(before)`, as it is sent: each instruction behind the message that it stood
+    """What a policy made of `without_pinned(before)`, as it is sent: each instruction after the message that it stood
     behind. Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
     conversation."""
     pinned = _pinned(before.messages)

@@ -116,7 +116,7 @@ class HoldInfo:
     band: tuple[int, int] | None = None
     """Between these `tokens` most likely will be, once its provider says."""
     usage: Usage | None = None
-    """What the answer before it cost, where it goes on from that one."""
+    """What the answer before it cost, where it continues from that one."""
 
     @property
     def is_sure(self) -> bool:
@@ -181,7 +181,7 @@ class HoldRegistry:
         return held
 
     def subscribe(self, told: HoldListener) -> Callable[[], None]:
-        """Be told of every change, by whoever made it. Returns what ends it."""
+        """Be called at every change, by whoever made it. Returns what ends it."""
         with self._lock:
             self._told.append(told)
         return lambda: self._told.remove(told)

@@ -186,7 +186,7 @@ class Holds:
         return counted.tokens if found is None else found.tokens
 
     def subscribe(self, told: HoldListener) -> Callable[[], None]:
-        """Be told of every change, mostly on the proxy's thread. Returns what ends it."""
+        """Be called at every change, mostly on the proxy's thread. Returns what ends it."""
         return self._board.subscribe(told)
 
     def set_rule(self, rule: Rule) -> None:
@@ -334,7 +334,7 @@ class Holds:
         self._retries.remember(call, "changed", now)
         state = held.state
         if choice.cut is not None:
-            del state.cuts[len(state.cuts) - state.lost :]  # what did not fit any more is behind us
+            del state.cuts[len(state.cuts) - state.lost :]  # what did not fit any more is over
             state.cuts.append(choice.cut)
             state.lost = 0
         counted = await asyncio.to_thread(lambda: self._memory.counts(buffer_of(call, choice.items or ())))

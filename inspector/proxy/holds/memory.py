@@ -25,7 +25,7 @@ from inspector.proxy.record.lines import response_document
 from inspector.proxy.record.records import ResponseRecord
 
 REARMED = 0.95
-"""A mark is told of again once the conversation was below this share of it: not for wavering about it."""
+"""A mark is reported again once the conversation was below this share of it: not for wavering about it."""
 
 
 @dataclass(slots=True)
@@ -34,16 +34,16 @@ class ConversationState:
 
     cuts: list[BufferCut] = field(default_factory=list)
     lost: int = 0
-    """Cuts that do not fit any more, as was told."""
+    """Cuts that do not fit any more, as was reported."""
     learned: SizeLearner = field(default_factory=SizeLearner)
     usage: Usage | None = None
     """What the last answer cost."""
     largest: int = 0
     told: float = 0
-    """The highest mark, in tokens, that was told of and still stands."""
+    """The highest mark, in tokens, that was reported and still stands."""
 
     def reached(self, tokens: int, marks: Sequence[float]) -> bool:
-        """Has the conversation got to a mark that it was not told of? Each is told once, until it was well below."""
+        """Has the conversation got to a mark that was not reported? Each is reported once, until it was well below."""
         highest = max((mark for mark in marks if tokens >= mark), default=0.0)
         is_new = highest > self.told
         still = max((mark for mark in marks if tokens >= REARMED * mark), default=0.0)
@@ -131,7 +131,7 @@ class Memory:
         return found
 
     def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
-        """What its provider will report for a buffer of that conversation. Where it goes on from what nobody saw, what
+        """What its provider will report for a buffer of that conversation. Where it continues from what nobody saw, what
         was counted comes on top of what was reported last; None where nothing was.
         """
         if call.items is None:

@@ -102,7 +102,7 @@ class SizeLearner:
         """Of rows of the last request, by the report that each came with."""
 
     def take(self, counted: TokenCount, usage: Usage, model: str, answer: TokenCount) -> None:
-        """A request was answered, and its size told."""
+        """A request was answered, and its size reported."""
         if model != self._model:  # another tokenizer
             self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
             self._factors = {}

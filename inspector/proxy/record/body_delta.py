@@ -119,7 +119,7 @@ def _common(earlier: tuple[tuple[bytes, int], ...], now: tuple[tuple[bytes, int]
 
 
 def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
-    """Is the later body the earlier one with more behind it (or all but the last few elements of it)?"""
+    """Is the later body the earlier one with more after it (or all but the last few elements of it)?"""
     return all(
         key in like.all or len(elements) - like.first.get(key, 0) <= 4 for key, elements in earlier.lists.items()
     )

@@ -31,7 +31,7 @@ _TERMINAL = frozenset(
     ("message_stop", "response.completed", "response.failed", "response.incomplete", "response.done", "error")
 )
 _LOOKED_AT = 4
-"""Events from the end: usage, a ping and `[DONE]` may follow the one that tells the end."""
+"""Events from the end: usage, a ping and `[DONE]` may follow the one that ends it."""
 
 
 def is_stream(content_type: str, data: bytes) -> bool:
@@ -69,7 +69,7 @@ def _is_terminal(data: str) -> bool:
 
 
 def _last_events(text: str) -> Iterator[str]:
-    """The data of the last whole events, the last one first. A stream may end without the empty line behind it."""
+    """The data of the last whole events, the last one first. A stream may end without the empty line after it."""
     text = text.replace("\r\n", "\n") if "\r" in text[-400:] else text
     end = len(text)
     for _ in range(_LOOKED_AT):

@@ -35,7 +35,7 @@ LineListener = Callable[[Mapping[str, Any]], None]
 
 
 def to_stderr(sentence: str) -> None:
-    """How a recorder tells what goes wrong, unless it is given another way."""
+    """How a recorder reports what goes wrong, unless it is given another way."""
     sys.stderr.write(f"context-inspector: {sentence}\n")
     sys.stderr.flush()
 
@@ -177,7 +177,7 @@ def _free(record: Record) -> None:
 
 
 def _start(file: RecordFile) -> Any:
-    """The writer: with the same modules, without the terminal's signals; it goes on until its pipe ends."""
+    """The writer: with the same modules, without the terminal's signals; it runs until its pipe ends."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from inspector.proxy.record.writer import main; main()"
     pipe = subprocess.PIPE
     try:

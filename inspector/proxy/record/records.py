@@ -1,4 +1,4 @@
-"""What the proxy tells its recorder: plain values, quickly made; and how they reach the writer's process."""
+"""What the proxy reports to its recorder: plain values, quickly made; and how they reach the writer's process."""
 
 import pickle
 import time

@@ -1,4 +1,4 @@
-"""Both ends: where the proxy may listen and whom it answers (this machine only), and the provider behind it.
+"""Both ends: where the proxy may listen and whom it answers (this machine only), and the provider.
 
 A web page in a browser on this machine can reach 127.0.0.1 too. By a name of its own (DNS that points here) it is told
 by its Host header, from another site by its Origin, or (an image, a link: no Origin) by what browsers say of the site.

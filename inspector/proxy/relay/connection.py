@@ -194,7 +194,7 @@ class ClientConnection:
             self._link.close()
 
     async def _refuse(self, log: ExchangeLog, upload: Upload, sentence: str, admitted: Admission | None) -> bool:
-        """The provider cannot be asked: the client is told so, behind its whole body."""
+        """The provider cannot be asked: the client is told so, after its whole body."""
         request = log.head
         waits = "100-continue" in request.header("expect").lower()
         while not upload.is_done and not waits and await upload.read():

@@ -23,7 +23,7 @@ class HttpRequest(PendingRequest):
         self.link, self.log = link, log
         self._has_chunks = request.head.version == "1.1"
         self.persists = self._has_chunks and request.head.persists
-        """May the connection be used again behind it?"""
+        """May the connection be used again after it?"""
 
     async def early(self, status: int, headers: Pairs) -> None:
         if self.begun:

@@ -45,7 +45,7 @@ class Length:
 
 
 class Chunked:
-    """Chunks, each behind a line with its size; after the last of size 0 perhaps trailers, and an empty line.
+    """Chunks, each after a line with its size; after the last of size 0 perhaps trailers, and an empty line.
 
     `strict`: lines end in CR LF and hold nothing else, so that no other reader finds another end. A provider's answer
     is read as clients read it, who take more.

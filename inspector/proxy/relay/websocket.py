@@ -35,7 +35,7 @@ class BadFrames(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """What was agreed on compression: for each side, whether it goes on from message to message."""
+    """What was agreed on compression: for each side, whether it continues from message to message."""
 
     is_on: bool = False
     client_goes_on: bool = True
@@ -389,7 +389,7 @@ class _WebSocketRequest(PendingRequest):
 
 
 def _refusal(refuse: Refuse) -> bytes:
-    """An error as a WebSocket of the Responses API tells one."""
+    """An error as a WebSocket of the Responses API has it."""
     error = _message(refuse.body).get("error")
     if not isinstance(error, dict):
         error = {"message": refuse.body.decode(errors="replace"), "code": "proxy_refused"}
