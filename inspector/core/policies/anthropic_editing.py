@@ -17,14 +17,7 @@ from typing import Literal
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.harness import (
-    CHARACTERS,
-    SimplePolicy,
-    SimpleSettings,
-    SimpleState,
-    compared,
-    settled,
-)
+from inspector.core.policies.harness import CHARACTERS, SimplePolicy, SimpleSettings, SimpleState, compared, settled
 from inspector.core.policies.replacements import PLACEHOLDER, cleared
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done

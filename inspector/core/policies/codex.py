@@ -19,14 +19,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, Summarize
 from inspector.core.outcome import Event, FateName
-from inspector.core.policies.harness import (
-    SimplePolicy,
-    SimpleSettings,
-    SimpleState,
-    compared,
-    failed,
-    settled,
-)
+from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import AllDone, Done

@@ -18,14 +18,7 @@ from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Fa
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
-from inspector.core.policies.verdict import (
-    BreakerState,
-    CallReport,
-    PolicyInput,
-    TierName,
-    Verdicts,
-    Watermark,
-)
+from inspector.core.policies.verdict import BreakerState, CallReport, PolicyInput, TierName, Verdicts, Watermark
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens

@@ -16,3 +16,16 @@ def test_a_policy_is_what_the_list_says(name: str) -> None:
 def test_others_are_told() -> None:
     with pytest.raises(InspectorError, match="no policy 'x'"):
         policy("x")
+
+
+def test_a_policy_says_which_tier_needs_a_refusal_and_what_has_a_summary_made() -> None:
+    found = {
+        name: [tier.name for tier in POLICIES[name].tiers if POLICIES[name].needs_overflow(tier.name.lower())]
+        for name in TITLES
+    }
+    assert {name: tiers for name, tiers in found.items() if tiers} == {"roku": ["L4"]}
+    makers = [one for one in POLICIES.values() if one.memory_setting is not None]
+    assert [one.name for one in makers] == ["roku"]
+    for one in makers:
+        assert one.memory_setting is not None
+        assert one.settings([one.memory_setting]) != one.settings()

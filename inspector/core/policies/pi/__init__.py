@@ -31,10 +31,7 @@ SILENT = "the answer was given, but its prompt was larger than the window"
 
 
 class PiPolicy(Policy[PiSettings, PiState]):
-    """See `Policy`. Pi calibrates nothing: it takes what is reported, or its estimate as it is.
-
-    Who drives a turn waits 100 ms before the call that follows a recovery.
-    """
+    """See `Policy`. Pi calibrates nothing: it takes what is reported, or its estimate as it is."""
 
     name = "pi"
     title = "Pi"

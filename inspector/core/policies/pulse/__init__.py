@@ -6,10 +6,11 @@ from dataclasses import replace
 from inspector.core.buffer import Buffer
 from inspector.core.message import ToolCall
 from inspector.core.needs import Answer, Conversation
+from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.pulse.compaction import (
     TIER,
-    before_call,
+    attempt,
     compact,
     forced,
     is_trouble,
@@ -83,8 +84,18 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
     def before_call(
         self, buffer: Buffer, settings: PulseSettings, running: PulseState, moment: PolicyInput
     ) -> AllDone[PulseState]:
-        """Forced where the call before ended with `length` (`moment.finish`); then where it is due."""
-        return (yield from before_call(buffer, settings, running.at(buffer.messages), forced(moment, settings)))
+        """The way from the end of one model call to the next: forced where that one ended with `length`
+        (`moment.finish`), then while it is due."""
+        running = running.at(buffer.messages)
+        done: tuple[Outcome[PulseState], ...] = ()
+        if forced(moment, settings):
+            done = yield from attempt(buffer, settings, running, "length-retry")
+        while True:
+            last = done[-1] if done else Outcome(TIER, buffer, running)
+            more = yield from attempt(last.buffer, settings, last.running, "pre-loop")
+            if not more:
+                return done
+            done += more
 
     def recover(self, turn: Context, settings: PulseSettings, moment: PolicyInput, error: str) -> Conversation[str]:
         """Safe mode treats a refusal like `length`; upstream fails."""

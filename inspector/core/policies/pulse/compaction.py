@@ -259,18 +259,3 @@ def attempt(buffer: Buffer, settings: PulseSettings, running: PulseState, trigge
     if not settings.write_back:
         return (Outcome(TIER, buffer, running, outcome.events, True, outcome.error),)
     return (replace(outcome, running=running),)
-
-
-def before_call(
-    buffer: Buffer, settings: PulseSettings, running: PulseState, after_trouble: bool
-) -> AllDone[PulseState]:
-    """The way from the end of one model call to the next: forced where that one ended in trouble, then while due."""
-    done: tuple[Outcome[PulseState], ...] = ()
-    if after_trouble:
-        done = yield from attempt(buffer, settings, running, "length-retry")
-    while True:
-        last = done[-1] if done else Outcome(TIER, buffer, running)
-        more = yield from attempt(last.buffer, settings, last.running, "pre-loop")
-        if not more:
-            return done
-        done += more

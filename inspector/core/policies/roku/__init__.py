@@ -5,22 +5,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer
+from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Conversation, Failure, SaveText
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.roku import state
-from inspector.core.policies.roku.compaction import (
-    Path,
-    choose_path,
-    collapse,
-    compact,
-    has_memory,
-    high_tier,
-    microcompact,
-    mid_tier,
-    remember,
-)
+from inspector.core.policies.roku import compaction, state
 from inspector.core.policies.roku.messages import clearable, freed_raw, half_split, l3_split
 from inspector.core.policies.roku.settings import RokuSettings, checked
 from inspector.core.policies.roku.state import ESTIMATOR, CacheBreak, RokuState, StepRecord, raw_tokens, total_tokens
@@ -92,23 +82,27 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         self, name: str, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
     ) -> Done[RokuState]:
         """L3 chooses its path."""
-        chosen = choose_path(running, moment)
+        chosen = compaction.choose_path(running, moment)
         match name.lower():
             case "l0":
-                return microcompact(buffer, settings, running, moment)
+                return compaction.microcompact(buffer, settings, running, moment)
             case "l1":
-                return collapse(buffer, settings, running, moment)
+                return compaction.collapse(buffer, settings, running, moment)
             case "l2":
-                return (yield from remember(buffer, settings, running, moment))
+                return (yield from compaction.remember(buffer, settings, running, moment))
             case "l3":
-                return (yield from compact("L3", chosen, buffer, settings, running, moment))
+                return (yield from compaction.compact("L3", chosen, buffer, settings, running, moment))
             case "l3a" | "l3b":
-                wanted: Path = "L3a" if name.lower() == "l3a" else "L3b"
-                path: Path = "mechanical" if running.breaker.open else wanted
-                return (yield from compact(wanted, path, buffer, settings, running, moment))
+                wanted: compaction.Path = "L3a" if name.lower() == "l3a" else "L3b"
+                path: compaction.Path = "mechanical" if running.breaker.open else wanted
+                return (yield from compaction.compact(wanted, path, buffer, settings, running, moment))
             case "l4":
-                return (yield from compact("L4", chosen, buffer, settings, running, moment))
+                return (yield from compaction.compact("L4", chosen, buffer, settings, running, moment))
         raise self.unknown(name)
+
+    def unknown(self, tier: str) -> InspectorError:
+        known = ", ".join(one.name for one in self.tiers)
+        return InspectorError(f"{self.title} has no tier {tier!r}. It has L3 (which chooses) and {known}.")
 
     def before_call(
         self, buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput
@@ -127,7 +121,7 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         """With `placement=end_of_turn` (the default) L3."""
         if settings.placement == "preflight":
             return ()
-        return (yield from high_tier(buffer, settings, running, moment))
+        return (yield from compaction.high_tier(buffer, settings, running, moment))
 
     # a turn (spec 1.4, 1.10, 1.12)
 
@@ -183,24 +177,25 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         turn.running = replace(turn.running, history=history)
         if settings.placement == "end_of_turn":
             self.announce(turn, settings, moment, ("L3a", "L3b"))
-            turn.apply(*(yield from high_tier(turn.buffer, settings, turn.running, moment)))
+            turn.apply(*(yield from compaction.high_tier(turn.buffer, settings, turn.running, moment)))
 
 
 def _stages(settings: RokuSettings, moment: PolicyInput) -> list[Stage]:
     """What runs before a call, in this order (spec 1.4, 1.10)."""
     if moment.overflow:
         return [(("L4",), _l4), (("L0",), _l0)]
-    high: list[Stage] = [(("L3a", "L3b"), high_tier)] if settings.placement == "preflight" else []
-    return [(("L0",), _l0), (("L1", "L2"), mid_tier), *high]
+    high: list[Stage] = [(("L3a", "L3b"), compaction.high_tier)] if settings.placement == "preflight" else []
+    return [(("L0",), _l0), (("L1", "L2"), compaction.mid_tier), *high]
 
 
 def _l0(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
     yield from ()
-    return (microcompact(buffer, settings, running, moment),)
+    return (compaction.microcompact(buffer, settings, running, moment),)
 
 
 def _l4(buffer: Buffer, settings: RokuSettings, running: RokuState, moment: PolicyInput) -> AllDone[RokuState]:
-    return ((yield from compact("L4", choose_path(running, moment), buffer, settings, running, moment)),)
+    path = compaction.choose_path(running, moment)
+    return ((yield from compaction.compact("L4", path, buffer, settings, running, moment)),)
 
 
 def _learn(turn: Context, settings: RokuSettings, moment: PolicyInput, answer: Answer) -> Conversation[None]:
@@ -258,8 +253,8 @@ def _verdicts(buffer: Buffer, settings: RokuSettings, running: RokuState, moment
         mid, mid_due = f"{mid} · nothing can be removed", False
     if l3_split(buffer.messages, settings) <= 1:
         high = f"{high} · nothing can be removed"
-    memory = has_memory(settings, moment)
-    path = choose_path(running, moment)
+    memory = compaction.has_memory(settings, moment)
+    path = compaction.choose_path(running, moment)
     if path == "mechanical":
         remote = f" · {'breaker open' if moment.router else 'no model'}: mechanical"
         local = f" · {'breaker open' if running.breaker.open else 'no model'}: mechanical digest"
