@@ -7,7 +7,7 @@ from inspector.workbench.workbench import Workbench
 
 
 def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
-    """Stand at request `at` of the thread (behind its last one: the end) with the message selected.
+    """Stand at request `at` of the thread (after its last one: the end) with the message selected.
 
     `stay`: leave the playhead where it is. Another thread is weighed first; the jump waits for it.
     """
@@ -25,7 +25,7 @@ def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str,
     def look(state: State) -> None:
         if state.thread_id == thread_id:
             stop()
-            QTimer.singleShot(0, land)  # not from within: the others are still being told of the thread
+            QTimer.singleShot(0, land)  # not from within: the new thread is still on its way to others
 
     workbench.choose_thread(thread_id)
     if workbench.state.thread_id == thread_id:

@@ -44,9 +44,9 @@ def cache_words(usage: Usage | None) -> str:
     if usage is None:
         return ""
     written = ((usage.cache_write_5m, MINUTES), (usage.cache_write_1h, HOUR))
-    told = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
-    told += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
-    return f"cache {', '.join(told)}" if told else ""
+    parts = [f"{grouped(usage.cache_read)} read"] if usage.cache_read else []
+    parts += [f"{grouped(tokens)} written for {lifetime(ttl_s)}" for tokens, ttl_s in written if tokens]
+    return f"cache {', '.join(parts)}" if parts else ""
 
 
 def error_words(error: float | None) -> str:

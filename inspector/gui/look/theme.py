@@ -14,7 +14,7 @@ Mode: TypeAlias = Literal["system", "light", "dark"]
 
 
 class Theme(QObject):
-    """`colours` are the ones to paint with; `changed` tells when they are others."""
+    """`colours` are the ones to paint with; `changed` is emitted when they are others."""
 
     changed = Signal()
 

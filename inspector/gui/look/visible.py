@@ -124,14 +124,14 @@ def _is_one(between: str) -> bool:
 
 def _belongs(text: str, at: int) -> bool:
     """Is the joiner or variation selector at `at` part of how a visible character is spelt?"""
-    character, before, behind = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    character, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
         return before > " " and not _HIDDEN.match(before)
     if character == "\u200d" and before == "\ufe0f":
         before = text[at - 2 : at - 1]
-    if character == "\u200d" and _PICTURE.match(before) and _PICTURE.match(behind):
+    if character == "\u200d" and _PICTURE.match(before) and _PICTURE.match(after):
         return True
-    return character in "\u200c\u200d" and bool(_JOINING.match(before) and _JOINING.match(behind))
+    return character in "\u200c\u200d" and bool(_JOINING.match(before) and _JOINING.match(after))
 
 
 def _broken(shown: Shown) -> Shown:
@@ -144,7 +144,7 @@ def _broken(shown: Shown) -> Shown:
     tokens: list[tuple[int, Edit | None]] = [(edit.start, edit) for edit in shown.edits]
     pieces: list[str] = []
     edits: list[Edit] = []
-    at = shift = drift = 0  # drift: how far the original lies behind the shown text
+    at = shift = drift = 0  # drift: how far the original lags the shown text
     end = 0
     for place, edit in sorted(marks + tokens, key=lambda mark: mark[0]):
         if edit is not None:

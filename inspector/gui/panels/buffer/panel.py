@@ -84,7 +84,7 @@ class BufferPanel(Panel):
     # -- State -------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """The buffer at the playhead. Only what changed is told to the view."""
+        """The buffer at the playhead. The view hears only of what changed."""
         thread = state.thread
         if thread is not self._thread or state.estimator != self._estimator:
             self._begin(thread, state.estimator)

@@ -100,16 +100,16 @@ class DiffBar(QWidget):
 
 def headline(comparison: Diff) -> str:
     """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
-    told = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
-    if not told:
+    parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
+    if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
     stays = f", {grouped(unseen)} not in this file stay" if unseen else ""
-    return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(told)}{stays}"
+    return f"{_name(comparison)}: {signed(comparison.delta)} tokens, {', '.join(parts)}{stays}"
 
 
 def in_short(comparison: Diff) -> str:
-    """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. How many of each fate the chips tell."""
+    """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. The chips say how many of each fate."""
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen

@@ -111,14 +111,14 @@ class DiffPanel(Panel):
         self._sides, self._steps = None, None
         self.model.show(None)
         if state.session is None:
-            told = "Open a transcript, take a step, and see here what it did to every message."
+            text = "Open a transcript, take a step, and see here what it did to every message."
         elif state.preview is not None and state.preview.failure:
-            told = state.preview.failure
+            text = state.preview.failure
         elif state.steps is not None:
-            told = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
+            text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
-            told = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
-        self._empty.setText(told)
+            text = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
+        self._empty.setText(text)
         self._stack.setCurrentIndex(0)
 
     def _arrived(self, found: Listing) -> None:

@@ -140,18 +140,18 @@ def words(line: DiffLine) -> str:
         return line.out
     side = line.before or line.after
     assert side is not None
-    told = (str(side.number), side.row.role, side.row.tool, side.row.line)
+    parts = (str(side.number), side.row.role, side.row.tool, side.row.line)
     tokens = f"{grouped(line.of.tokens_before)} to {grouped(line.of.tokens_after)} tokens"
-    return f"{line.of.fate.name}: {' '.join(word for word in told if word)}, {tokens}"
+    return f"{line.of.fate.name}: {' '.join(word for word in parts if word)}, {tokens}"
 
 
 def _left_out(rows: Sequence[DiffRow]) -> str:
     """`143 kept · 41,200 tokens`, `12 summarised, 3 cleared · −9,100`."""
     counts = Counter(row.fate.name for row in rows)
-    told = ", ".join(f"{grouped(counts[name])} {name}" for name in FATES if counts[name])
+    text = ", ".join(f"{grouped(counts[name])} {name}" for name in FATES if counts[name])
     if set(counts) == {"kept"}:
-        return f"{told} · {plural(sum(row.tokens_after for row in rows), 'token')}"
-    return f"{told} · {signed(sum(row.delta for row in rows))} tokens"
+        return f"{text} · {plural(sum(row.tokens_after for row in rows), 'token')}"
+    return f"{text} · {signed(sum(row.delta for row in rows))} tokens"
 
 
 class DiffDelegate(PaintedRow):

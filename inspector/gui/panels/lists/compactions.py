@@ -1,4 +1,4 @@
-"""Where the buffer became smaller: compactions that the transcript records, and silent drops with what tells so.
+"""Where the buffer became smaller: compactions that the transcript records, and silent drops with their evidence.
 
 A click goes there.
 """
@@ -48,7 +48,7 @@ def _recorded(thread: Thread, one: Compaction, drop: Drop | None) -> CompactionR
     return CompactionRow(
         one.before_request,
         one.kind,
-        one.trigger or "not told",
+        one.trigger or "not recorded",
         before,
         after,
         _stayed(one),
@@ -95,7 +95,7 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         Column("after", lambda one: _tokens(one.after), 6, figures=True),
         Column("freed", lambda one: _freed(one), 7, figures=True),
         Column("what stayed", lambda one: one.stayed, 24),
-        Column("what tells so", lambda one: one.evidence),
+        Column("evidence", lambda one: one.evidence),
         Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
         Column("time", lambda one: one.time[:16].replace("T", " "), 16),
     )

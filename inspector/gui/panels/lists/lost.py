@@ -76,7 +76,7 @@ class LostPanel(ListPanel[LossRow]):
     # -- State -------------------------------------------------------------------------------------------------------
 
     def receive(self, state: State) -> None:
-        """Looked for whether seen or not: the title tells the count."""
+        """Looked for whether seen or not: the title shows the count."""
         self.attempt(state)
 
     def show_state(self, state: State) -> None:
@@ -148,9 +148,9 @@ def losses(chosen: Sides) -> Sequence[LossRow]:
     found = lost(before, chosen.after.messages)
     tools = tool_names(before)
     places = {message.id: n for n, message in enumerate(before)}
-    told: dict[str, str] = {}
+    speakers: dict[str, str] = {}
     for one in found:
-        if one.message not in told:
+        if one.message not in speakers:
             shown = row(before[places[one.message]], tools)
-            told[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
-    return [LossRow(one, places[one.message], told[one.message]) for one in found]
+            speakers[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
+    return [LossRow(one, places[one.message], speakers[one.message]) for one in found]

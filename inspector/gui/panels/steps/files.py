@@ -1,6 +1,6 @@
 """Steps to and from the disk: saved, replayed, exported as a test, and their buffer as payload or transcript.
 
-All reading, writing and running is off the GUI thread; what fails as expected is told in one sentence.
+All reading, writing and running is off the GUI thread; an expected failure is shown in one sentence.
 """
 
 from collections.abc import Callable
@@ -36,10 +36,10 @@ _KINDS = {
 
 
 class StepsFiles:
-    """`told` is given what was done, in one sentence."""
+    """`report` is given what was done, in one sentence."""
 
-    def __init__(self, desk: Desk, parent: QWidget, told: Callable[[str], None]) -> None:
-        self._desk, self._parent, self._told = desk, parent, told
+    def __init__(self, desk: Desk, parent: QWidget, report: Callable[[str], None]) -> None:
+        self._desk, self._parent, self._report = desk, parent, report
 
     # -- out ---------------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class StepsFiles:
 
         self._desk.bridge.run(
             lambda task: save_text(text(), path, force=True, source=session.path),
-            lambda _: self._told(f"Written to {Path(path).name}."),
+            lambda _: self._report(f"Written to {Path(path).name}."),
             lambda error: self._desk.say(str(error)),
             fell=fell,
         )
@@ -120,7 +120,7 @@ class StepsFiles:
                 return
             stops.pop()()
             if there:
-                QTimer.singleShot(0, then)  # not from within: the others are still being told
+                QTimer.singleShot(0, then)  # not from within: the state is still on its way to others
 
         stops.append(self._desk.workbench.subscribe(look))
 
@@ -134,11 +134,11 @@ class StepsFiles:
         workbench.stepping.choose(policy=steps.policy)
         workbench.stepping.put(steps)
         go_to(workbench, steps.thread_id, steps.request, "")
-        told = f"{plural(len(steps.taken), 'step')} replayed"
+        text = f"{plural(len(steps.taken), 'step')} replayed"
         if replay.elsewhere:
-            self._desk.say(f"{told}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")
+            self._desk.say(f"{text}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")
         else:
-            self._told(f"{told}; each ended where it had ended.")
+            self._report(f"{text}; each ended where it had ended.")
 
     def _run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
         self._desk.bridge.run(lambda task: _expected(job), done, lambda error: self._desk.say(str(error)))

@@ -115,9 +115,9 @@ class StepsPanel(Panel):
         self._enable()
         self.view.viewport().update()
 
-    def _say(self, told: str) -> None:
-        self.says.setText(told)
-        self.says.setVisible(bool(told))
+    def _say(self, text: str) -> None:
+        self.says.setText(text)
+        self.says.setVisible(bool(text))
 
     def _enable(self) -> None:
         steps = self._steps

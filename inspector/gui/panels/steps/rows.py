@@ -28,7 +28,7 @@ from inspector.workbench.steps import ORIGIN, Branches, StepRow, branches
 
 INDENT = 16
 DEEPEST = 8
-"""Depths that are told apart by their indent."""
+"""Depths that differ in their indent."""
 COMPARE = "compare"
 
 
@@ -43,7 +43,7 @@ class StepsModel(PaintedModel):
         self.here, self.against = ORIGIN, -2
 
     def show(self, rows: Sequence[StepRow], here: int, against: int | None) -> None:
-        """Only what is new is told: a name that is being edited stays open."""
+        """The view hears only of what is new: a name that is being edited stays open."""
         against = -2 if against is None else against
         if [row.at for row in rows] == [row.at for row in self.rows]:
             self.rows, self.here, self.against = rows, here, against
@@ -95,19 +95,19 @@ def words(row: StepRow, here: bool) -> str:
     place = ", we stand here" if here else ""
     if row.before is None:
         return f"{row.name}, {grouped(row.tokens)} tokens{place}"
-    told = f"step {row.at + 1}, {row.name}, {grouped(row.before)} to {grouped(row.tokens)} tokens, {facts(row)}"
-    return told + place
+    text = f"step {row.at + 1}, {row.name}, {grouped(row.before)} to {grouped(row.tokens)} tokens, {facts(row)}"
+    return text + place
 
 
 def facts(row: StepRow) -> str:
-    """`L0 + L1 · succeeded · offline`; the tier is not told again where the step is named after it."""
+    """`L0 + L1 · succeeded · offline`; without the tier where the step is named after it."""
     if row.succeeded:
         ended = "succeeded" if row.fired else "did nothing"
     else:
         ended = row.error.replace("_", " ") or "nothing to compact"
     fired = " + ".join(row.fired)
-    told = ["" if fired == row.name else fired, ended, ", ".join(row.answered)]
-    return " · ".join(word for word in told if word)
+    parts = ["" if fired == row.name else fired, ended, ", ".join(row.answered)]
+    return " · ".join(word for word in parts if word)
 
 
 class StepsDelegate(PaintedRow):
@@ -189,10 +189,10 @@ class StepsDelegate(PaintedRow):
             painter.drawText(button, CENTRE, "compared" if not offered else COMPARE)
             room = room.adjusted(0, 0, button.left() - room.right() - 6, 0)
         if row.before is None:
-            told = f"{grouped(row.tokens)} tokens"
+            text = f"{grouped(row.tokens)} tokens"
         else:
-            told = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(facts(row))}"
-        paint_text(painter, room, told, c.quiet if row.succeeded else c.high)
+            text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(facts(row))}"
+        paint_text(painter, room, text, c.quiet if row.succeeded else c.high)
 
 
 def _column(rect: QRect, depth: int) -> float:
