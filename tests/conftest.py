@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import WINDOW, World
+from inspector.simulated.state import WINDOW, SimulatedServerState
 from tests.shared import TRANSCRIPTS
 
 _HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
@@ -122,7 +122,7 @@ def simulated_server() -> Iterator[SimulatedServer]:
     import anthropic  # noqa: F401
     import openai  # noqa: F401
 
-    with SimulatedServer(World(remember=100)) as server:
+    with SimulatedServer(SimulatedServerState(remember=100)) as server:
         yield server
 
 

@@ -22,7 +22,7 @@ from inspector.agent.workspace import saved_path
 from inspector.core.errors import InspectorError
 from inspector.resources import resource
 from inspector.simulated.demo import COMPACTIONS, MODEL, NOTES_FILE, TASK
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 
 WINDOW = 16_000
 PACE_S = 0.05
@@ -53,7 +53,7 @@ def demo_plan(folder: Path, permissions: Permissions = "always", pace_s: float =
         window=WINDOW,
         permissions=permissions,
         memory=NOTES_FILE,
-        world=World(WINDOW, pace_s, compactions=COMPACTIONS),
+        world=SimulatedServerState(WINDOW, pace_s, compactions=COMPACTIONS),
     )
 
 

@@ -10,7 +10,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.message import Json
 from inspector.core.session import Thread
 from inspector.core.usage import Usage
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 
 Permissions: TypeAlias = Literal["ask", "always", "never"]
 """What happens with a call that writes or runs something: the person is asked, it is done, it is refused."""
@@ -88,5 +88,5 @@ class Plan:
     forked_from: Mapping[str, Json] | None = None
     """Told in the journal: path, session, format, thread, request, changes."""
     resumed: ResumePoint | None = None
-    world: World | None = None
+    world: SimulatedServerState | None = None
     """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""

@@ -12,7 +12,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.message import Message
-from inspector.simulated.world import WINDOW, World
+from inspector.simulated.state import WINDOW, SimulatedServerState
 from inspector.transcripts.transcript_file import TranscriptFile
 
 UNDONE = "This call was not run: the user has gone on with something else."
@@ -102,12 +102,12 @@ def _text(header: Mapping[str, Any], key: str, otherwise: str = "") -> str:
     return value if isinstance(value, str) and value else otherwise
 
 
-def _world_again(recorded: Any, window: int | None, compacted: int) -> World | None:
+def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
     """The same world, after so many remote compactions; None where the journal tells of none."""
     if not isinstance(recorded, Mapping):
         return None
     size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
-    return World(
+    return SimulatedServerState(
         window or (size if type(size) is int else WINDOW),
         float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0,
         compactions=max(0, left - compacted) if type(left) is int else None,

@@ -18,9 +18,9 @@ from inspector.core.tokens.catalogue import catalogue_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import Answering, answerer
-from inspector.providers.opening import SIMULATED, simulated_wire
+from inspector.providers.opening import SIMULATED, simulated_api
 from inspector.simulated.demo import COMPACTIONS, MODEL
-from inspector.simulated.world import WINDOW, World
+from inspector.simulated.state import WINDOW, SimulatedServerState
 
 
 class Models:
@@ -72,14 +72,14 @@ class RunContext:
     """Turns that were reported."""
 
 
-def _world_of(model: str, window: int | None) -> World:
+def _world_of(model: str, window: int | None) -> SimulatedServerState:
     """For a run that brings none. The demo's model is one whose provider soon ceases to compact remotely."""
-    return World(window or WINDOW, compactions=COMPACTIONS if model == MODEL else None)
+    return SimulatedServerState(window or WINDOW, compactions=COMPACTIONS if model == MODEL else None)
 
 
 def model_of(plan: Plan) -> str:
     """The model that is asked for; the simulated provider needs none."""
-    return plan.model or (SIMULATED if simulated_wire(plan.provider, plan.model) else "")
+    return plan.model or (SIMULATED if simulated_api(plan.provider, plan.model) else "")
 
 
 def window_of(plan: Plan) -> int | None:
@@ -89,7 +89,7 @@ def window_of(plan: Plan) -> int | None:
     if plan.world is not None:
         return plan.world.window
     known = catalogue_window(plan.model, user_windows()) if plan.model else None
-    return known or (WINDOW if simulated_wire(plan.provider, plan.model) else None)
+    return known or (WINDOW if simulated_api(plan.provider, plan.model) else None)
 
 
 def policy_of(plan: Plan, window: int | None) -> tuple[Policy[Any, Any], Any]:
@@ -102,5 +102,5 @@ def compacts_remotely(plan: Plan) -> bool:
     """Can the provider compact by itself, in a way that its own dialect reads again?"""
     if plan.remote is not None:
         return plan.remote
-    simulated = simulated_wire(plan.provider, plan.model)
+    simulated = simulated_api(plan.provider, plan.model)
     return simulated == "responses" or plan.provider.lower() in ("openai", "openai:responses")

@@ -37,15 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Serve until interrupted. Raises InspectorError."""
     from inspector.simulated.server import SimulatedServer
-    from inspector.simulated.wire_log import WireLog
-    from inspector.simulated.world import World
+    from inspector.simulated.state import SimulatedServerState, WireLog
 
     if arguments.window < 1 or arguments.pause < 0:
         raise InspectorError("--window must be at least 1, and --pause at least 0.")
     if not (math.isfinite(arguments.usage_scale) and arguments.usage_scale > 0):
         raise InspectorError("--usage-scale must be more than 0.")
     with closing(WireLog(Path(arguments.log))) if arguments.log else nullcontext() as log:
-        world = World(
+        world = SimulatedServerState(
             arguments.window,
             arguments.pause / 1000,
             scale=arguments.usage_scale,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from inspector.core.dialects.anthropic_usage import read_usage
+from inspector.core.dialects.anthropic import read_usage
 from inspector.core.dialects.neutral import read_messages
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text

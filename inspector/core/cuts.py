@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.dialects.catalogue import WIRES
-from inspector.core.dialects.fingerprint import fingerprint
+from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.recipe import Recipe, Ref, carry_out, looks_into
+from inspector.core.same_message import fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _opened(dialect: str, item: Any) -> Any:
 
 
 def _print(dialect: str, item: Any, whole: bool) -> str:
-    return fingerprint(WIRES[dialect].read(item, ""), whole=whole)
+    return fingerprint(DIALECTS[dialect].read(item, "", 0, ""), whole=whole)
 
 
 @dataclass(frozen=True, slots=True)

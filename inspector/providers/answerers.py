@@ -8,43 +8,69 @@ import threading
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol
 from uuid import uuid4
 
 from inspector.core.answering import offline
 from inspector.core.buffer import Prompt
 from inspector.core.needs import Answer, AskModel, Need, ProviderFailure, RemoteCompact, Summarize
-from inspector.providers.dialect import Compaction, OnText
+from inspector.providers.adapter import Compaction, OnText
 from inspector.providers.opening import (
     SIMULATED,
-    Wire,
+    Api,
     checked_model,
     find_address,
     simulated_addresses,
-    simulated_wire,
+    simulated_api,
 )
 from inspector.providers.provider import Provider
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 
 
-class Opened(Protocol):
-    """One who answers."""
+class _Offline:
+    """The extractive summariser: nobody is called."""
+
+    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
+        """Raises Failure."""
+        return offline(need)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Providers:
+    """A provider, and who is asked for remote compaction, where that is somebody else (with another address)."""
+
+    def __init__(
+        self, provider: Provider, compactor: Provider | None = None, after: Callable[[], object] = int
+    ) -> None:
+        self._provider = provider
+        self._compactor = compactor or provider
+        self._after = after
 
     def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
         """Raises Failure, or Cancelled."""
-        ...
+        match need:
+            case Summarize():
+                return self._provider.summarize(need, cancelled)
+            case RemoteCompact():
+                return self._compactor.remote_compact(need, cancelled)
+            case AskModel():
+                return self._provider.ask(need, on_text, cancelled)
+        raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
 
     def close(self) -> None:
-        """Close what was opened."""
-        ...
+        """Close the connections, then what they lead to."""
+        for one in {self._provider, self._compactor}:
+            one.close()
+        self._after()
 
 
 class Answering:
     """An answerer that can be stopped and closed. Use as `with answerer("openai", ...) as answer:`."""
 
-    def __init__(self, open_it: Callable[[], Opened]) -> None:
+    def __init__(self, open_it: Callable[[], _Offline | _Providers]) -> None:
         self._open_it = open_it
-        self._opened: Opened | None = None
+        self._opened: _Offline | _Providers | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
@@ -53,14 +79,14 @@ class Answering:
     ) -> Answer:
         """The answer. Raises Failure, Cancelled, or InspectorError where there is nobody to ask.
 
-        `on_text` is told each bit of an AskModel's text, on another thread.
+        `on_text` is given each bit of an AskModel's text, on another thread.
         """
         self._stopped.clear()
         return self._open().answer(
             need, on_text, lambda: self._stopped.is_set() or (cancelled is not None and cancelled())
         )
 
-    def _open(self) -> Opened:
+    def _open(self) -> _Offline | _Providers:
         with self._lock:
             if self._opened is None:
                 self._opened = self._open_it()
@@ -94,7 +120,7 @@ def answerer(
     prompt: Prompt | None = None,
     session: str = "",
     compaction: Compaction = "unary",
-    world: World | None = None,
+    world: SimulatedServerState | None = None,
 ) -> Answering:
     """The answerer of this name. Raises InspectorError for a name, a model or a key that is missing.
 
@@ -105,17 +131,17 @@ def answerer(
     if who == "offline":
         return Answering(_Offline)
     session = session or uuid4().hex
-    if (wire := simulated_wire(who, model)) is not None:
-        return Answering(lambda: _Simulated(world, wire, model or SIMULATED, prompt, session, compaction))
+    if (api := simulated_api(who, model)) is not None:
+        return Answering(lambda: _simulated(world, api, model or SIMULATED, prompt, session, compaction))
     address = find_address(who)
     name = checked_model(who, model)
-    return Answering(lambda: _ByProvider(_freezing(address.open(name, session, compaction), prompt)))
+    return Answering(lambda: _Providers(_freezing(address.open(name, session, compaction), prompt)))
 
 
 class Answerers:
     """The answerers of a program that runs for long: each is opened once and kept until `close`."""
 
-    def __init__(self, world: World | None = None) -> None:
+    def __init__(self, world: SimulatedServerState | None = None) -> None:
         self._world = world
         self._kept: dict[tuple[str, str, str], Answering] = {}
         self._lock = threading.Lock()
@@ -149,56 +175,18 @@ def _freezing(provider: Provider, prompt: Prompt | None) -> Provider:
     return provider
 
 
-class _Offline:
-    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
-        return offline(need)
+def _simulated(
+    world: SimulatedServerState | None,
+    api: Api,
+    model: str,
+    prompt: Prompt | None,
+    session: str,
+    compaction: Compaction,
+) -> _Providers:
+    """With the server that it talks to."""
+    from inspector.simulated.server import SimulatedServer
 
-    def close(self) -> None:
-        pass
-
-
-class _ByProvider:
-    """`compactor` is asked for remote compaction, where that is somebody else."""
-
-    def __init__(self, provider: Provider, compactor: Provider | None = None) -> None:
-        self._provider = provider
-        self._compactor = compactor or provider
-
-    def answer(self, need: Need, on_text: OnText | None, cancelled: Callable[[], bool]) -> Answer:
-        match need:
-            case Summarize():
-                return self._provider.summarize(need, cancelled)
-            case RemoteCompact():
-                return self._compactor.remote_compact(need, cancelled)
-            case AskModel():
-                return self._provider.ask(need, on_text, cancelled)
-        raise ProviderFailure("a model cannot do this: it has no hands", kind="missing")
-
-    def close(self) -> None:
-        self._provider.close()
-        if self._compactor is not self._provider:
-            self._compactor.close()
-
-
-class _Simulated(_ByProvider):
-    """With the server it talks to."""
-
-    def __init__(
-        self,
-        world: World | None,
-        wire: Wire,
-        model: str,
-        prompt: Prompt | None,
-        session: str,
-        compaction: Compaction,
-    ) -> None:
-        from inspector.simulated.server import SimulatedServer
-
-        self._server = SimulatedServer(world).start()
-        calls, compacts = simulated_addresses(self._server.url, wire)
-        provider = _freezing(calls.open(model, session, compaction), prompt)
-        super().__init__(provider, compacts.open(model, session, compaction))
-
-    def close(self) -> None:
-        super().close()
-        self._server.stop()
+    server = SimulatedServer(world).start()
+    calls, compacts = simulated_addresses(server.url, api)
+    provider = _freezing(calls.open(model, session, compaction), prompt)
+    return _Providers(provider, compacts.open(model, session, compaction), server.stop)

@@ -5,7 +5,6 @@ from typing import Any
 
 from inspector.core.answering import http_failure
 from inspector.core.needs import Failure, ProviderFailure, Timeout
-from inspector.providers.dialect import broken
 
 LONGEST = 2_000
 """Characters of a server's words that are kept."""
@@ -38,7 +37,7 @@ def read_failure(error: Exception) -> Failure:
     if isinstance(status, int) and status != 200:
         return _refused(status, error, body)
     if body is not None:
-        return told_failure(*_words(body, str(error)))
+        return _failure_of(*_words(body, str(error)))
     if "Timeout" in name:
         return Timeout("no answer in time")
     if _in_mid_answer(error):
@@ -48,7 +47,17 @@ def read_failure(error: Exception) -> Failure:
     return ProviderFailure(f"the answer could not be read: {_short(str(error) or name)}", kind="broken")
 
 
-def told_failure(code: str, message: str) -> Failure:
+def broken(what: str = "") -> ProviderFailure:
+    """The stream ended before the answer did."""
+    return ProviderFailure(what or "the stream broke off before the answer was complete", kind="broken")
+
+
+def reported_failure(error: Mapping[str, Any]) -> Failure:
+    """The failure behind the error that a response or a stream reports."""
+    return _failure_of(str(error.get("code") or ""), str(error.get("message") or "the response failed"))
+
+
+def _failure_of(code: str, message: str) -> Failure:
     """An error that came inside an answer: the provider's word for it, and what it said."""
     failure = http_failure(_STATUS.get(code, 500), _short(message or code), code=code)
     if isinstance(failure, ProviderFailure) and code not in _STATUS:

@@ -1,7 +1,7 @@
 """An event loop in a thread of its own, so that a call can be stopped from any thread at any moment.
 
 The caller waits in its own thread; when its time is up or somebody cancels, it leaves at once and the call is
-cancelled behind it, which closes its connection.
+cancelled after it, which closes its connection.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from inspector.core.errors import Cancelled
@@ -19,7 +20,7 @@ POLL_S = 0.05
 CLOSE_S = 2.0
 
 
-class Loop:
+class ProviderLoop:
     """Runs coroutines, several at a time, from any thread but its own."""
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Loop:
     def run(
         self, work: Coroutine[Any, Any, T], timeout_s: float | None, cancelled: Callable[[], bool] | None = None
     ) -> T:
-        """What `work` returns or raises. Raises TimeoutError after `timeout_s` in all, Cancelled when told so."""
+        """What `work` returns or raises. TimeoutError after `timeout_s` in all; Cancelled."""
         future = asyncio.run_coroutine_threadsafe(work, self._started())
         until = None if timeout_s is None else time.monotonic() + timeout_s
         try:
@@ -75,7 +76,8 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
-        loop.run_until_complete(_ended())  # what is still in the middle of a stream cannot be closed from outside
+        with suppress(asyncio.CancelledError):  # by an `_end` that had no time to begin: it ends the others, too
+            loop.run_until_complete(_ended())  # what is in the middle of a stream cannot be closed from outside
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
     finally:

@@ -1,20 +1,25 @@
 """A provider by its name: which dialect it speaks, with which key, at which address."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
-from inspector.providers.anthropic import AnthropicDialect
-from inspector.providers.dialect import Compaction, Dialect
-from inspector.providers.openai_chat import ChatDialect
-from inspector.providers.openai_responses import ResponsesDialect
+from inspector.providers.adapter import Compaction, ProviderAdapter
+from inspector.providers.anthropic import AnthropicAdapter
+from inspector.providers.openai import ChatAdapter, ResponsesAdapter
 from inspector.providers.provider import Provider
 from inspector.safety.addresses import address_trouble
 from inspector.safety.keys import NO_KEY, URL_KEY, Key, find_key, key_in
 
-Wire: TypeAlias = Literal["anthropic", "responses", "chat"]
+Api: TypeAlias = Literal["anthropic", "responses", "chat"]
+_ADAPTERS: Mapping[Api, type[ProviderAdapter]] = {
+    "anthropic": AnthropicAdapter,
+    "responses": ResponsesAdapter,
+    "chat": ChatAdapter,
+}
 KNOWN = "offline, simulated, anthropic, openai, or a URL"
 SIMULATED = "simulated"
 
@@ -30,22 +35,13 @@ class Address:
     """Where a provider is and how it is spoken to. `base_url` None = the provider's own."""
 
     by: str
-    wire: Wire
+    api: Api
     key: Key
     base_url: str | None = None
 
     def open(self, model: str, session: str, compaction: Compaction) -> Provider:
         """A provider; it connects at its first call. `session` = prompt_cache_key, for OpenAI's own dialects."""
-        return Provider(self._dialect(model, session), self.by, self.key, compaction)
-
-    def _dialect(self, model: str, session: str) -> Dialect:
-        match self.wire:
-            case "anthropic":
-                return AnthropicDialect(model, self.key, self.base_url)
-            case "responses":
-                return ResponsesDialect(model, self.key, self.base_url, session)
-            case "chat":
-                return ChatDialect(model, self.key, self.base_url, "" if self.base_url else session)
+        return Provider(_ADAPTERS[self.api](model, self.key, self.base_url, session), self.by, self.key, compaction)
 
 
 def find_address(who: str) -> Address:
@@ -62,12 +58,12 @@ def find_address(who: str) -> Address:
     if (match := _URL.fullmatch(who.strip())) is None:
         raise InspectorError(f"There is no answerer {who!r}; it is one of {KNOWN}.")
     url = match[2].rstrip("/")
-    wire = (match[1] or next((wire for end, wire in _ENDPOINTS.items() if url.endswith(end)), "chat")).lower()
-    whole = next((end for end, spoken in _ENDPOINTS.items() if spoken == wire and url.endswith(end)), "")
-    return _at_url(wire, url.removesuffix(whole))
+    api = (match[1] or next((api for end, api in _ENDPOINTS.items() if url.endswith(end)), "chat")).lower()
+    whole = next((end for end, spoken in _ENDPOINTS.items() if spoken == api and url.endswith(end)), "")
+    return _at_url(api, url.removesuffix(whole))
 
 
-def _at_url(wire: str, url: str) -> Address:
+def _at_url(api: str, url: str) -> Address:
     try:
         parts = urlsplit(url)
         host = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
@@ -77,28 +73,28 @@ def _at_url(wire: str, url: str) -> Address:
         raise InspectorError(f"{url} is not a URL that can be called.")
     text = key_in(URL_KEY)
     base, path = url.rstrip("/"), parts.path.rstrip("/")
-    if wire == "anthropic":
+    if api == "anthropic":
         return Address(host, "anthropic", Key(text or "none"), base.removesuffix("/v1"))
     return Address(
-        host, "responses" if wire == "responses" else "chat", Key(text) if text else NO_KEY, base + "/v1" * (not path)
+        host, "responses" if api == "responses" else "chat", Key(text) if text else NO_KEY, base + "/v1" * (not path)
     )
 
 
-def simulated_addresses(url: str, wire: Wire) -> tuple[Address, Address]:
+def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:
     """How to talk to a simulated provider at `url`: for calls, and for remote compaction."""
     key = Key("simulated-key")
-    base = url if wire == "anthropic" else f"{url}/v1"
-    return Address(SIMULATED, wire, key, base), Address(SIMULATED, "responses", key, f"{url}/v1")
+    base = url if api == "anthropic" else f"{url}/v1"
+    return Address(SIMULATED, api, key, base), Address(SIMULATED, "responses", key, f"{url}/v1")
 
 
-def simulated_wire(who: str, model: str) -> Wire | None:
+def simulated_api(who: str, model: str) -> Api | None:
     """The dialect of `simulated`, `simulated:chat`, ...; None for anybody else. By the model where it is not said."""
-    name, _, wire = who.lower().partition(":")
+    name, _, api = who.lower().partition(":")
     if name != SIMULATED:
         return None
-    match wire:
+    match api:
         case "anthropic" | "responses" | "chat":
-            return wire
+            return api
         case "openai":
             return "responses"
         case "":

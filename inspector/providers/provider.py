@@ -1,6 +1,6 @@
 """A real model, called from any thread: needs in, answers out, failures as tiers know them.
 
-Keeps the time (the whole call, not only each read), stops at once when told so, takes the key out of every error, and
+Keeps the time (the whole call, not only each read), stops at once when cancelled, takes the key out of every error, and
 freezes the tools of a session.
 """
 
@@ -10,16 +10,17 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.buffer import Buffer, Prompt
+from inspector.core.dialects.anthropic import ANTHROPIC
+from inspector.core.message import Message, Text
 from inspector.core.needs import Answer, AskModel, Failure, ProviderFailure, RemoteCompact, Summarize, Timeout
-from inspector.providers.bodies import sendable, summary_buffer
-from inspector.providers.dialect import Call, Compaction, Dialect, OnText
+from inspector.providers.adapter import Compaction, OnText, ProviderAdapter, ProviderRequest
 from inspector.providers.failures import read_failure
-from inspector.providers.frozen import FrozenTools, freeze
-from inspector.providers.loop import Loop
+from inspector.providers.loop import ProviderLoop
+from inspector.providers.requests import FrozenTools, freeze, sendable
 from inspector.safety.keys import Key
 
 T = TypeVar("T")
-Cancelled: TypeAlias = Callable[[], bool]
+IsCancelled: TypeAlias = Callable[[], bool]
 ASK_S = 600.0
 """Seconds for a call of the agent itself, which its need does not limit."""
 COUNT_S = 30.0
@@ -28,48 +29,50 @@ COUNT_S = 30.0
 class Provider:
     """`by` is the name that its answers carry. Close it when done. Calls may be made from several threads."""
 
-    def __init__(self, dialect: Dialect, by: str, key: Key, compaction: Compaction = "unary") -> None:
+    def __init__(self, adapter: ProviderAdapter, by: str, key: Key, compaction: Compaction = "unary") -> None:
         self.by = by
-        self._dialect = dialect
+        self._adapter = adapter
         self._key = key
         self._compaction: Compaction = compaction
         self._tools = FrozenTools()
         self._own: set[str] = set()
-        self._loop = Loop()
+        self._loop = ProviderLoop()
 
-    def summarize(self, need: Summarize, cancelled: Cancelled | None = None) -> Answer:
+    def summarize(self, need: Summarize, cancelled: IsCancelled | None = None) -> Answer:
         """A model call without tools. A blank text is an answer: the tier judges it."""
-        call = self._call(summary_buffer(need), (), need.max_tokens, FrozenTools(), timeout_s=need.timeout_s)
-        return self._timed(lambda: self._dialect.send(call, None), need.timeout_s, cancelled)
+        said = (Message("asked", "user", (Text(need.text),)),) if need.text else ()
+        buffer = Buffer((*need.messages, *said), Prompt(need.instructions, ()))
+        call = self._call(buffer, (), need.max_tokens, FrozenTools(), timeout_s=need.timeout_s)
+        return self._timed(lambda: self._adapter.send(call, None), need.timeout_s, cancelled)
 
-    def remote_compact(self, need: RemoteCompact, cancelled: Cancelled | None = None) -> Answer:
+    def remote_compact(self, need: RemoteCompact, cancelled: IsCancelled | None = None) -> Answer:
         """Have the provider compact; its opaque items are kept."""
-        return self._timed(lambda: self._dialect.compact(need, self._compaction), need.timeout_s, cancelled)
+        return self._timed(lambda: self._adapter.compact(need, self._compaction), need.timeout_s, cancelled)
 
-    def ask(self, need: AskModel, on_text: OnText | None = None, cancelled: Cancelled | None = None) -> Answer:
+    def ask(self, need: AskModel, on_text: OnText | None = None, cancelled: IsCancelled | None = None) -> Answer:
         """The agent's own call, with the buffer's tools. An answer without content is a failure of kind `empty`."""
         tools = self.frozen(need.buffer.prompt)
         call = self._call(need.buffer, self._own, need.max_tokens, tools, need.stream, ASK_S)
-        answer = self._timed(lambda: self._dialect.send(call, on_text), ASK_S, cancelled)
+        answer = self._timed(lambda: self._adapter.send(call, on_text), ASK_S, cancelled)
         if not answer.messages:
             raise ProviderFailure("the model answered nothing", kind="empty")
         self._own.update(message.id for message in answer.messages)
         return answer
 
-    def count(self, buffer: Buffer, cancelled: Cancelled | None = None) -> int:
+    def count(self, buffer: Buffer, cancelled: IsCancelled | None = None) -> int:
         """Tokens of a buffer by the provider's own count. Raises Failure (kind `missing` where it has none)."""
         call = self._call(buffer, self._own, None, self.frozen(buffer.prompt), timeout_s=COUNT_S)
-        return self._told(lambda: self._dialect.count(call), COUNT_S, cancelled)
+        return self._told(lambda: self._adapter.count(call), COUNT_S, cancelled)
 
     def frozen(self, prompt: Prompt) -> FrozenTools:
         """The tools of a prompt as they were first sent in this session; anew only where other tools are offered."""
         if not self._tools.holds(prompt.tools or ()):
-            self._tools = freeze(prompt.tools or (), self._dialect.shape)
+            self._tools = freeze(prompt.tools or (), self._adapter.shape)
         return self._tools
 
     def close(self) -> None:
         """Stop what is under way, and close the connections."""
-        self._loop.close(self._dialect.close)
+        self._loop.close(self._adapter.close)
 
     def _call(
         self,
@@ -79,19 +82,19 @@ class Provider:
         tools: FrozenTools,
         stream: bool = True,
         timeout_s: float | None = None,
-    ) -> Call:
-        messages = sendable(buffer.messages, own, self._dialect.anthropic)
-        return Call(buffer.with_messages(messages), max_tokens, tools, stream, timeout_s)
+    ) -> ProviderRequest:
+        messages = sendable(buffer.messages, own, anthropic=self._adapter.dialect is ANTHROPIC)
+        return ProviderRequest(buffer.with_messages(messages), max_tokens, tools, stream, timeout_s)
 
     def _timed(
-        self, work: Callable[[], Coroutine[Any, Any, Answer]], timeout_s: float | None, cancelled: Cancelled | None
+        self, work: Callable[[], Coroutine[Any, Any, Answer]], timeout_s: float | None, cancelled: IsCancelled | None
     ) -> Answer:
         started = monotonic()
         answer = self._told(work, timeout_s, cancelled)
         return replace(answer, by=self.by, elapsed_ms=_ms_since(started))
 
     def _told(
-        self, work: Callable[[], Coroutine[Any, Any, T]], timeout_s: float | None, cancelled: Cancelled | None
+        self, work: Callable[[], Coroutine[Any, Any, T]], timeout_s: float | None, cancelled: IsCancelled | None
     ) -> T:
         """The result, or the failure with its time and without the key. Nothing else hangs on the failure."""
         started = monotonic()
@@ -112,7 +115,7 @@ class Provider:
         except Failure:
             raise
         except Exception as error:
-            if not isinstance(error, (*self._dialect.errors, *_UNREADABLE)):
+            if not isinstance(error, (*self._adapter.errors, *_UNREADABLE)):
                 raise
             failure = read_failure(error)
         raise failure

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.core.errors import InspectorError
-from inspector.core.formats.proxy.headers import read_headers
-from inspector.core.formats.proxy.keys import key_of
+from inspector.core.formats.proxy.keys import key_of, read_headers
 from inspector.extensions.windows import user_windows
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds

@@ -16,7 +16,7 @@ _REMARK = "  # looked at"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ArgumentSource:
     """Paths and words that were named, lines of results, and how many calls were made already."""
 
     paths: Sequence[str]
@@ -27,7 +27,7 @@ class Known:
     """What the shell is to do; empty: have a look."""
     agent: str = ""
     task: str = ""
-    """A sub-agent that is started, and what it is told."""
+    """A sub-agent that is started, and its task."""
 
     def path(self) -> str:
         """Another one at each turn."""
@@ -61,25 +61,25 @@ def is_freeform(definition: Any) -> bool:
     return isinstance(definition, Mapping) and definition.get("type") == "custom" and not schema_of(definition)
 
 
-def words_for(name: str, known: Known) -> str:
+def words_for(name: str, known: ArgumentSource) -> str:
     """What a tool is given that takes a text: a patch that adds a file, a command, or a word."""
     if "patch" in name.lower():
         return f"*** Begin Patch\n*** Add File: SIMULATED.md\n+Looked at: {known.word()}\n*** End Patch\n"
     return known.in_shell() if known.command or "exec" in name.lower() else known.word()
 
 
-def in_shell(command: str, known: Known) -> str:
+def in_shell(command: str, known: ArgumentSource) -> str:
     """A move's command with its path and word."""
     return command.format(path=quote(known.path()), word=quote(known.word()))
 
 
-def fill(schema: Mapping[str, Any], known: Known) -> dict[str, Any]:
+def fill(schema: Mapping[str, Any], known: ArgumentSource) -> dict[str, Any]:
     """Arguments that the schema allows: what is required, or the first property where nothing is."""
     value = _value("", {"type": "object", **schema}, known, 0)
     return value if isinstance(value, dict) else {}
 
 
-def _value(name: str, schema: Any, known: Known, depth: int) -> Any:
+def _value(name: str, schema: Any, known: ArgumentSource, depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return ""
     if isinstance(options := schema.get("enum"), Sequence) and options:
@@ -116,7 +116,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return "object" if "properties" in schema else "string"
 
 
-def _object(schema: Mapping[str, Any], known: Known, depth: int) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any], known: ArgumentSource, depth: int) -> dict[str, Any]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
@@ -135,7 +135,7 @@ def _bare(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def _text(name: str, known: Known) -> str:
+def _text(name: str, known: ArgumentSource) -> str:
     plain = _bare(name)
     if known.task and plain in _TASK:
         return known.task
@@ -161,3 +161,15 @@ def _text(name: str, known: Known) -> str:
     if "path" in plain or "file" in plain:
         return known.path()
     return known.word()
+
+
+def lower_types(schema: Any, depth: int = 0) -> Any:
+    """The same schema with its types in small letters: Gemini writes `STRING`."""
+    if depth > 8 or not isinstance(schema, Mapping | list):
+        return schema
+    if isinstance(schema, list):
+        return [lower_types(one, depth + 1) for one in schema]
+    return {
+        key: value.lower() if key == "type" and isinstance(value, str) else lower_types(value, depth + 1)
+        for key, value in schema.items()
+    }

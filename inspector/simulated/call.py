@@ -15,7 +15,7 @@ COUNTED = Tiktoken()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SimulatedCall:
     """A request for one answer. `body` is the wire request it came as."""
 
     buffer: Buffer
@@ -36,7 +36,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SimulatedAnswer:
     """An answer. `finish`: `stop`, `calls` or `length`."""
 
     text: str = ""
@@ -51,7 +51,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TokensSpent:
     """Tokens of one call: `prompt` is all of it, `read` and `written` are the parts of it that met the cache."""
 
     prompt: int
@@ -68,7 +68,7 @@ def tokens_of(text: str) -> int:
         return len(text) // 4
 
 
-def within(said: Said, max_tokens: int | None) -> Said:
+def within(said: SimulatedAnswer, max_tokens: int | None) -> SimulatedAnswer:
     """The answer cut at `max_tokens`, as a model is; calls that do not fit are not made."""
     if max_tokens is None or said.tokens <= max_tokens:
         return said

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.message import Message, ToolCall
-from inspector.simulated.call import Call, Said
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 
 MODEL = "simulated-demo"
 COMPACTIONS = 1
@@ -47,7 +47,7 @@ SIDE_TASK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """What is said, and which tools are called at once."""
 
     words: str
@@ -64,46 +64,46 @@ def _log(*firsts: int, lines: int = 60) -> tuple[tuple[str, Mapping[str, Any]], 
 
 
 STEPS = (
-    Step("I will look around first.", (("list_files", {}),)),
-    Step("What is this program, and what is known to be wrong?", (_read("README.md"),)),
-    Step("Which tests fail, and how?", (("run_command", {"command": TESTS}),)),
-    Step("Here a line of the log becomes a reading.", (_read(CODE),)),
-    Step("And here readings become days.", (_read("tidewatch/daily.py"),)),
-    Step("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"),)),
-    Step("What the report makes of it.", (_read("tidewatch/report.py"),)),
-    Step("Now the log, from its beginning.", _log(1, lines=80)),
-    Step("The second day.", _log(81, lines=80)),
-    Step("Towards the storm.", _log(161, lines=80)),
-    Step("The storm itself.", _log(221, lines=80)),
-    Step("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
-    Step("I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)),
-    Step("What the last day looked like.", _log(301, lines=80)),
-    Step("The first night once more, for comparison.", _log(21, lines=80)),
-    Step("And the one before the storm.", _log(121, lines=80)),
-    Step("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
-    Step(
+    DemoStep("I will look around first.", (("list_files", {}),)),
+    DemoStep("What is this program, and what is known to be wrong?", (_read("README.md"),)),
+    DemoStep("Which tests fail, and how?", (("run_command", {"command": TESTS}),)),
+    DemoStep("Here a line of the log becomes a reading.", (_read(CODE),)),
+    DemoStep("And here readings become days.", (_read("tidewatch/daily.py"),)),
+    DemoStep("The alarms are made from the same readings.", (_read("tidewatch/alarms.py"),)),
+    DemoStep("What the report makes of it.", (_read("tidewatch/report.py"),)),
+    DemoStep("Now the log, from its beginning.", _log(1, lines=80)),
+    DemoStep("The second day.", _log(81, lines=80)),
+    DemoStep("Towards the storm.", _log(161, lines=80)),
+    DemoStep("The storm itself.", _log(221, lines=80)),
+    DemoStep("Which readings are below datum?", (("search_files", {"pattern": "height -", "path": LOG}),)),
+    DemoStep("I keep what I know so far.", (("write_file", {"path": NOTES_FILE, "content": NOTES}),)),
+    DemoStep("What the last day looked like.", _log(301, lines=80)),
+    DemoStep("The first night once more, for comparison.", _log(21, lines=80)),
+    DemoStep("And the one before the storm.", _log(121, lines=80)),
+    DemoStep("The whole second half at once, to be sure.", _log(201, 251, 301, 351)),
+    DemoStep(
         "Does anything else rely on it? A sub-agent can look.", (("task", {"description": ABOUT, "prompt": SIDE_TASK}),)
     ),
-    Step("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
-    Step("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
-    Step("And the first half in the same way.", _log(1, 51, 101, 151)),
-    Step("Both sides of the low water, once more.", _log(221, lines=100)),
-    Step("The night after it.", _log(281, lines=75)),
-    Step("And the evening before.", _log(141, lines=50)),
-    Step("Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)),
-    Step("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height ", "path": CODE}),)),
-    Step(
+    DemoStep("All of the storm again, beside the days around it.", _log(161, 201, 241, 281)),
+    DemoStep("The tests, word for word.", (_read("tests/test_readings.py"), _read("tests/test_daily.py"))),
+    DemoStep("And the first half in the same way.", _log(1, 51, 101, 151)),
+    DemoStep("Both sides of the low water, once more.", _log(221, lines=100)),
+    DemoStep("The night after it.", _log(281, lines=75)),
+    DemoStep("And the evening before.", _log(141, lines=50)),
+    DemoStep("Were there such readings last year? The residuals.", (_read("data/residuals.csv", 1, 500),)),
+    DemoStep("This is the line: the pattern knows no sign.", (("search_files", {"pattern": "height ", "path": CODE}),)),
+    DemoStep(
         "I let the height have a minus.",
         (("edit_file", {"path": CODE, "old_text": SIGNLESS, "new_text": SIGNED}),),
     ),
-    Step("Do the tests pass now?", (("run_command", {"command": TESTS}),)),
+    DemoStep("Do the tests pass now?", (("run_command", {"command": TESTS}),)),
 )
 
 
 SIDE_STEPS = (
-    Step("Where is it used?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
-    Step("The alarms compare heights.", (_read("tidewatch/alarms.py"),)),
-    Step("And these are the lows and highs.", (_read("tidewatch/daily.py"),)),
+    DemoStep("Where is it used?", (("search_files", {"pattern": "height", "glob": "*.py"}),)),
+    DemoStep("The alarms compare heights.", (_read("tidewatch/alarms.py"),)),
+    DemoStep("And these are the lows and highs.", (_read("tidewatch/daily.py"),)),
 )
 SIDE_REPORT = (
     "(simulated) readings.py, daily.py, alarms.py and report.py use it. alarms.py compares it with the quay and with "
@@ -111,23 +111,23 @@ SIDE_REPORT = (
 )
 
 
-def next_step(call: Call) -> Said:
+def next_step(call: SimulatedCall) -> SimulatedAnswer:
     """The next step of the demo, or its report."""
     messages = call.buffer.messages
     if messages and messages[0].text == SIDE_TASK:
         done = sum(1 for message in messages if message.calls)
-        return _said(call, SIDE_STEPS, done) if done < len(SIDE_STEPS) else Said(SIDE_REPORT)
+        return _said(call, SIDE_STEPS, done) if done < len(SIDE_STEPS) else SimulatedAnswer(SIDE_REPORT)
     done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
     done -= done > 0 and _was_broken_off(messages)
     if done >= len(STEPS):
-        return Said(_report(messages))
+        return SimulatedAnswer(_report(messages))
     return _said(call, STEPS, done)
 
 
-def _said(call: Call, steps: Sequence[Step], done: int) -> Said:
+def _said(call: SimulatedCall, steps: Sequence[DemoStep], done: int) -> SimulatedAnswer:
     step = steps[done]
     calls = tuple(ToolCall(f"call_{call.digest}{n}", name, dict(given)) for n, (name, given) in enumerate(step.calls))
-    return Said(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
+    return SimulatedAnswer(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
 
 
 _SAID = re.compile(rf"Step (\d{{1,3}}) of {len(STEPS)}\.")

@@ -33,7 +33,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`kind` is a name of KINDS or a status; `number` what stood behind the colon (seconds or events)."""
+    """`kind` is a name of KINDS or a status; `number` what stood after the colon (seconds or events)."""
 
     kind: str
     number: float | None = None
@@ -79,7 +79,7 @@ class FaultQueue:
         self._lock = Lock()
 
     def push(self, text: str) -> None:
-        """Put faults behind those that wait. Raises InspectorError."""
+        """Put faults after those that wait. Raises InspectorError."""
         found = read_faults(text)
         with self._lock:
             self._faults.extend(found)
@@ -96,6 +96,6 @@ class FaultQueue:
 
 
 def split_model(model: str) -> tuple[str, str]:
-    """The model's name and the fault that was written behind it."""
+    """The model's name and the fault that was written after it."""
     name, _, fault = model.partition(SUFFIX)
     return name, fault

@@ -4,33 +4,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import time
 from typing import Any
 
-from inspector.core.buffer import Buffer
-from inspector.core.dialects.openai_responses import read_items, read_prompt
+from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
-from inspector.core.validity import RESPONSES
-from inspector.simulated.call import Call, Said, Spent
-from inspector.simulated.dialect import Event, Refused, limit, needed, pieces
-from inspector.simulated.moves import in_namespace
-from inspector.simulated.refusals import Refusal, openai_body
-from inspector.simulated.talk import seal, unseal
+from inspector.simulated.agent import in_namespace
+from inspector.simulated.apis import SimulatedApi, StreamEvent, pieces
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent
+from inspector.simulated.refusals import ApiError, RequestRefused
+from inspector.simulated.talk import seal
 
 STORED = 200
-"""Responses that can be gone on from; the oldest go first."""
+"""Responses that can be continued; the oldest go first."""
 
 
-class ResponsesDialect:
+class ResponsesApi(SimulatedApi):
     """`/v1/responses` and `/v1/responses/compact`."""
 
-    name = RESPONSES
+    dialect = RESPONSES
+    needs = ("model",)
 
     def __init__(self) -> None:
         self._stored: dict[str, list[Any]] = {}
         self._latest: dict[str, list[Any]] | None = None
 
-    def connected(self) -> "ResponsesDialect":
+    def connected(self) -> "ResponsesApi":
         """For one connection: what is stored, and besides that its own latest response."""
-        one = ResponsesDialect()
+        one = ResponsesApi()
         one._stored, one._latest = self._stored, {}
         return one
 
@@ -39,36 +38,27 @@ class ResponsesDialect:
         if self._latest:
             self._latest = {}
 
-    def read(self, body: Mapping[str, Any]) -> Call:
-        """The request. Raises Refused."""
-        needed(body, "model")
-        items = [*self._before(body.get("previous_response_id")), *_items(body.get("input"))]
+    def read(self, body: Mapping[str, Any]) -> SimulatedCall:
+        items = [*self._before(body.get("previous_response_id")), *self.dialect.items(body)]
         if not items:
-            raise Refused(Refusal(400, "Missing required parameter: 'input'.", param="input"))
-        kept = [one for one in items if not is_trigger(one)]
-        messages = tuple(map(unseal, read_items(kept, prefix="")))
-        return Call(
-            Buffer(messages, read_prompt(body)),
-            str(body["model"]),
-            limit(body.get("max_output_tokens")),
-            body.get("stream") is True,
-            {**body, "input": items},
-            len(messages),
-            str(body.get("prompt_cache_key") or ""),
-        )
+            raise RequestRefused(ApiError(400, "Missing required parameter: 'input'.", param="input"))
+        return super().read({**body, "input": items})
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        return [one for one in body["input"] if not is_trigger(one)]
 
     def _before(self, previous: Any) -> Sequence[Any]:
         if not previous:
             return ()
         found = (self._latest or {}).get(previous) or self._stored.get(previous)
         if found is None:
-            told = f"Previous response with id '{previous}' not found."
+            words = f"Previous response with id '{previous}' not found."
             code = "previous_response_not_found"
-            raise Refused(Refusal(400, told, code=code, param="previous_response_id"))
+            raise RequestRefused(ApiError(400, words, code=code, param="previous_response_id"))
         return found
 
-    def answer(self, call: Call, said: Said, spent: Spent) -> dict[str, Any]:
-        """The whole answer, as JSON; kept for `previous_response_id` unless the request says otherwise."""
+    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        """Kept for `previous_response_id` unless the request says otherwise."""
         items = call.body["input"]
         if items and is_trigger(items[-1]):
             return self._response(call, [compaction(call.buffer.messages, call.digest)], spent)
@@ -87,12 +77,12 @@ class ResponsesDialect:
                 )
         return self._response(call, output, spent, said.finish == "length")
 
-    def begun(self, call: Call, spent: Spent) -> dict[str, Any]:
-        """A beginning that is only laid in: nothing is said to it."""
+    def begun(self, call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
+        """A beginning that is only kept: nothing is said to it."""
         return self._response(call, [], spent)
 
     def _response(
-        self, call: Call, output: list[dict[str, Any]], spent: Spent, incomplete: bool = False
+        self, call: SimulatedCall, output: list[dict[str, Any]], spent: TokensSpent, incomplete: bool = False
     ) -> dict[str, Any]:
         response: dict[str, Any] = {
             "id": f"resp_{call.digest}",
@@ -106,7 +96,7 @@ class ResponsesDialect:
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
-            "usage": usage(spent),
+            "usage": _usage(spent),
         }
         if self._latest is not None:
             self._latest = {response["id"]: [*call.body["input"], *output]}
@@ -116,8 +106,7 @@ class ResponsesDialect:
                 del self._stored[next(iter(self._stored))]
         return response
 
-    def events(self, answer: dict[str, Any]) -> Iterator[Event]:
-        """The same answer as a stream."""
+    def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
         begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
         events = [("response.created", {"response": begun}), ("response.in_progress", {"response": begun})]
         for n, item in enumerate(answer["output"]):
@@ -126,10 +115,10 @@ class ResponsesDialect:
         for number, (name, data) in enumerate(events):
             yield name, {"type": name, "sequence_number": number, **data}
 
-    def failed(self, refusal: Refusal) -> Iterator[Event]:
-        """The last events of a stream that goes wrong: the error, then the response as failed."""
+    def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
+        """The error, then the response as failed."""
         error = {"code": refusal.code or "server_error", "message": refusal.message}
-        if error["code"] != "context_length_exceeded":  # an overflow is told by the failed response alone
+        if error["code"] != "context_length_exceeded":  # an overflow is reported by the failed response alone
             yield "error", {"type": "error", "sequence_number": 90, "param": refusal.param, **error}
         response = {
             "id": "resp_failed",
@@ -141,8 +130,7 @@ class ResponsesDialect:
         response |= {"model": "", "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
         yield "response.failed", {"type": "response.failed", "sequence_number": 91, "response": response}
 
-    def alive(self) -> Event:
-        """An event that says nothing but that the server is there."""
+    def alive(self) -> StreamEvent:
         response = {
             "id": "resp_alive",
             "object": "response",
@@ -152,19 +140,15 @@ class ResponsesDialect:
         }
         return "response.in_progress", {"type": "response.in_progress", "sequence_number": 2, "response": response}
 
-    def refused(self, refusal: Refusal) -> dict[str, Any]:
-        """The body of an error."""
-        return openai_body(refusal)
 
-
-def _space(call: Call, made: ToolCall) -> dict[str, str]:
+def _space(call: SimulatedCall, made: ToolCall) -> dict[str, str]:
     """The namespace of a call, where its tool stands in one."""
     tools = call.buffer.prompt.tools or ()
     space = next((one.name for one in tools if made.name in [n.get("name") for n in in_namespace(one.definition)]), "")
     return {"namespace": space} if space else {}
 
 
-def compacted(call: Call, spent: Spent) -> dict[str, Any]:
+def compacted(call: SimulatedCall, spent: TokensSpent) -> dict[str, Any]:
     """The answer of `/responses/compact`: all user messages, then one compaction item."""
     users = [one for one in call.body["input"] if isinstance(one, Mapping) and one.get("role") == "user"]
     return {
@@ -172,7 +156,7 @@ def compacted(call: Call, spent: Spent) -> dict[str, Any]:
         "object": "response.compaction",
         "created_at": int(time()),
         "output": [*users, compaction(call.buffer.messages, call.digest)],
-        "usage": usage(spent),
+        "usage": _usage(spent),
     }
 
 
@@ -186,8 +170,7 @@ def is_trigger(item: Any) -> bool:
     return isinstance(item, Mapping) and item.get("type") == "compaction_trigger"
 
 
-def usage(spent: Spent) -> dict[str, Any]:
-    """Tokens as Responses reports them."""
+def _usage(spent: TokensSpent) -> dict[str, Any]:
     return {
         "input_tokens": spent.prompt,
         "input_tokens_details": {"cached_tokens": spent.read, "cache_write_tokens": spent.written},
@@ -195,12 +178,6 @@ def usage(spent: Spent) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": spent.prompt + spent.output,
     }
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, str):
-        return [{"type": "message", "role": "user", "content": value}]
-    return list(value) if isinstance(value, list) else []
 
 
 def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

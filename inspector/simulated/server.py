@@ -11,7 +11,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from inspector.core.errors import InspectorError
 from inspector.simulated.app import application
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 
 HOST = "127.0.0.1"
 START_S, STOP_S = 10.0, 5.0
@@ -29,8 +29,8 @@ _LOG.addFilter(
 class SimulatedServer:
     """`with SimulatedServer() as server: server.url`. Port 0 = any free one."""
 
-    def __init__(self, world: World | None = None, port: int = 0) -> None:
-        self.world = world or World()
+    def __init__(self, world: SimulatedServerState | None = None, port: int = 0) -> None:
+        self.world = world or SimulatedServerState()
         self._socket = _bound(port)
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
         self._started = threading.Event()

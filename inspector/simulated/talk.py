@@ -6,17 +6,17 @@ Deterministic: the same conversation gets the same answer. Summaries are the off
 import base64
 import re
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from inspector.core.dialects.dialect import answer_schema
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
-from inspector.simulated.arguments import Known, fill
-from inspector.simulated.call import Call, Said
+from inspector.simulated.agent import counted, next_move
+from inspector.simulated.arguments import ArgumentSource, fill, lower_types
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 from inspector.simulated.demo import MODEL, next_step
-from inspector.simulated.script import counted, next_move
 
 LABEL = "(simulated)"
 
@@ -31,42 +31,23 @@ _GOES_ON = re.compile(r"\s*(?:This session is being continued|Another language m
 _HEADERS = ("Goal:", "Accomplished:", "Key Decisions:", "Relevant Files:")
 
 
-def speak(call: Call) -> Said:
+def speak(call: SimulatedCall) -> SimulatedAnswer:
     """The answer to a call."""
     if asks_for_summary(call):
-        return Said(_summary(call))
+        return SimulatedAnswer(_summary(call))
     if call.buffer.prompt.tools:
         return _in_form(next_step(call) if call.model == MODEL else next_move(call), call)
-    return _in_form(Said(_chat(call.buffer.messages)), call)
+    return _in_form(SimulatedAnswer(_chat(call.buffer.messages)), call)
 
 
-def _in_form(said: Said, call: Call) -> Said:
+def _in_form(said: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     """Words in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
-    schema = {} if said.calls else asked_form(call.body)
+    schema = None if said.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", said.text)) or ("simulated",)
-    return Said(dumps(fill(schema, Known(("README.md",), words, (), 0)))) if schema else said
+    return SimulatedAnswer(dumps(fill(schema, ArgumentSource(("README.md",), words, (), 0)))) if schema else said
 
 
-def asked_form(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON schema that an answer is to keep to, where the dialect has it; empty where any text will do."""
-    for path in _FORMS:
-        found: Any = body
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        if isinstance(found, Mapping):
-            return found
-    return {}
-
-
-_FORMS = (
-    ("output_config", "format", "schema"),
-    ("output_format", "schema"),
-    ("text", "format", "schema"),
-    ("response_format", "json_schema", "schema"),
-)
-
-
-def asks_for_summary(call: Call) -> bool:
+def asks_for_summary(call: SimulatedCall) -> bool:
     """With tools only the newest user message can ask for one; a request without tools may ask by its system prompt."""
     last = call.buffer.messages[-1] if call.buffer.messages else None
     asked = last.text if last is not None and last.role == "user" else ""
@@ -79,7 +60,7 @@ def asks_for_summary(call: Call) -> bool:
     return bool(_ASKS.search(asked))
 
 
-def _summary(call: Call) -> str:
+def _summary(call: SimulatedCall) -> str:
     """Of the conversation before the question; of the question itself where the client wrote all into it. In the tags
     that were asked for."""
     said = [message for message in call.buffer.messages if message.role != "system"]

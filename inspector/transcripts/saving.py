@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from inspector.core.buffer import Buffer
 from inspector.core.dialects import anthropic, openai_chat
-from inspector.core.dialects.openai_responses_write import write_body as write_responses
+from inspector.core.dialects.openai_responses import write_body as write_responses
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, transcript
 from inspector.core.export.birth import Birth

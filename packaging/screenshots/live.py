@@ -25,7 +25,7 @@ from inspector.gui.runs.controller import About, Begin, Run, Tell
 from inspector.proxy.holds.hold import Rule
 from inspector.resources import resource
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
 
 PATIENCE = 90.0
@@ -104,7 +104,7 @@ def _watch(stage: Stage, folder: Path, save: Save) -> None:
     """A conversation passes through the proxy; its last request is held and L1 tried on it."""
     proxying = stage.window.proxies.proxying
     thread = open_transcript(resource("sample.jsonl")).main
-    with SimulatedServer(World()) as provider:
+    with SimulatedServer(SimulatedServerState()) as provider:
         proxying.begin(Wanted(provider.url, str(folder / "recording.jsonl"), rule=Rule("watermark", 0.6, 170_000)))
         _until(stage, lambda: proxying.shown)
         watching = proxying.watching

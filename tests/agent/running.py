@@ -15,7 +15,7 @@ from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.session import Session
-from inspector.simulated.call import Call, Said
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 
@@ -92,31 +92,31 @@ def opened(journal: Path) -> Session:
     return session
 
 
-Move = str | Said | Sequence[ToolCall] | Callable[[Call], Said]
+Move = str | SimulatedAnswer | Sequence[ToolCall] | Callable[[SimulatedCall], SimulatedAnswer]
 
 
-def script(monkeypatch: pytest.MonkeyPatch, *moves: Move, then: str = "Done.") -> list[Call]:
+def script(monkeypatch: pytest.MonkeyPatch, *moves: Move, then: str = "Done.") -> list[SimulatedCall]:
     """What the simulated model says, call by call: words (the end), tool calls, or worked out from the call.
 
     What is asked without tools (summaries) it answers as ever. Returns the calls as they come.
     """
-    from inspector.simulated import answering
+    from inspector.simulated import apis
     from inspector.simulated.talk import speak
 
-    left, heard = list(moves), list[Call]()
+    left, heard = list(moves), list[SimulatedCall]()
 
-    def said(call: Call) -> Said:
+    def said(call: SimulatedCall) -> SimulatedAnswer:
         if not call.buffer.prompt.tools:
             return speak(call)
         heard.append(call)
         move = left.pop(0) if left else then
         if callable(move):
             return move(call)
-        if isinstance(move, Said):
+        if isinstance(move, SimulatedAnswer):
             return move
-        return Said(move) if isinstance(move, str) else Said("Let me see.", tuple(move), "calls")
+        return SimulatedAnswer(move) if isinstance(move, str) else SimulatedAnswer("Let me see.", tuple(move), "calls")
 
-    monkeypatch.setattr(answering, "speak", said)
+    monkeypatch.setattr(apis, "speak", said)
     return heard
 
 

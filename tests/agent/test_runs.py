@@ -17,7 +17,7 @@ from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import TITLES
 from inspector.core.session import Session
 from inspector.core.validity import check as refused
-from inspector.simulated.call import Said
+from inspector.simulated.call import SimulatedAnswer
 from inspector.simulated.server import SimulatedServer
 from tests.agent.conftest import Planned
 from tests.agent.running import Heard, call, finished, opened, running, script, texts
@@ -324,7 +324,7 @@ def test_the_model_speaks_bit_by_bit(
     planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Text comes while the call is under way, at a pace for the eye, and never shrinks within a call."""
-    script(monkeypatch, Said("word " * 400))
+    script(monkeypatch, SimulatedAnswer("word " * 400))
     monkeypatch.setattr(simulated.world, "pause_s", 0.005)
     heard, _ = finished(planned())
     told = [one.text for one in heard.all if one.text]

@@ -11,7 +11,7 @@ from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
 from inspector.providers.answerers import Answering, answerer
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 from tests.bench.run import Row
 
 NEED = Summarize("Summarise.", "a short text", timeout_s=60)
@@ -24,12 +24,12 @@ LONG = Buffer(
 
 def main() -> list[Row]:
     """All rows."""
-    world = World(window=2_000_000, remember=5)
+    world = SimulatedServerState(window=2_000_000, remember=5)
     with SimulatedServer(world) as server:
         return [row for wire in ("anthropic", "responses", "chat") for row in _rows(world, server.url, wire)]
 
 
-def _rows(world: World, url: str, wire: str) -> Iterator[Row]:
+def _rows(world: SimulatedServerState, url: str, wire: str) -> Iterator[Row]:
     with answerer(f"{wire}+{url}", "m") as answer:
         yield f"{wire}: the first call, with the import of its SDK", _timed(answer, NEED), "s"
         yield f"{wire}: a call", 1000 * statistics.median(_timed(answer, NEED) for _ in range(20)), "ms"
@@ -46,7 +46,7 @@ def _timed(answer: Answering, need: Summarize | AskModel) -> float:
     return perf_counter() - started
 
 
-def _cancelled(world: World, answer: Answering, fault: str) -> float:
+def _cancelled(world: SimulatedServerState, answer: Answering, fault: str) -> float:
     ended: list[float] = []
 
     def ask() -> None:

@@ -12,7 +12,7 @@ import pytest
 from inspector.cli import main as cli
 from inspector.core.policies.catalogue import POLICIES
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 
 SAMPLE = str(Path(__file__).resolve().parent.parent.parent / "resources" / "sample.jsonl")
 ALL = [word for name in POLICIES for word in ("--policy", name)]
@@ -160,7 +160,7 @@ def test_a_sweep_as_json_as_csv_and_as_a_table(capsys: Capture) -> None:
 
 
 def test_a_second_run_with_a_model_costs_no_call(capsys: Capture) -> None:
-    with SimulatedServer(World(remember=100)) as server:
+    with SimulatedServer(SimulatedServerState(remember=100)) as server:
         url = f"{server.url}/v1"
         words = (SAMPLE, "--policy", "codex", "--answerer", url, "--model", "simulated", "--set", "auto_limit=90000")
         first = replay(capsys, *words)

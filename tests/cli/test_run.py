@@ -20,7 +20,7 @@ from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
 
 SAMPLE = Path(__file__).parent.parent / "data" / "codex" / "turns.jsonl"
@@ -239,7 +239,7 @@ def test_permission_is_asked_for_on_the_terminal(folder: Path) -> None:
 
 
 def test_interrupted_it_stops_and_the_journal_says_so(folder: Path) -> None:
-    world = World()
+    world = SimulatedServerState()
     world.faults.push("ok,hang:4")
     with SimulatedServer(world) as server:
         more = ("--provider", f"anthropic+{server.url}", "--model", "claude-simulated", "--json")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspector.core.formats.proxy.endpoints import endpoint
+from inspector.core.dialects.catalogue import endpoint
 from inspector.core.session import Request, Session
 from inspector.transcripts.files import open_transcript
 from tests.clients.bodies import Told, of_body

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import BufferCut, Recut, cut_of, recut
-from inspector.core.dialects.rewrite import items_of, plan, rewrite, with_items
+from inspector.core.dialects.rewrite import items_of, plan, with_items
 from inspector.core.message import Message, Text
 from inspector.core.validity import check
-from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, said, wire_items
+from tests.core.dialects.bodies import DIALECTS, TURNS, body_of, buffer_of, marked, rewrite, said, wire_items
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, edited
 
 

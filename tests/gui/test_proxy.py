@@ -21,7 +21,7 @@ from inspector.gui.window import Window
 from inspector.proxy.connect import connections
 from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import click, press
 from tests.gui.test_edit import in_dialog
@@ -106,7 +106,7 @@ class Stage:
 @pytest.fixture
 def stage(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    with SimulatedServer(World(remember=50)) as provider:
+    with SimulatedServer(SimulatedServerState(remember=50)) as provider:
         yield Stage(window, qtbot, tmp_path, provider)
         window.proxies.close()
 

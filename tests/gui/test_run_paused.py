@@ -12,7 +12,7 @@ from inspector.gui.panels.run.bar import GO, GO_WITH
 from inspector.gui.panels.run.breaks import BreakRows
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.timeline.panel import Timeline
-from inspector.simulated.call import Said
+from inspector.simulated.call import SimulatedAnswer
 from tests.agent.running import call, opened, script, texts
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
@@ -90,7 +90,12 @@ def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_breakpoint_on_a_tool_by_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, [call("read_file", **READ)], Said("I list them.", (call("list_files"),), "calls"), "Done.")
+    script(
+        monkeypatch,
+        [call("read_file", **READ)],
+        SimulatedAnswer("I list them.", (call("list_files"),), "calls"),
+        "Done.",
+    )
     stops = stage.panel.stops
     stops.tool.click()
     stops.tools.setCurrentText("list_files")
@@ -122,7 +127,7 @@ def test_a_sub_agent_is_looked_at_where_it_pauses(stage: Stage, monkeypatch: pyt
 @pytest.mark.parametrize("how", ["once", "no"])
 def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     wanted = call("write_file", path="笔记.md", content="记下来了\n")
-    script(monkeypatch, [call("list_files")], Said("I keep notes.", (wanted,), "calls"), "Done.")
+    script(monkeypatch, [call("list_files")], SimulatedAnswer("I keep notes.", (wanted,), "calls"), "Done.")
     stage.begin(permissions="ask")
     asking = stage.state("asking")
     assert [one.name for one in asking.buffer.messages[-1].calls] == ["write_file"]

@@ -8,14 +8,14 @@ from typing import Any
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.providers.adapter import Compaction
 from inspector.providers.answerers import Answering, answerer
-from inspector.providers.dialect import Compaction
-from inspector.providers.opening import Address, Wire
+from inspector.providers.opening import Address, Api
 from inspector.providers.provider import Provider
 from inspector.safety.keys import Key
 from inspector.simulated.server import SimulatedServer
 
-WIRES: tuple[Wire, ...] = ("anthropic", "responses", "chat")
+WIRES: tuple[Api, ...] = ("anthropic", "responses", "chat")
 SECRET = "sk-test-5f3a/secret+key=77"
 READ = Tool(
     "Read",
@@ -51,7 +51,7 @@ def asking(*messages: Message, tools: tuple[Tool, ...] = (READ, GREP)) -> Buffer
 @contextmanager
 def provider(
     server: SimulatedServer,
-    wire: Wire,
+    wire: Api,
     model: str = "simulated",
     key: str = SECRET,
     session: str = "session-1",
@@ -67,7 +67,7 @@ def provider(
         opened.close()
 
 
-def by_url(server: SimulatedServer, wire: Wire, model: str = "simulated") -> Answering:
+def by_url(server: SimulatedServer, wire: Api, model: str = "simulated") -> Answering:
     """The answerer that a user gets who names the server by its URL."""
     return answerer(f"{wire}+{server.url}", model)
 

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.core.errors import Cancelled
 from inspector.providers import loop as module
-from inspector.providers.loop import Loop
+from inspector.providers.loop import ProviderLoop
 
 
 async def _events() -> AsyncIterator[int]:
@@ -36,7 +36,7 @@ def test_a_stream_that_ends_late_is_no_trouble(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "CLOSE_S", 0.1)
-    loop, ended = Loop(), list[type[BaseException]]()
+    loop, ended = ProviderLoop(), list[type[BaseException]]()
 
     def call() -> None:
         try:

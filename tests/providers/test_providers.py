@@ -5,8 +5,8 @@ import pytest
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, Opaque, Text, Thinking
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, ProviderFailure, RemoteCompact, Summarize
-from inspector.providers.dialect import Compaction
-from inspector.providers.opening import Wire
+from inspector.providers.adapter import Compaction
+from inspector.providers.opening import Api
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
 
@@ -17,7 +17,7 @@ SUMMARY = Summarize(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_summary(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_summary(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         answer = one.summarize(SUMMARY)
     assert all(header in answer.text for header in HEADERS)
@@ -31,7 +31,7 @@ def test_a_summary(simulated: SimulatedServer, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_summary_of_messages_and_text_sends_both(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_summary_of_messages_and_text_sends_both(simulated: SimulatedServer, wire: Api) -> None:
     need = Summarize("Be brief.", "Now summarise.", (user("u", "alpha beta"), call("a", "c1"), result("r", "c1", "x")))
     with provider(simulated, wire) as one:
         one.summarize(need)
@@ -41,7 +41,7 @@ def test_a_summary_of_messages_and_text_sends_both(simulated: SimulatedServer, w
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_call_with_tools_streams(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_call_with_tools_streams(simulated: SimulatedServer, wire: Api) -> None:
     heard: list[str] = []
     with provider(simulated, wire) as one:
         answer = one.ask(AskModel(asking(), 500), heard.append)
@@ -56,7 +56,7 @@ def test_a_call_with_tools_streams(simulated: SimulatedServer, wire: Wire) -> No
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_streamed_or_at_once_it_is_the_same(simulated: SimulatedServer, wire: Wire) -> None:
+def test_streamed_or_at_once_it_is_the_same(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         streamed = one.ask(AskModel(asking(), 500))
         simulated.world.forget()
@@ -66,7 +66,7 @@ def test_streamed_or_at_once_it_is_the_same(simulated: SimulatedServer, wire: Wi
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_whole_run_pairs_up_and_ends(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_whole_run_pairs_up_and_ends(simulated: SimulatedServer, wire: Api) -> None:
     """Each call's result is sent back; the server checks the pairs as the real ones do."""
     messages: tuple[Message, ...] = (user("u", "Please fix the parser in src/parser.py"),)
     with provider(simulated, wire) as one:
@@ -86,7 +86,7 @@ def test_a_whole_run_pairs_up_and_ends(simulated: SimulatedServer, wire: Wire) -
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_an_answer_cut_at_its_limit_says_so(simulated: SimulatedServer, wire: Wire) -> None:
+def test_an_answer_cut_at_its_limit_says_so(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         answer = one.summarize(Summarize("Summarise.", "word " * 400, max_tokens=16))
     assert answer.finish in ("max_tokens", "length")
@@ -95,7 +95,7 @@ def test_an_answer_cut_at_its_limit_says_so(simulated: SimulatedServer, wire: Wi
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_blank_summary_is_an_answer_and_an_empty_turn_a_failure(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("empty*2")
     with provider(simulated, wire) as one:
         blank = one.summarize(SUMMARY)
@@ -136,7 +136,7 @@ def test_the_opaque_item_goes_back_as_it_came(simulated: SimulatedServer) -> Non
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "chat"])
-def test_who_cannot_compact_remotely_says_so(simulated: SimulatedServer, wire: Wire) -> None:
+def test_who_cannot_compact_remotely_says_so(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="cannot compact") as failed:
         one.remote_compact(RemoteCompact("", (user("u", "x"),), 90))
     assert failed.value.kind == "missing"
@@ -144,7 +144,7 @@ def test_who_cannot_compact_remotely_says_so(simulated: SimulatedServer, wire: W
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "responses"])
-def test_the_count_is_the_prompt_that_is_then_reported(simulated: SimulatedServer, wire: Wire) -> None:
+def test_the_count_is_the_prompt_that_is_then_reported(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         counted = one.count(asking())
         answer = one.ask(AskModel(asking()))
@@ -158,7 +158,7 @@ def test_who_cannot_count_says_so(simulated: SimulatedServer) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_what_nobody_else_can_read_stays_here(simulated: SimulatedServer, wire: Wire) -> None:
+def test_what_nobody_else_can_read_stays_here(simulated: SimulatedServer, wire: Api) -> None:
     """Another provider's thinking and sealed items; a message that held nothing else is left out."""
     foreign = "redacted_thinking" if wire != "anthropic" else "compaction"
     messages = (
@@ -175,7 +175,7 @@ def test_what_nobody_else_can_read_stays_here(simulated: SimulatedServer, wire: 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_prompt_larger_than_the_window(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_prompt_larger_than_the_window(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.window = 50
     with provider(simulated, wire) as one, pytest.raises(ContextWindowExceeded) as failed:
         one.summarize(Summarize("Summarise.", "word " * 200))
@@ -183,7 +183,7 @@ def test_a_prompt_larger_than_the_window(simulated: SimulatedServer, wire: Wire)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_second_answer_never_takes_an_id_that_is_in_use(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_second_answer_never_takes_an_id_that_is_in_use(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         first: Answer = one.ask(AskModel(asking(tools=())))
         taken = Message(first.messages[0].id, "user", (Text("Please fix the parser in src/parser.py"),))
@@ -192,7 +192,7 @@ def test_a_second_answer_never_takes_an_id_that_is_in_use(simulated: SimulatedSe
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_tools_of_any_provider_are_offered_in_its_own_shape(simulated: SimulatedServer, wire: Wire) -> None:
+def test_tools_of_any_provider_are_offered_in_its_own_shape(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         one.ask(AskModel(asking(tools=(READ, GREP))))
     (first, second) = bodies(simulated)[-1]["tools"]

@@ -15,9 +15,8 @@ from inspector.core.message import Message, Text
 from inspector.core.needs import AskModel, Summarize
 from inspector.core.policies.roku.state import Detector
 from inspector.providers.anthropic import mark
-from inspector.providers.frozen import FrozenTools, freeze
-from inspector.providers.opening import Wire
-from inspector.providers.shapes import for_anthropic, for_chat, for_responses
+from inspector.providers.opening import Api
+from inspector.providers.requests import FrozenTools, for_anthropic, for_chat, for_responses, freeze
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import GREP, READ, WIRES, asking, bodies, call, provider, result, user
 
@@ -84,7 +83,7 @@ def test_a_foreign_server_gets_no_field_it_may_not_know(simulated: SimulatedServ
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_reads_and_writes_reach_the_usage_and_the_detector(simulated: SimulatedServer, wire: Wire) -> None:
+def test_reads_and_writes_reach_the_usage_and_the_detector(simulated: SimulatedServer, wire: Api) -> None:
     """The second call reads what the first wrote; another system prompt loses it, and the detector says why."""
     first = asking(user("u", LONG), tools=(READ,))
     with provider(simulated, wire) as one:
@@ -138,7 +137,7 @@ def _shuffled(tool: Tool) -> Tool:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_bytes_of_the_tools_stay_the_same(simulated: SimulatedServer, wire: Wire) -> None:
+def test_the_bytes_of_the_tools_stay_the_same(simulated: SimulatedServer, wire: Api) -> None:
     """Whatever order tools and keys come in later: on the wire they stand as they stood first."""
     with provider(simulated, wire) as one:
         for n, tools in enumerate([(READ, GREP), (READ, GREP), (_shuffled(GREP), _shuffled(READ))]):
@@ -150,7 +149,7 @@ def test_the_bytes_of_the_tools_stay_the_same(simulated: SimulatedServer, wire: 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_other_tools_are_frozen_anew(simulated: SimulatedServer, wire: Wire) -> None:
+def test_other_tools_are_frozen_anew(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one:
         one.ask(AskModel(asking(tools=(READ,))))
         one.ask(AskModel(asking(tools=(READ, GREP))))

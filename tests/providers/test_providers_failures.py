@@ -15,7 +15,7 @@ from inspector.core.needs import (
     Summarize,
     Timeout,
 )
-from inspector.providers.opening import Wire
+from inspector.providers.opening import Api
 from inspector.simulated.server import SimulatedServer
 from tests.providers.providing import WIRES, asking, call, in_thread, provider, user
 
@@ -49,7 +49,7 @@ REFUSALS: list[tuple[str, type[Failure], int | None, str]] = [
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize(("fault", "kind", "status", "how"), REFUSALS, ids=[one[0] for one in REFUSALS])
 def test_a_fault_is_the_right_failure(
-    simulated: SimulatedServer, wire: Wire, fault: str, kind: type[Failure], status: int | None, how: str
+    simulated: SimulatedServer, wire: Api, fault: str, kind: type[Failure], status: int | None, how: str
 ) -> None:
     simulated.world.faults.push(fault)
     with provider(simulated, wire) as one:
@@ -64,7 +64,7 @@ def test_a_fault_is_the_right_failure(
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ["cut", "garbage", "overflow-late", "error-event", "500"])
-def test_a_fault_of_a_call_without_streaming(simulated: SimulatedServer, wire: Wire, fault: str) -> None:
+def test_a_fault_of_a_call_without_streaming(simulated: SimulatedServer, wire: Api, fault: str) -> None:
     simulated.world.faults.push(fault)
     expected = ContextWindowExceeded if fault == "overflow-late" else ProviderFailure
     with provider(simulated, wire) as one, pytest.raises(expected):
@@ -72,7 +72,7 @@ def test_a_fault_of_a_call_without_streaming(simulated: SimulatedServer, wire: W
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_an_error_in_mid_stream(simulated: SimulatedServer, wire: Wire) -> None:
+def test_an_error_in_mid_stream(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("error-event")
     with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="Overloaded") as failed:
         one.summarize(NEED)
@@ -80,7 +80,7 @@ def test_an_error_in_mid_stream(simulated: SimulatedServer, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_retry_after_is_told(simulated: SimulatedServer, wire: Wire) -> None:
+def test_retry_after_is_told(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("429:17")
     with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="retry after 17 s"):
         one.summarize(NEED)
@@ -104,7 +104,7 @@ def test_a_remote_compaction_that_fails(simulated: SimulatedServer, fault: str, 
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ["stall", "hang", "drip"])
-def test_time_is_total_time(simulated: SimulatedServer, wire: Wire, fault: str) -> None:
+def test_time_is_total_time(simulated: SimulatedServer, wire: Api, fault: str) -> None:
     """A stream that stays alive and says nothing is over when the time is over."""
     simulated.world.faults.push(fault)
     with provider(simulated, wire) as one, pytest.raises(Timeout) as failed:
@@ -120,7 +120,7 @@ def test_a_remote_compaction_that_stalls(simulated: SimulatedServer) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ["stall", "hang", "drip"])
-def test_cancel_ends_the_call_at_once(simulated: SimulatedServer, wire: Wire, fault: str) -> None:
+def test_cancel_ends_the_call_at_once(simulated: SimulatedServer, wire: Api, fault: str) -> None:
     """From another thread, while the server would go on for an hour."""
     simulated.world.faults.push(fault)
     stop = threading.Event()
@@ -136,7 +136,7 @@ def test_cancel_ends_the_call_at_once(simulated: SimulatedServer, wire: Wire, fa
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_closing_ends_the_call_too(simulated: SimulatedServer, wire: Wire) -> None:
+def test_closing_ends_the_call_too(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("stall")
     with provider(simulated, wire) as one:
         thread, raised = in_thread(lambda: one.summarize(NEED))
@@ -148,7 +148,7 @@ def test_closing_ends_the_call_too(simulated: SimulatedServer, wire: Wire) -> No
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_two_calls_at_a_time(simulated: SimulatedServer, wire: Wire) -> None:
+def test_two_calls_at_a_time(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("stall")
     with provider(simulated, wire) as one:
         stop = threading.Event()
@@ -162,7 +162,7 @@ def test_two_calls_at_a_time(simulated: SimulatedServer, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_nobody_listens(simulated: SimulatedServer, wire: Wire) -> None:
+def test_nobody_listens(simulated: SimulatedServer, wire: Api) -> None:
     dead = SimulatedServer()  # its port is taken but not served
     with provider(simulated, wire, url=dead.url) as one, pytest.raises(ProviderFailure) as failed:
         one.summarize(NEED)
@@ -172,7 +172,7 @@ def test_nobody_listens(simulated: SimulatedServer, wire: Wire) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
-    simulated: SimulatedServer, wire: Wire, monkeypatch: pytest.MonkeyPatch
+    simulated: SimulatedServer, wire: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -181,7 +181,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_what_does_not_pair_up_is_refused(simulated: SimulatedServer, wire: Wire) -> None:
+def test_what_does_not_pair_up_is_refused(simulated: SimulatedServer, wire: Api) -> None:
     with provider(simulated, wire) as one, pytest.raises(ProviderFailure, match="call_1") as failed:
         one.ask(AskModel(asking(user("u", "x"), call("a", "call_1"), user("v", "y"))))
     assert failed.value.status == 400

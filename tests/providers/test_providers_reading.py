@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.dialects.gather_anthropic import AnthropicGathering
-from inspector.core.dialects.gather_chat import ChatGathering
+from inspector.core.dialects.anthropic import AnthropicAssembler
+from inspector.core.dialects.openai_chat import ChatAssembler
+from inspector.core.dialects.openai_responses import ResponsesAssembler
 from inspector.core.needs import ContextWindowExceeded, Failure, ProviderFailure, Timeout
 from inspector.providers.answerers import answerer
-from inspector.providers.failures import read_failure, told_failure
-from inspector.providers.gather_responses import ResponsesAnswer
-from inspector.simulated.world import World
+from inspector.providers.failures import read_failure, reported_failure
+from inspector.simulated.state import SimulatedServerState
 
 OVERFLOW = {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}
 
@@ -33,8 +33,10 @@ OVERFLOW = {"code": "context_length_exceeded", "message": "Your input exceeds th
     ],
 )
 def test_a_response_that_failed(event: dict[str, Any], kind: type[Failure]) -> None:
-    with pytest.raises(kind):
-        ResponsesAnswer().feed(event)
+    assembler = ResponsesAssembler()
+    assembler.feed(event)
+    assert assembler.failure is not None
+    assert type(reported_failure(assembler.failure)) is kind
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_response_that_failed(event: dict[str, Any], kind: type[Failure]) -> N
     ],
 )
 def test_an_error_without_a_status(code: str, message: str, kind: type[Failure], status: int | None) -> None:
-    failure = told_failure(code, message)
+    failure = reported_failure({"code": code, "message": message})
     assert type(failure) is kind
     assert str(failure)
     assert getattr(failure, "status", None) == status
@@ -113,22 +115,16 @@ _EVENTS = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("gathering", "whole"),
-    [
-        (AnthropicGathering, AnthropicGathering.message),
-        (ResponsesAnswer, ResponsesAnswer.response),
-        (ChatGathering, ChatGathering.completion),
-    ],
-    ids=["anthropic", "responses", "chat"],
+    "assembler", [AnthropicAssembler, ResponsesAssembler, ChatAssembler], ids=["anthropic", "responses", "chat"]
 )
 @given(events=_EVENTS)
-def test_a_stream_of_anything(gathering: Callable[[], Any], whole: Callable[[Any], Any], events: list[Any]) -> None:
+def test_a_stream_of_anything(assembler: Callable[[], Any], events: list[Any]) -> None:
     """It is read, or it fails in a way that a provider tells as a broken answer; never as a bug."""
-    one = gathering()
+    one = assembler()
     with suppress(Failure, ValueError, LookupError, TypeError, AttributeError):
         for event in events:
             assert isinstance(one.feed(event), str)
-        assert isinstance(whole(one), dict)
+        assert isinstance(one.body(), dict)
 
 
 def test_names_are_cheap_to_import() -> None:
@@ -143,7 +139,7 @@ def test_names_are_cheap_to_import() -> None:
 def test_the_simulated_answerer_takes_a_world() -> None:
     from inspector.core.needs import Summarize
 
-    world = World(window=20)
+    world = SimulatedServerState(window=20)
     with answerer("simulated", world=world) as answer:
         with pytest.raises(ContextWindowExceeded):
             answer(Summarize("Summarise.", "word " * 100))

@@ -14,7 +14,7 @@ from inspector.core.policies.roku import POLICY
 from inspector.core.policies.roku.state import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.validity import check
-from inspector.providers.opening import Wire
+from inspector.providers.opening import Api
 from inspector.simulated.server import SimulatedServer
 from tests.core.policies.build import play_turn
 from tests.providers.providing import READ, WIRES, by_url, call, result, user
@@ -42,7 +42,7 @@ def _events(outcome: Outcome[RokuState]) -> list[str]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_l3b_gets_its_four_sections(simulated: SimulatedServer, wire: Wire) -> None:
+def test_l3b_gets_its_four_sections(simulated: SimulatedServer, wire: Api) -> None:
     with by_url(simulated, wire) as answer:
         heard = AnswerLog(answer)
         outcome = _run("L3b", heard)
@@ -77,7 +77,7 @@ def test_l3a_through_the_endpoint(simulated: SimulatedServer, keep: str) -> None
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedServer, wire: Wire) -> None:
+def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("overflow,overflow-late")
     with by_url(simulated, wire) as answer:
         outcome = _run("L3b", answer)
@@ -89,7 +89,7 @@ def test_an_overflow_drops_the_oldest_half_and_asks_again(simulated: SimulatedSe
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("faults", ["403,429:3,529", "cut,error-event,empty", "garbage,500,no-key"])
-def test_the_third_failure_trips_the_breaker(simulated: SimulatedServer, wire: Wire, faults: str) -> None:
+def test_the_third_failure_trips_the_breaker(simulated: SimulatedServer, wire: Api, faults: str) -> None:
     simulated.world.faults.push(faults)
     running: RokuState | None = None
     with by_url(simulated, wire) as answer:
@@ -121,7 +121,7 @@ def test_l3a_never_falls_through_to_l3b(simulated: SimulatedServer, fault: str) 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wire: Wire) -> None:
+def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wire: Api) -> None:
     simulated.world.faults.push("drip")
     settings = replace(SETTINGS, compact_llm_timeout=0.4)
     with by_url(simulated, wire) as answer:
@@ -132,7 +132,7 @@ def test_a_summary_that_hangs_is_over_in_its_time(simulated: SimulatedServer, wi
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire: Wire) -> None:
+def test_l4_by_a_model_that_refuses_its_prompt(simulated: SimulatedServer, wire: Api) -> None:
     """A whole turn: the server's window is too small, L4 compacts, the second attempt goes through."""
     buffer = _buffer(20)
     simulated.world.window = 1_500
@@ -166,7 +166,7 @@ def test_a_run_is_replayed_exactly_without_the_server(simulated: SimulatedServer
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_simulated_provider_and_the_offline_answerer_say_the_same(simulated: SimulatedServer, wire: Wire) -> None:
+def test_the_simulated_provider_and_the_offline_answerer_say_the_same(simulated: SimulatedServer, wire: Api) -> None:
     """Both extract; the server sees only the digest, so its summary may know less but keeps the contract."""
     with by_url(simulated, wire) as answer:
         there = _run("L3b", answer).buffer.messages[1].text

@@ -12,14 +12,14 @@ from inspector.core.policies.roku.state import RokuState
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.session import Thread
 from inspector.core.validity import ANTHROPIC, CHAT, RESPONSES, check
-from inspector.providers.opening import Wire
+from inspector.providers.opening import Api
 from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 from tests.providers.providing import WIRES, by_url
 from tests.shared import transcripts
 
 LARGEST = 3_000_000
-NAMES: dict[Wire, str] = {"anthropic": ANTHROPIC, "responses": RESPONSES, "chat": CHAT}
+NAMES: dict[Api, str] = {"anthropic": ANTHROPIC, "responses": RESPONSES, "chat": CHAT}
 
 
 def _some(pattern: str, count: int) -> list[Path]:
@@ -39,7 +39,7 @@ def _thread(path: Path) -> Thread:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem[:24])
-def test_a_recorded_buffer_is_answered(simulated: SimulatedServer, wire: Wire, path: Path) -> None:
+def test_a_recorded_buffer_is_answered(simulated: SimulatedServer, wire: Api, path: Path) -> None:
     """By any provider, whoever wrote it; refused only where the validity check says so."""
     simulated.world.window = 10_000_000
     requests = _thread(path).requests
@@ -65,7 +65,7 @@ def _step(tier: str, thread: Thread, answer: Answerer, overflow: str = "") -> Ou
 @pytest.mark.parametrize("tier", ["L3a", "L3b", "L4"])
 @pytest.mark.parametrize("wire", ["anthropic", "responses"])
 @pytest.mark.parametrize("path", SOME[::3], ids=lambda path: path.stem[:24])
-def test_a_tier_steps_on_it(simulated: SimulatedServer, tier: str, wire: Wire, path: Path) -> None:
+def test_a_tier_steps_on_it(simulated: SimulatedServer, tier: str, wire: Api, path: Path) -> None:
     """And with an injected failure the same tier falls back on its digest."""
     simulated.world.window = 10_000_000
     thread = _thread(path)

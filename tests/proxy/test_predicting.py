@@ -14,9 +14,9 @@ from inspector.proxy.holds.compacting import Compactor
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.holds.predicting import NOTHING, SizeLearner, TokenCount, TokenCounter
-from inspector.simulated.cache import Counts as ProvidersCounts
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.world import World
+from inspector.simulated.state import PromptCounts as ProvidersCounts
+from inspector.simulated.state import SimulatedServerState
 from tests.proxy.agents import AGENTS, Agent, prompt_tokens
 from tests.proxy.holding import AtGate, Later, at_gate, the_hold, until
 
@@ -24,7 +24,7 @@ from tests.proxy.holding import AtGate, Later, at_gate, the_hold, until
 @pytest.fixture(params=[1.0, 1.37])
 def provider(request: pytest.FixtureRequest) -> Iterator[SimulatedServer]:
     """One that counts as we do; and one with another tokenizer, denser besides."""
-    world = World(remember=5, scale=request.param)
+    world = SimulatedServerState(remember=5, scale=request.param)
     if request.param != 1.0:
         world._counts = ProvidersCounts(Tiktoken("cl100k_base"))
     with SimulatedServer(world) as server:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.providers.opening import Wire, find_address
+from inspector.providers.opening import Api, find_address
 
 HOST = "http://127.0.0.1:9"
 
@@ -25,6 +25,6 @@ HOST = "http://127.0.0.1:9"
         (f"chat+{HOST}/v1/messages", "chat", f"{HOST}/v1/messages"),
     ],
 )
-def test_an_endpoint_that_is_named_whole_says_how_it_is_spoken_to(who: str, wire: Wire, base: str) -> None:
+def test_an_endpoint_that_is_named_whole_says_how_it_is_spoken_to(who: str, wire: Api, base: str) -> None:
     found = find_address(who)
-    assert (found.wire, found.base_url) == (wire, base)
+    assert (found.api, found.base_url) == (wire, base)

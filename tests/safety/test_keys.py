@@ -15,7 +15,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 from inspector.core.errors import InspectorError
 from inspector.core.needs import AskModel, Failure, Summarize
 from inspector.providers.answerers import answerer
-from inspector.providers.opening import Wire
+from inspector.providers.opening import Api
 from inspector.safety.keys import (
     URL_KEY,
     Key,
@@ -155,7 +155,7 @@ def _everything(error: BaseException) -> str:
 @pytest.mark.parametrize("fault", ["no-key", "500", "cut", "error-event", "garbage", "stall", "overflow"])
 def test_a_key_is_in_no_log_no_error_no_file(
     simulated: SimulatedServer,
-    wire: Wire,
+    wire: Api,
     fault: str,
     home: Path,
     caplog: pytest.LogCaptureFixture,
@@ -184,7 +184,7 @@ def test_a_key_is_in_no_log_no_error_no_file(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_key_is_what_is_sent(simulated: SimulatedServer, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_what_is_sent(simulated: SimulatedServer, wire: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one from the environment: the server repeats what it was given."""
     monkeypatch.setenv("OPENAI_API_KEY", "other-key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "other-key")
@@ -196,7 +196,7 @@ def test_the_key_is_what_is_sent(simulated: SimulatedServer, wire: Wire, monkeyp
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_url_never_gets_the_key_of_a_provider(
-    simulated: SimulatedServer, wire: Wire, monkeypatch: pytest.MonkeyPatch
+    simulated: SimulatedServer, wire: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openais-key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "anthropics-key")

@@ -12,11 +12,11 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import loads
 from inspector.core.message import Message, Text
-from inspector.simulated.arguments import Known, fill
-from inspector.simulated.cache import Counts, PromptCache
-from inspector.simulated.call import Call, Said, within
+from inspector.simulated.arguments import ArgumentSource, fill
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall, within
 from inspector.simulated.faults import FaultQueue, read_faults
 from inspector.simulated.server import SimulatedServer
+from inspector.simulated.state import PromptCache, PromptCounts
 from tests.providers.providing import GREP, READ
 
 MESSAGES, CHAT, RESPONSES = "/v1/messages", "/v1/chat/completions", "/v1/responses"
@@ -281,30 +281,30 @@ _SCHEMA = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["file_path", "pattern", "edits", "n"]), _SCHEMA, min_size=1))
 def test_arguments_hold_what_the_schema_requires(properties: dict[str, Any]) -> None:
-    known = Known(("src/a.py",), ("parser",), ("a line of code",), 1)
+    known = ArgumentSource(("src/a.py",), ("parser",), ("a line of code",), 1)
     made = fill({"type": "object", "properties": properties, "required": list(properties)}, known)
     assert set(made) == set(properties)
 
 
 @given(st.text(max_size=300), st.integers(0, 60))
 def test_an_answer_is_cut_at_its_limit(text: str, limit: int) -> None:
-    cut = within(Said(text), limit)
+    cut = within(SimulatedAnswer(text), limit)
     assert cut.tokens <= limit
     assert text.startswith(cut.text)
-    assert (cut.finish == "length") is (Said(text).tokens > limit)
+    assert (cut.finish == "length") is (SimulatedAnswer(text).tokens > limit)
 
 
 # -- cache and faults -------------------------------------------------------------------------------------------------
 
 
-def _call(*texts: str) -> Call:
+def _call(*texts: str) -> SimulatedCall:
     messages = tuple(Message(str(n), "user", (Text(text),)) for n, text in enumerate(texts))
-    return Call(Buffer(messages, Prompt("system", ())), "m", None, False, {}, len(messages))
+    return SimulatedCall(Buffer(messages, Prompt("system", ())), "m", None, False, {}, len(messages))
 
 
 def test_the_cache_reads_the_longest_common_prefix_until_it_is_cold() -> None:
     now = [0.0]
-    cache, counts = PromptCache(300, lambda: now[0]), Counts()
+    cache, counts = PromptCache(300, lambda: now[0]), PromptCounts()
     long = "one two three four five six seven " * 200
     first, longer, other = _call(long), _call(long, "more"), _call("x " + long)
     whole = counts.prefixes(first)[-1].tokens
@@ -322,7 +322,7 @@ def test_the_cache_reads_the_longest_common_prefix_until_it_is_cold() -> None:
 
 
 def test_a_short_prompt_is_not_cached() -> None:
-    cache, counts = PromptCache(), Counts()
+    cache, counts = PromptCache(), PromptCounts()
     assert [cache.use("k", counts.prefixes(_call("short"))) for _ in range(2)] == [(0, 0), (0, 0)]
 
 

@@ -8,14 +8,16 @@ import httpx2
 
 from inspector.core.jsontext import loads
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.wire_log import WireLog
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState, WireLog
 
 
 def test_an_answer_to_head_has_no_body(tmp_path: Path) -> None:
     """A client that only asks whether somebody is there gets headers."""
     log = WireLog(tmp_path / "wire.jsonl")
-    with SimulatedServer(World(log=log)) as server, httpx2.Client(base_url=server.url, trust_env=False) as client:
+    with (
+        SimulatedServer(SimulatedServerState(log=log)) as server,
+        httpx2.Client(base_url=server.url, trust_env=False) as client,
+    ):
         client.head("/")
         said = client.get("/").content
     log.close()
@@ -27,7 +29,7 @@ def test_an_answer_to_head_has_no_body(tmp_path: Path) -> None:
 def test_the_half_of_an_answer_that_was_cut_is_told(tmp_path: Path) -> None:
     """What went out before the connection broke went out."""
     log = WireLog(tmp_path / "wire.jsonl")
-    world = World(log=log)
+    world = SimulatedServerState(log=log)
     world.faults.push("cut")
     asked = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
     got = bytearray()

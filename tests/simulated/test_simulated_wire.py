@@ -17,11 +17,10 @@ import zstandard
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
-from inspector.simulated.call import Call
-from inspector.simulated.script import next_move
+from inspector.simulated.agent import next_move
+from inspector.simulated.call import SimulatedCall
 from inspector.simulated.server import SimulatedServer
-from inspector.simulated.wire_log import WireLog
-from inspector.simulated.world import World
+from inspector.simulated.state import SimulatedServerState, WireLog
 
 RESPONSES = "/v1/responses"
 
@@ -160,7 +159,10 @@ def test_tokens_can_be_heavier() -> None:
     body = {"model": "m", "max_tokens": 50, "messages": [_user("one two three four")]}
     counts = []
     for scale in (1.0, 3.7):
-        with SimulatedServer(World(scale=scale)) as server, httpx2.Client(base_url=server.url, trust_env=False) as http:
+        with (
+            SimulatedServer(SimulatedServerState(scale=scale)) as server,
+            httpx2.Client(base_url=server.url, trust_env=False) as http,
+        ):
             usage = http.post("/v1/messages", json=body).json()["usage"]
             counts.append(usage["input_tokens"])
             assert http.post("/v1/messages/count_tokens", json=body).json()["input_tokens"] == counts[-1]
@@ -169,7 +171,10 @@ def test_tokens_can_be_heavier() -> None:
 
 def test_the_bytes_of_the_wire(tmp_path: Path) -> None:
     log = WireLog(tmp_path / "wire.jsonl")
-    with SimulatedServer(World(log=log)) as server, httpx2.Client(base_url=server.url, trust_env=False) as http:
+    with (
+        SimulatedServer(SimulatedServerState(log=log)) as server,
+        httpx2.Client(base_url=server.url, trust_env=False) as http,
+    ):
         body = dumps({"model": "m", "stream": True, "input": [_user("hello")]}).encode()
         answer = http.post(RESPONSES, content=body, headers={"authorization": "Bearer sk-secret"})
         http.post("/nowhere?x=1", content=b"abc")
@@ -236,7 +241,7 @@ def _moves(*tools: Tool, asked: str = "Please repair the parser in src/a.py") ->
 
     messages = [Message("u", "user", (Text(asked),))]
     for n in range(20):
-        said = next_move(Call(Buffer(tuple(messages), Prompt("system", tools)), "m", None, False, {}))
+        said = next_move(SimulatedCall(Buffer(tuple(messages), Prompt("system", tools)), "m", None, False, {}))
         if not said.calls:
             break
         messages.append(Message(f"a{n}", "assistant", said.calls))
@@ -272,6 +277,6 @@ def test_the_script_goes_on_after_a_compaction() -> None:
     tools = (_tool("Read", "file_path"), _tool("Bash", "command"))
     asked = Message("u", "user", (Text("Please repair src/a.py"),))
     summary = Message("s", "user", (Text("This session is being continued.\nTool calls so far: 40"),))
-    assert not next_move(Call(Buffer((asked, summary), Prompt("", tools)), "m", None, False, {})).calls
-    first = next_move(Call(Buffer((asked,), Prompt("", tools)), "m", None, False, {})).calls[0]
+    assert not next_move(SimulatedCall(Buffer((asked, summary), Prompt("", tools)), "m", None, False, {})).calls
+    first = next_move(SimulatedCall(Buffer((asked,), Prompt("", tools)), "m", None, False, {})).calls[0]
     assert first.id.endswith("00")

@@ -1,4 +1,4 @@
-"""Anthropic Messages JSON to messages, usage and prompt, and back.
+"""Anthropic Messages: JSON to messages, usage and prompt, and back; its streams put together.
 
 One wire message may become several messages: a tool result is a message of its own. Those that travelled together
 share `together`, and `write_body` puts them back. A block that is not understood is kept unchanged as Opaque.
@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.jsontext import dumps
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, count_of, object_of, text_of
+from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.usage import Usage, is_absurd
 
 _LISTS = (list, tuple)
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -94,18 +96,18 @@ def read_part(block: Any) -> Part:
         part = Text(block["text"]) if isinstance(block.get("text"), str) else None
     elif kind == "tool_use":
         arguments = block.get("input")
-        part = ToolCall(_str(block.get("id")), _str(block.get("name")), {} if arguments is None else arguments)
+        part = ToolCall(text_of(block.get("id")), text_of(block.get("name")), {} if arguments is None else arguments)
     elif kind == "thinking" and isinstance(block.get("thinking"), str):
-        part = Thinking(block["thinking"], _str(block.get("signature")))
+        part = Thinking(block["thinking"], text_of(block.get("signature")))
     elif kind == "image":
         part = _image(block.get("source"))
-    return Opaque(_str(kind), block, _opaque_size(block)) if part is None else part
+    return Opaque(text_of(kind), block, _opaque_size(block)) if part is None else part
 
 
 def _image(source: Any) -> Image | None:
     match source:
         case {"type": "base64", "data": str(data)}:
-            return Image(_str(source.get("media_type")), data)
+            return Image(text_of(source.get("media_type")), data)
         case {"type": "url", "url": str(url)}:
             return Image("", "", url)
         case _:
@@ -121,7 +123,7 @@ def _opaque_size(block: Mapping[str, Any]) -> int:
 
 def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     content = block.get("content")
-    call_id, is_error = _str(block.get("tool_use_id")), block.get("is_error") is True
+    call_id, is_error = text_of(block.get("tool_use_id")), block.get("is_error") is True
     if isinstance(content, str):
         return (ToolResult(call_id, content, is_error),)
     inner = [read_part(one) for one in content] if isinstance(content, _LISTS) else []
@@ -130,10 +132,6 @@ def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     texts = tuple(part.text for part in inner if isinstance(part, Text))
     result = ToolResult(call_id, "\n".join(texts), is_error, texts if isinstance(content, _LISTS) else ())
     return (result, *(part for part in inner if not isinstance(part, Text)))
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
@@ -148,7 +146,7 @@ def read_tools(tools: Any) -> tuple[Tool, ...]:
     """The tools of a list of definitions; what is not an object is left out."""
     if not isinstance(tools, _LISTS):
         return ()
-    return tuple(Tool(_str(one.get("name")), one) for one in tools if isinstance(one, dict))
+    return tuple(Tool(text_of(one.get("name")), one) for one in tools if isinstance(one, dict))
 
 
 def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
@@ -221,3 +219,198 @@ def _block(part: Part) -> dict[str, Any]:
             return {"type": "image", "source": source}
         case Opaque(_, value, _):
             return dict(value) if isinstance(value, Mapping) else {"type": "text", "text": dumps(value)}
+
+
+# -- usage
+
+
+def read_usage(usage: Any, *, output_is_final: bool = True) -> Usage | None:
+    """What one call reported; None where `usage` holds no counts.
+
+    With several iterations the cost is their sum and the context is that of the last one that made a message.
+    """
+    if not has_counts(usage):
+        return None
+    return None if is_absurd(usage) else read_counts(usage, output_is_final=output_is_final)
+
+
+def read_counts(usage: Mapping[str, Any], *, output_is_final: bool) -> Usage:
+    """The same of an object that is known to hold counts, none of them absurd."""
+    rounds = usage.get("iterations")
+    if isinstance(rounds, list) and len(rounds) > 1:
+        counted = [one for one in rounds if isinstance(one, dict)]
+        if len(counted) > 1:
+            return _summed(usage, counted, output_is_final=output_is_final)
+    fresh, read, output = (
+        count_of(usage.get("input_tokens")),
+        count_of(usage.get(_READ)),
+        count_of(usage.get("output_tokens")),
+    )
+    write = _written(usage)
+    hourly = min(_hourly(usage), write)
+    return Usage(fresh, read, write, output, _reasoning(usage), output_is_final, cache_write_1h=hourly)
+
+
+def has_counts(usage: Any) -> bool:
+    """Is it what a call reported?"""
+    return isinstance(usage, dict) and ("input_tokens" in usage or bool(_COUNTS & usage.keys()))
+
+
+_READ = "cache_read_input_tokens"
+_WRITE = "cache_creation_input_tokens"
+_LIVES = "cache_creation"
+_COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
+
+
+def _summed(usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool) -> Usage:
+    input_, read, output = (
+        sum(count_of(one.get(key)) for one in rounds) for key in ("input_tokens", _READ, "output_tokens")
+    )
+    write = sum(map(_written, rounds))
+    if any(_LIVES in one for one in rounds):
+        hourly = sum(map(_hourly, rounds))
+    else:  # reported of one round, or of all together: where there is one kind only, all rounds wrote that
+        hourly = write if _hourly(usage) and not _life(usage, "5m") else _hourly(usage)
+    last = next((one for one in reversed(rounds) if "message" in str(one.get("type"))), rounds[-1])
+    context = count_of(last.get("input_tokens")) + count_of(last.get(_READ)) + _written(last)
+    return Usage(input_, read, write, output, _reasoning(usage), output_is_final, context, min(hourly, write))
+
+
+def _written(usage: Mapping[str, Any]) -> int:
+    """Tokens written to the cache: as reported in all, else the sum of those for five minutes and those for an hour."""
+    return count_of(usage.get(_WRITE)) or _life(usage, "5m") + _hourly(usage)
+
+
+def _hourly(usage: Mapping[str, Any]) -> int:
+    """Of them, those for an hour."""
+    return _life(usage, "1h")
+
+
+def _life(usage: Mapping[str, Any], life: str) -> int:
+    return count_of(object_of(usage, _LIVES).get(f"ephemeral_{life}_input_tokens"))
+
+
+def _reasoning(usage: Mapping[str, Any]) -> int:
+    return count_of(object_of(usage, "output_tokens_details").get("thinking_tokens"))
+
+
+def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """What the provider says it cleared of the buffer before the model read it (`context_management.applied_edits`)."""
+    edits = object_of(response, "context_management").get("applied_edits")
+    return tuple(one for one in edits if isinstance(one, Mapping)) if isinstance(edits, list) else ()
+
+
+# -- streams
+
+
+class AnthropicAssembler(StreamAssembler):
+    """Events of a stream to a message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+
+    def feed(self, event: Mapping[str, Any]) -> str:
+        n = event.get("index")
+        match event.get("type"):
+            case "message_start":
+                self._message = dict(object_of(event, "message"))
+            case "content_block_start" if isinstance(n, int):
+                self._blocks[n] = dict(object_of(event, "content_block"))
+            case "content_block_delta" if isinstance(n, int):
+                return self._delta(n, object_of(event, "delta"))
+            case "message_delta":
+                self._ended(event)
+            case "message_stop":
+                self.finished = True
+            case "error":
+                self.failure = object_of(event, "error")
+        return ""
+
+    def _ended(self, event: Mapping[str, Any]) -> None:
+        self._message |= object_of(event, "delta")
+        if "context_management" in event:
+            self._message["context_management"] = event["context_management"]
+        usage = {key: value for key, value in object_of(event, "usage").items() if value is not None}
+        self._message["usage"] = {**object_of(self._message, "usage"), **usage}
+
+    def _delta(self, n: int, delta: Mapping[str, Any]) -> str:
+        match delta:
+            case {"type": "text_delta", "text": str(text)}:
+                self._add(n, "text", text)
+                return text
+            case {"type": "input_json_delta", "partial_json": str(text)}:
+                self._add(n, "input", text)
+            case {"type": "thinking_delta", "thinking": str(text)}:
+                self._add(n, "thinking", text)
+            case {"type": "signature_delta", "signature": str(text)}:
+                self._add(n, "signature", text)
+            case {"type": "compaction_delta"}:
+                block = self._blocks.setdefault(n, {})
+                block |= {key: value for key, value in delta.items() if key != "type" and value is not None}
+        return ""
+
+    def _add(self, n: int, field: str, text: str) -> None:
+        self._pieces.setdefault((n, field), []).append(text)
+
+    def body(self) -> dict[str, Any]:
+        for (n, field), pieces in self._pieces.items():
+            block, text = self._blocks.setdefault(n, {"type": "text"}), "".join(pieces)
+            begun = block.get(field)
+            block[field] = _arguments(text) if field == "input" else (begun if isinstance(begun, str) else "") + text
+        self._pieces.clear()
+        return {**self._message, "content": [self._blocks[n] for n in sorted(self._blocks)]}
+
+
+def _arguments(text: str) -> Any:
+    """The arguments of a call; as text where a model wrote what is no JSON (a call that was cut off)."""
+    try:
+        return loads(text.encode("utf-8", "replace")) if text.strip() else {}
+    except NotJson:
+        return text
+
+
+# -- the dialect
+
+
+def _read_item(item: Any, id: str, line: int, time: str) -> Sequence[Message]:  # noqa: A002
+    if not isinstance(item, Mapping):
+        return ()
+    role = item.get("role")
+    return read_messages(role if isinstance(role, str) else "", item.get("content"), id=id, line=line, time=time)
+
+
+def _is_response(value: Mapping[str, Any]) -> bool:
+    return (
+        value.get("role") == "assistant"
+        and "content" in value
+        and (value.get("type") == "message" or "stop_reason" in value)
+    )
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and value.get("role") in ("user", "assistant", "system")
+        and "content" in value
+        and not _is_response(value)
+    )
+
+
+ANTHROPIC = Dialect(
+    name="anthropic",
+    key="messages",
+    read=_read_item,
+    write=lambda messages, calls: write_messages(messages),
+    shares=same_wire_message,
+    prompt=read_prompt,
+    write_body=write_body,
+    answer=lambda response: (response,) if "content" in response else (),
+    usage=read_usage,
+    finish=lambda response: text_of(response.get("stop_reason")),
+    is_response=_is_response,
+    is_message=_is_message,
+    assembler=AnthropicAssembler,
+)

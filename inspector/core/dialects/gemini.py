@@ -1,33 +1,25 @@
-"""Gemini JSON to messages, usage and prompt, and back.
+"""Gemini: JSON to messages, usage and prompt, and back; its streams put together.
 
 One content may become several messages: a function response is a message of its own, those that travelled together
-share `together`. Calls without an id (most have none) get one made of what they say, so that the answer behind them
+share `together`. Calls without an id (most have none) get one made of what they say, so that the answer after them
 finds them; `paired` does that for a whole list of contents.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any
 
-from inspector.core.buffer import Prompt, Tool
-from inspector.core.dialects.gemini_write import write_body, write_contents
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.anthropic import same_wire_message
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, count_of, first_object, object_of, text_of
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage, is_absurd
 
-__all__ = ["paired", "read_content", "read_contents", "read_prompt", "read_usage", "write_body", "write_contents"]
-
 NAMED = "?"
 """Begins the id of a call or result that has none on the wire: the function's name follows."""
-
-
-def read_contents(contents: Any, *, prefix: str = "", line: int = 0, time: str = "") -> tuple[Message, ...]:
-    """The messages of a `contents` list (or of one content, or a string), in order, calls and results paired."""
-    if isinstance(contents, str | Mapping):
-        contents = [contents]
-    units = [read_content(one, id=f"{prefix}{n}", line=line, time=time) for n, one in enumerate(_list(contents))]
-    return tuple(message for unit in paired(units) for message in unit)
 
 
 def read_content(content: Any, *, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
@@ -62,15 +54,18 @@ def read_part(part: Any) -> tuple[Part, ...]:
         return (Text(part),)
     if not isinstance(part, Mapping):
         return (Opaque("", part, len(dumps(part))),)
-    signature = _str(_of(part, "thoughtSignature"))
+    signature = text_of(_of(part, "thoughtSignature"))
     signed: tuple[Part, ...] = (Thinking("", signature),) if signature else ()
     text, call, result = part.get("text"), _of(part, "functionCall"), _of(part, "functionResponse")
     if isinstance(text, str):
         return (Thinking(text, signature),) if part.get("thought") is True else (*signed, Text(text))
     if isinstance(call, Mapping):
-        name = _str(call.get("name"))
+        name = text_of(call.get("name"))
         arguments: Json = call.get("args")
-        return (*signed, ToolCall(_str(call.get("id")) or NAMED + name, name, {} if arguments is None else arguments))
+        return (
+            *signed,
+            ToolCall(text_of(call.get("id")) or NAMED + name, name, {} if arguments is None else arguments),
+        )
     if isinstance(result, Mapping):
         return _result(result)
     return (*signed, _data(part))
@@ -85,17 +80,17 @@ def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
         said = inside if key in ("output", "result", "error") else told
     text = said if isinstance(said, str) else "" if said is None else dumps(said)
     inner = [part for one in _list(result.get("parts")) for part in read_part(one)]
-    return (ToolResult(_str(result.get("id")) or NAMED + _str(result.get("name")), text, failed), *inner)
+    return (ToolResult(text_of(result.get("id")) or NAMED + text_of(result.get("name")), text, failed), *inner)
 
 
 def _data(part: Mapping[str, Any]) -> Part:
     inline, file = _of(part, "inlineData"), _of(part, "fileData")
     if isinstance(inline, Mapping) and isinstance(data := inline.get("data"), str):
-        kind = _str(_of(inline, "mimeType"))
+        kind = text_of(_of(inline, "mimeType"))
         if kind.startswith("image/"):
             return Image(kind, data)
-    if isinstance(file, Mapping) and _str(_of(file, "mimeType")).startswith("image/"):
-        return Image(_str(_of(file, "mimeType")), "", _str(_of(file, "fileUri")))
+    if isinstance(file, Mapping) and text_of(_of(file, "mimeType")).startswith("image/"):
+        return Image(text_of(_of(file, "mimeType")), "", text_of(_of(file, "fileUri")))
     kind = next((key for key in part if key not in ("thoughtSignature", "thought_signature")), "")
     return Opaque(kind, part, len(dumps(part).encode("utf-8", "replace")))
 
@@ -174,8 +169,7 @@ _COUNTED = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 
 
 def _count(usage: Mapping[str, Any], key: str) -> int:
-    value = _of(usage, key)
-    return value if type(value) is int and value > 0 else 0
+    return count_of(_of(usage, key))
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
@@ -186,7 +180,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     for one in _list(body.get("tools")):
         told = _of(one, "functionDeclarations") if isinstance(one, Mapping) else None
         if isinstance(told, list):
-            tools += [Tool(_str(tool.get("name")), tool) for tool in told if isinstance(tool, Mapping)]
+            tools += [Tool(text_of(tool.get("name")), tool) for tool in told if isinstance(tool, Mapping)]
         elif isinstance(one, Mapping):  # the provider's own: a search, a code runner
             tools.append(Tool(next(iter(one), ""), one))
     return Prompt("\n\n".join(text for text in texts if text), tuple(tools))
@@ -203,5 +197,198 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def write_body(buffer: Buffer, max_tokens: int) -> dict[str, Any]:
+    """A `generateContent` body; the model stands in the path."""
+    body: dict[str, Any] = {"contents": write_contents(buffer.messages)}
+    if buffer.prompt.system:
+        body["systemInstruction"] = {"role": "user", "parts": [{"text": buffer.prompt.system}]}
+    if buffer.prompt.tools:
+        body["tools"] = _tools(buffer.prompt.tools)
+    return body | {"generationConfig": {"maxOutputTokens": max_tokens}}
+
+
+def write_contents(messages: Sequence[Message], calls: Mapping[str, ToolCall] = MappingProxyType({})) -> list[Any]:
+    """The contents of messages: what travelled together, and neighbouring results, share one.
+
+    A result bears its function's name: that of its call, one of `calls` where it is not among the messages.
+    """
+    names = {name: call.name for name, call in calls.items()}
+    names |= {call.id: call.name for message in messages for call in message.calls}
+    contents: list[dict[str, Any]] = []
+    before: Message | None = None
+    for message in messages:
+        parts = _parts(message, names)
+        if before is not None and same_wire_message(before, message):
+            contents[-1]["parts"] += parts
+        else:
+            contents.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
+        before = message
+    return contents
+
+
+def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    signature = ""
+    for part in message.parts:
+        if isinstance(part, Thinking) and not part.text:  # goes along with the part after it
+            signature = part.signature
+            continue
+        if isinstance(part, Image) and parts and "functionResponse" in parts[-1]:
+            parts[-1]["functionResponse"].setdefault("parts", []).append(_part(part, names))
+            continue
+        one = _part(part, names)
+        parts.append(one | {"thoughtSignature": signature} if signature else one)
+        signature = ""
+    return parts
+
+
+def _part(part: Part, names: Mapping[str, str]) -> dict[str, Any]:
+    match part:
+        case Text(text):
+            return {"text": text}
+        case Thinking(text, signature):
+            return {"text": text, "thought": True} | ({"thoughtSignature": signature} if signature else {})
+        case ToolCall(id_, name, arguments):
+            args = arguments if isinstance(arguments, Mapping) else {"input": arguments}
+            return {"functionCall": {"id": id_, "name": name, "args": args}}
+        case ToolResult(call_id, content, is_error):
+            response = {"error": content} if is_error else {"output": content}
+            return {"functionResponse": {"id": call_id, "name": names.get(call_id, call_id), "response": response}}
+        case Image(media_type, data, url):
+            if data:
+                return {"inlineData": {"mimeType": media_type, "data": data}}
+            return {"fileData": {"mimeType": media_type, "fileUri": url}}
+        case Opaque(_, value):
+            return dict(value) if isinstance(value, Mapping) else {"text": dumps(value)}
+
+
+def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    declared: list[Any] = []
+    own: list[dict[str, Any]] = []
+    for tool in tools:
+        wire = tool.definition
+        if isinstance(wire, Mapping) and not {"name", "function"} & wire.keys():
+            own.append(dict(wire))
+        else:
+            declared.append(_declared(tool))
+    return ([{"functionDeclarations": declared}] if declared else []) + own
+
+
+def _declared(tool: Tool) -> Any:
+    """As it was sent where it is in Gemini's shape; other providers' shapes are turned into it."""
+    wire = tool.definition
+    inner = wire.get("function") if isinstance(wire, Mapping) else None
+    told = inner if isinstance(inner, Mapping) else wire
+    if not isinstance(told, Mapping):
+        return {"name": tool.name}
+    if not {"input_schema", "function", "type"} & (told.keys() | (wire.keys() if isinstance(wire, Mapping) else set())):
+        return told
+    schema = told.get("input_schema") or told.get("parameters")
+    shaped = {"name": tool.name, "description": told.get("description") or ""}
+    return shaped | ({"parametersJsonSchema": schema} if schema else {})
+
+
+class GeminiAssembler(StreamAssembler):
+    """Chunks of a stream to a response: pieces of one text become one part; every other part stays as it came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, Any] = {}
+        self._candidate: dict[str, Any] = {}
+        self._parts: list[dict[str, Any]] = []
+        self._pieces: list[str] = []
+
+    def feed(self, event: Mapping[str, Any]) -> str:
+        """The text that this chunk brought, if any: thoughts are none."""
+        inner = event.get("response")  # Code Assist wraps what the API says
+        chunk = inner if isinstance(inner, Mapping) and "candidates" not in event else event
+        if isinstance(error := chunk.get("error"), Mapping):
+            self.failure = error
+        self._told |= {key: value for key, value in chunk.items() if key != "candidates"}
+        candidate = first_object(chunk.get("candidates"))
+        self._candidate |= {key: value for key, value in candidate.items() if key != "content"}
+        self.finished = self.finished or bool(candidate.get("finishReason"))
+        parts = _list(object_of(candidate, "content").get("parts"))
+        return "".join(self._add(part) for part in parts if isinstance(part, Mapping))
+
+    def _add(self, part: Mapping[str, Any]) -> str:
+        text = part.get("text")
+        if not isinstance(text, str):
+            self._close()
+            self._parts.append(dict(part))
+            return ""
+        more = {key: value for key, value in part.items() if key != "text"}
+        thought = bool(part.get("thought"))
+        last = self._parts[-1] if self._pieces else None
+        if last is None or bool(last.get("thought")) != thought:
+            self._close()
+            self._parts.append(more)
+        else:
+            last |= more
+        self._pieces.append(text)
+        return "" if thought else text
+
+    def _close(self) -> None:
+        """The text that was under way is whole."""
+        if self._pieces:
+            self._parts[-1]["text"] = "".join(self._pieces)
+            self._pieces.clear()
+
+    def body(self) -> dict[str, Any]:
+        if self._pieces:
+            self._pieces[:] = ["".join(self._pieces)]
+            self._parts[-1]["text"] = self._pieces[0]
+        parts = [part for part in self._parts if part != {"text": ""}]
+        candidate = {**self._candidate, "content": {"role": "model", "parts": parts}}
+        return {**self._told, "candidates": [candidate]}
+
+
+def _candidate(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    candidates = response.get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
+    content = _candidate(response).get("content")
+    return (content,) if isinstance(content, Mapping) and content.get("parts") else ()
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("parts"), list) and value.get("role") in (*_ROLES, None)
+
+
+_ROLES = ("user", "model", "function")
+
+
+def _write_items(messages: Sequence[Message], calls: Mapping[str, ToolCall]) -> Sequence[Any]:
+    """Most calls have no id on the wire; the one that was made up for them stays with us."""
+    written = write_contents(messages, calls)
+    for part in (part for one in written for part in one["parts"]):
+        for kind in ("functionCall", "functionResponse"):
+            inner = part.get(kind, {})
+            if (call := calls.get(inner.get("id"))) is not None and not call.id:
+                part[kind] = {name: value for name, value in inner.items() if name != "id"}
+    return written
+
+
+GEMINI = Dialect(
+    name="gemini",
+    key="contents",
+    content="parts",
+    counts="usageMetadata",
+    wrapper="request",
+    read=lambda content, name, line, time: read_content(content, id=name, line=line, time=time),
+    write=_write_items,
+    bare=lambda content: content,
+    shares=same_wire_message,
+    pair=paired,
+    prompt=read_prompt,
+    write_body=lambda buffer, model, max_tokens: write_body(buffer, max_tokens),
+    answer=_answer,
+    usage=read_usage,
+    finish=lambda response: text_of(_candidate(response).get("finishReason")),
+    is_response=lambda value: isinstance(value.get("candidates"), list),
+    is_message=_is_message,
+    assembler=GeminiAssembler,
+)

@@ -1,6 +1,6 @@
 """The neutral message as JSON, as the command line prints it and a script of answers holds it; and back.
 
-`write_part` is for reading: bytes only a provider understands are told by their size. `write_message` and
+`write_part` is for reading: bytes only a provider understands are shown by their size. `write_message` and
 `write_buffer` hold all there is, so that what is read back equals what was written.
 """
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import anthropic, openai_chat, openai_responses
+from inspector.core.dialects.dialect import text_of
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 
@@ -17,7 +18,7 @@ _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "
 
 
 def write_part(part: Part) -> dict[str, Json]:
-    """One part. Image bytes and signatures stay out: their size is told."""
+    """One part. Image bytes and signatures stay out: their size is shown."""
     match part:
         case Text(text):
             return {"type": "text", "text": text}
@@ -125,7 +126,7 @@ def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa
 
 def _read_neutral(value: Mapping[str, Any], id: str, role: Role, parts: tuple[Part, ...]) -> Message:  # noqa: A002
     return Message(
-        _text(value.get("id")) or id,
+        text_of(value.get("id")) or id,
         role,
         parts,
         together=str(value.get("together") or ""),
@@ -140,28 +141,24 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _read_part(part: Mapping[str, Any]) -> Part:
     match part.get("type"):
         case "text":
-            return Text(_text(part.get("text")))
+            return Text(text_of(part.get("text")))
         case "thinking":
-            return Thinking(_text(part.get("text")), _text(part.get("signature")), _number(part.get("tokens")))
+            return Thinking(text_of(part.get("text")), text_of(part.get("signature")), _number(part.get("tokens")))
         case "tool_call":
-            return ToolCall(_text(part.get("id")), _text(part.get("name")), part.get("arguments"))
+            return ToolCall(text_of(part.get("id")), text_of(part.get("name")), part.get("arguments"))
         case "tool_result":
             texts = part.get("texts")
             return ToolResult(
-                _text(part.get("call_id")),
-                _text(part.get("content")),
+                text_of(part.get("call_id")),
+                text_of(part.get("content")),
                 bool(part.get("is_error")),
-                tuple(map(_text, texts)) if isinstance(texts, list | tuple) else (),
+                tuple(map(text_of, texts)) if isinstance(texts, list | tuple) else (),
             )
         case "image":
-            return Image(_text(part.get("media_type")), _text(part.get("data")), _text(part.get("url")))
+            return Image(text_of(part.get("media_type")), text_of(part.get("data")), text_of(part.get("url")))
         case kind:
             name = part["kind"] if isinstance(part.get("kind"), str) else str(kind)
             value = part["value"] if "value" in part else dict(part)

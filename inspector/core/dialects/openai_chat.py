@@ -1,13 +1,15 @@
-"""OpenAI Chat Completions: one wire message is one message, and back.
+"""OpenAI Chat Completions: one wire message is one message, and back; its streams put together.
 
 The system prompt of a body stands in its first messages (role system or developer): those are the Prompt, not part of
 the buffer. A system message further down is a message like any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units, count_of, first_object, object_of, text_of
 from inspector.core.dialects.openai_responses import read_arguments, read_image
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -25,36 +27,37 @@ _SENDABLE = ("input_audio", "file")
 """Opaque parts that a Chat body may carry."""
 
 
-def read_message(message: Any, *, id: str, line: int = 0, time: str = "", call_id: str = "") -> tuple[Message, ...]:  # noqa: A002
-    """One wire message -> one message; nothing for what is not an object.
+def read_message(message: Any, id: str, line: int = 0, time: str = "") -> tuple[Message, ...]:  # noqa: A002
+    """One wire message -> one message; nothing for what is not an object. An unknown role reads as user. Never raises.
 
-    `call_id` is the call that a legacy `function` message answers, and the id of a legacy `function_call`: neither
-    carries one on the wire. An unknown role reads as user. Never raises.
+    A legacy `function_call` and the `function` message that answers it carry no id: see `_name_legacy_calls`.
     """
     if not isinstance(message, Mapping):
         return ()
-    role = _ROLES.get(_text(message.get("role")), "user")
+    role = _ROLES.get(text_of(message.get("role")), "user")
     parts: list[Part] = []
     if role == "tool":
-        parts += _result(message, call_id)
+        parts += _result(message)
     else:
         parts += _thinking(message)
         parts += _content(message.get("content"))
-        if refusal := _text(message.get("refusal")):
+        if refusal := text_of(message.get("refusal")):
             parts.append(Text(refusal))
-        parts += _calls(message, call_id)
+        parts += _calls(message)
     return (Message(id, role, tuple(parts), line=line, time=time),)
 
 
-def _result(message: Mapping[str, Any], call_id: str) -> list[Part]:
+def _result(message: Mapping[str, Any]) -> list[Part]:
     parts = _content(message.get("content"))
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    answered = _text(message.get("tool_call_id")) or call_id
-    return [ToolResult(answered, text), *(part for part in parts if not isinstance(part, Text))]
+    return [
+        ToolResult(text_of(message.get("tool_call_id")), text),
+        *(part for part in parts if not isinstance(part, Text)),
+    ]
 
 
 def _thinking(message: Mapping[str, Any]) -> list[Part]:
-    text = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    text = text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
     return [Thinking(text)] if text else []
 
 
@@ -73,49 +76,49 @@ def _part(part: Any) -> Part:
         return Text(part)
     if not isinstance(part, Mapping):
         return Opaque("unknown", part, len(dumps(part).encode()))
-    kind = _text(part.get("type"))
+    kind = text_of(part.get("type"))
     if kind in ("text", "input_text", "output_text"):
-        return Text(_text(part.get("text")))
+        return Text(text_of(part.get("text")))
     if kind == "refusal":
-        return Text(_text(part.get("refusal")))
+        return Text(text_of(part.get("refusal")))
     if kind == "image_url":
         image = part.get("image_url")
-        return read_image(_text(image.get("url") if isinstance(image, Mapping) else image))
+        return read_image(text_of(image.get("url") if isinstance(image, Mapping) else image))
     return Opaque(kind or "unknown", part, len(dumps(part).encode()))
 
 
-def _calls(message: Mapping[str, Any], call_id: str) -> list[Part]:
+def _calls(message: Mapping[str, Any]) -> list[Part]:
     calls = message.get("tool_calls")
     found: list[Part] = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
     legacy = message.get("function_call")
     if isinstance(legacy, Mapping):
-        found.append(ToolCall(call_id, _text(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
+        found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
     return found
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
     custom = call.get("custom")
     if isinstance(custom, Mapping):
-        return ToolCall(_text(call.get("id")), _text(custom.get("name")), _text(custom.get("input")))
+        return ToolCall(text_of(call.get("id")), text_of(custom.get("name")), text_of(custom.get("input")))
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
-    return ToolCall(_text(call.get("id")), _text(inner.get("name")), read_arguments(inner.get("arguments") or None))
+    return ToolCall(text_of(call.get("id")), text_of(inner.get("name")), read_arguments(inner.get("arguments") or None))
 
 
 def read_usage(usage: Any) -> Usage | None:
     """`usage` of a response; None where there is none. `prompt_tokens` includes what was read from the cache."""
     if not isinstance(usage, Mapping) or not any(isinstance(usage.get(k), int) for k in _COUNTED) or is_absurd(usage):
         return None
-    within, out = _inner(usage, "prompt_tokens_details"), _inner(usage, "completion_tokens_details")
-    read = _count(within.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens"))
-    written = _count(within.get("cache_write_tokens")) or _count(within.get("cache_creation_tokens"))
-    prompt = _count(usage.get("prompt_tokens"))
+    within, out = object_of(usage, "prompt_tokens_details"), object_of(usage, "completion_tokens_details")
+    read = count_of(within.get("cached_tokens")) or count_of(usage.get("prompt_cache_hit_tokens"))
+    written = count_of(within.get("cache_write_tokens")) or count_of(within.get("cache_creation_tokens"))
+    prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),
         cache_read=read,
         cache_write=written,
-        output=_count(usage.get("completion_tokens")),
-        reasoning=_count(out.get("reasoning_tokens")),
+        output=count_of(usage.get("completion_tokens")),
+        reasoning=count_of(out.get("reasoning_tokens")),
     )
 
 
@@ -134,7 +137,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
 def leading(messages: Any) -> Sequence[Any]:
     """The wire messages at the head that are the system prompt."""
     found: list[Any] = []
-    for message in messages if isinstance(messages, list) else ():
+    for message in messages if isinstance(messages, list | tuple) else ():
         if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
             break
         found.append(message)
@@ -146,7 +149,7 @@ def _tools(tools: Iterable[Any]) -> Iterable[Tool]:
         if isinstance(tool, Mapping):
             inner = tool.get("function") or tool.get("custom")
             named = inner if isinstance(inner, Mapping) else tool
-            yield Tool(_text(named.get("name")) or _text(tool.get("type")), tool)
+            yield Tool(text_of(named.get("name")) or text_of(tool.get("type")), tool)
 
 
 def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
@@ -208,14 +211,116 @@ def _write_tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+class ChatAssembler(StreamAssembler):
+    """Chunks of a stream to a completion."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._head: dict[str, Any] = {}
+        self._finish: str | None = None
+        self._usage: Any = None
+        self._said: dict[str, list[str]] = {}
+        self._calls: dict[int, dict[str, Any]] = {}
+
+    def feed(self, event: Mapping[str, Any]) -> str:
+        chunk = event
+        if isinstance(error := chunk.get("error"), Mapping):
+            self.failure = error
+        self._head = self._head or {key: chunk[key] for key in ("id", "model") if chunk.get(key)}
+        self._usage = chunk.get("usage") or self._usage
+        choice = first_object(chunk.get("choices"))
+        if choice.get("finish_reason"):
+            self._finish, self.finished = str(choice["finish_reason"]), True
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            return ""
+        for field in ("content", "reasoning_content", "reasoning", "refusal"):
+            if isinstance(text := delta.get(field), str) and text:
+                self._said.setdefault(field, []).append(text)
+        pieces = delta.get("tool_calls")
+        for n, piece in enumerate(pieces if isinstance(pieces, list) else ()):
+            if isinstance(piece, Mapping):
+                self._call(n, piece)
+        content = delta.get("content")
+        return content if isinstance(content, str) else ""
+
+    def _call(self, n: int, piece: Mapping[str, Any]) -> None:
+        at = piece.get("index")
+        call = self._calls.setdefault(at if isinstance(at, int) else n, {"id": "", "name": "", "arguments": []})
+        told = object_of(piece, "function")
+        call["id"] = piece.get("id") or call["id"]
+        call["name"] = told.get("name") or call["name"]
+        if isinstance(arguments := told.get("arguments"), str):
+            call["arguments"].append(arguments)
+
+    def body(self) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant"}
+        message |= {field: "".join(pieces) for field, pieces in self._said.items()}
+        if self._calls:
+            message["tool_calls"] = [_whole(self._calls[n]) for n in sorted(self._calls)]
+        choice = {"index": 0, "message": message, "finish_reason": self._finish}
+        return {**self._head, "choices": [choice], "usage": self._usage}
 
 
-def _inner(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    inner = value.get(key)
-    return inner if isinstance(inner, Mapping) else {}
+def _whole(call: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": call["name"], "arguments": "".join(call["arguments"])}
+    return {"id": call["id"], "type": "function", "function": function}
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def _name_legacy_calls(units: Units) -> Units:
+    """A legacy call has no id: its answer is the function message after it."""
+    name = ""
+    for n, unit in enumerate(units):
+        if any(call.id == "" for message in unit for call in message.calls):
+            name = f"function-call-{n}"
+        yield [_named(message, name) for message in unit] if name else unit
+
+
+def _named(message: Message, name: str) -> Message:
+    parts: list[Part] = []
+    for part in message.parts:
+        match part:
+            case ToolCall(""):
+                parts.append(replace(part, id=name))
+            case ToolResult(""):
+                parts.append(replace(part, call_id=name))
+            case _:
+                parts.append(part)
+    return replace(message, parts=tuple(parts))
+
+
+def _choice(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = response.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
+    message = _choice(response).get("message")
+    return (message,) if isinstance(message, Mapping) else ()
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("role"), str)
+        and ("content" in value or "tool_calls" in value)
+    )
+
+
+CHAT = Dialect(
+    name="openai-chat",
+    key="messages",
+    read=read_message,
+    write=lambda messages, calls: [_write(message) for message in messages],
+    head=lambda items: len(leading(items)),
+    join=_name_legacy_calls,
+    prompt=read_prompt,
+    write_body=write_body,
+    answer=_answer,
+    usage=read_usage,
+    finish=lambda response: text_of(_choice(response).get("finish_reason")),
+    is_response=lambda value: isinstance(value.get("choices"), list),
+    is_message=_is_message,
+    assembler=ChatAssembler,
+)

@@ -1,20 +1,19 @@
-"""OpenAI Responses JSON to messages, usage and prompt, and back.
+"""OpenAI Responses: JSON to messages, usage and prompt, and back; its streams put together.
 
 One item is one message; the assistant items that follow one another (reasoning, message, calls) are one response, so
-`read_items` joins them into one message. An item that is not understood is kept unchanged as Opaque.
+`read_items` joins them into one message. An item that is not understood is kept unchanged as Opaque. What was read is
+written as the same items, but for ids and for reasoning without its encrypted content, which the API would refuse.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from inspector.core.buffer import Prompt, Tool
-from inspector.core.dialects.openai_responses_write import write_body
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units, count_of, object_of, text_of
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage, is_absurd
-
-__all__ = ["is_compaction", "join", "read_item", "read_items", "read_parts", "read_prompt", "read_usage", "write_body"]
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
 _BY_CLIENT = ("compaction_trigger", "mcp_approval_response", "computer_call_output", "program_output")
@@ -31,21 +30,23 @@ def read_items(items: Any, *, prefix: str, line: int = 0, time: str = "") -> tup
         items = [items]
     if not isinstance(items, list | tuple):
         return ()
-    return tuple(_joined(read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items)))
+    read = (read_item(item, id=f"{prefix}{n}", line=line, time=time) for n, item in enumerate(items))
+    return tuple(map(join, responses(read)))
 
 
-def _joined(messages: Iterable[Message]) -> Iterable[Message]:
+def responses(messages: Iterable[Message]) -> Iterator[Sequence[Message]]:
+    """The messages of single items in order, those of one response of the model together."""
     response: list[Message] = []
     for message in messages:
         if message.role == "assistant" and not message.summary:
             response.append(message)
             continue
         if response:
-            yield join(response)
+            yield response
             response = []
-        yield message
+        yield (message,)
     if response:
-        yield join(response)
+        yield response
 
 
 def join(messages: Sequence[Message]) -> Message:
@@ -78,29 +79,29 @@ def read_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
     read = _KINDS.get(kind) if isinstance(kind, str) else None
     if read is not None:
         return read(item)
-    role = _ROLES.get(_str(item.get("role")), "user") if "role" in item or kind in _BY_CLIENT else "assistant"
+    role = _ROLES.get(text_of(item.get("role")), "user") if "role" in item or kind in _BY_CLIENT else "assistant"
     if kind == "agent_message":  # from another agent of the same session
         return "user", _content(item.get("content"))
-    return role, (_opaque(_str(kind), item),)
+    return role, (_opaque(text_of(kind), item),)
 
 
 def _message(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return _ROLES.get(_str(item.get("role")), "user"), _content(item.get("content"))
+    return _ROLES.get(text_of(item.get("role")), "user"), _content(item.get("content"))
 
 
 def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     """Summary and content are what can be read; the encrypted content is a signature: its letters are not text."""
     parts = (*_content(item.get("summary")), *_content(item.get("content")))
     text = "\n\n".join([part.text for part in parts if isinstance(part, Text)]) if parts else ""
-    return "assistant", (Thinking(text, _str(item.get("encrypted_content"))),)
+    return "assistant", (Thinking(text, text_of(item.get("encrypted_content"))),)
 
 
 def _function_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "assistant", (ToolCall(_call_id(item), _str(item.get("name")), read_arguments(item.get("arguments"))),)
+    return "assistant", (ToolCall(_call_id(item), text_of(item.get("name")), read_arguments(item.get("arguments"))),)
 
 
 def _custom_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
-    return "assistant", (ToolCall(_call_id(item), _str(item.get("name")), _str(item.get("input"))),)
+    return "assistant", (ToolCall(_call_id(item), text_of(item.get("name")), text_of(item.get("input"))),)
 
 
 def _shell_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
@@ -109,13 +110,13 @@ def _shell_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 
 def _search_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     """Opaque where the provider searched itself, so that no answer follows."""
-    if item.get("execution") == "server" or not _str(item.get("call_id")):
+    if item.get("execution") == "server" or not text_of(item.get("call_id")):
         return "assistant", (_opaque("tool_search_call", item),)
     return "assistant", (ToolCall(_call_id(item), "tool_search", read_arguments(item.get("arguments"))),)
 
 
 def _call_id(item: Mapping[str, Any]) -> str:
-    return _str(item.get("call_id")) or _str(item.get("id"))
+    return text_of(item.get("call_id")) or text_of(item.get("id"))
 
 
 def read_arguments(arguments: Any) -> Json:
@@ -181,7 +182,7 @@ def _part(part: Any) -> Part:
         return Text(text)
     if kind == "input_image" and isinstance(url := part.get("image_url"), str):
         return read_image(url)
-    return _opaque(_str(kind), part)
+    return _opaque(text_of(kind), part)
 
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -211,10 +212,6 @@ def _size(value: Any) -> int:
     return len(dumps(value).encode("utf-8", errors="replace"))
 
 
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def read_usage(usage: Any) -> Usage | None:
     """What one call reported; None where `usage` holds no counts. Takes the API's and Codex's spelling.
 
@@ -225,33 +222,254 @@ def read_usage(usage: Any) -> Usage | None:
     total, output = usage.get("input_tokens"), usage.get("output_tokens")
     if type(total) is not int and type(output) is not int:
         return None
-    inside, outside = usage.get("input_tokens_details"), usage.get("output_tokens_details")
-    total = _count(total)
-    read = _count(usage.get("cached_input_tokens")) or _inner(inside, "cached_tokens")
-    write = _count(usage.get("cache_write_input_tokens")) or _inner(inside, "cache_write_tokens")
-    reasoning = _count(usage.get("reasoning_output_tokens")) or _inner(outside, "reasoning_tokens")
+    inside, outside = object_of(usage, "input_tokens_details"), object_of(usage, "output_tokens_details")
+    total = count_of(total)
+    read = count_of(usage.get("cached_input_tokens")) or count_of(inside.get("cached_tokens"))
+    write = count_of(usage.get("cache_write_input_tokens")) or count_of(inside.get("cache_write_tokens"))
+    reasoning = count_of(usage.get("reasoning_output_tokens")) or count_of(outside.get("reasoning_tokens"))
     if read + write > total:
-        return Usage(0, read, write, _count(output), reasoning, context=total)
-    return Usage(total - read - write, read, write, _count(output), reasoning)
-
-
-def _inner(details: Any, key: str) -> int:
-    return _count(details.get(key)) if isinstance(details, dict) else 0
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
+        return Usage(0, read, write, count_of(output), reasoning, context=total)
+    return Usage(total - read - write, read, write, count_of(output), reasoning)
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
     """Instructions and tools of a request body. One that names none had none."""
     instructions, tools = body.get("instructions"), body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
-    return Prompt(_str(instructions), tuple(read_tool(tool) for tool in offered))
+    return Prompt(text_of(instructions), tuple(read_tool(tool) for tool in offered))
 
 
 def read_tool(tool: Any) -> Tool:
     """A tool under its name; the provider's own ones have none and go by their type."""
     if not isinstance(tool, Mapping):
         return Tool("", tool)
-    return Tool(_str(tool.get("name")) or _str(tool.get("type")), tool)
+    return Tool(text_of(tool.get("name")) or text_of(tool.get("type")), tool)
+
+
+_WRITTEN_ROLES: Mapping[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
+
+
+def write_body(buffer: Buffer, model: str, max_tokens: int) -> dict[str, Any]:
+    """A complete request body that carries its whole input (nothing is stored at the provider)."""
+    body: dict[str, Any] = {"model": model, "max_output_tokens": max_tokens, "store": False}
+    if buffer.prompt.system:
+        body["instructions"] = buffer.prompt.system
+    if buffer.prompt.tools:
+        body["tools"] = [tool.definition for tool in buffer.prompt.tools]
+    body["input"] = write_items(buffer.messages, {})
+    return body
+
+
+def write_items(messages: Iterable[Message], calls: Mapping[str, ToolCall]) -> list[Any]:
+    """The items of messages. Which kind a result is depends on its call, one of `calls` where it is not among them."""
+    said = tuple(messages)
+    known = {**calls, **{call.id: call for message in said for call in message.calls}}
+    kinds = {name: _call_kind(call) for name, call in known.items()}
+    return [item for message in said for item in _message_items(message, kinds)]
+
+
+def _call_kind(call: ToolCall) -> str:
+    if isinstance(call.arguments, str):
+        return "custom_tool_call"
+    return {"local_shell": "local_shell_call", "tool_search": "tool_search_call"}.get(call.name, "function_call")
+
+
+def _message_items(message: Message, kinds: Mapping[str, str]) -> Iterator[Any]:
+    said: list[Part] = []
+    parts = message.parts
+    if isinstance(result := parts[0] if parts else None, ToolResult):
+        yield _write_result(result, parts[1:], kinds.get(result.call_id, "function_call"))
+        return
+    for part in parts:
+        if isinstance(part, Text | Image) or _is_content(part):
+            said.append(part)
+            continue
+        if said:
+            yield _said(message.role, said)
+            said = []
+        yield from _write_part(part, kinds)
+    if said:
+        yield _said(message.role, said)
+
+
+def _is_content(part: Part) -> bool:
+    """A part of a message rather than an item: a file, a sound."""
+    return isinstance(part, Opaque) and part.kind.startswith(("input_", "output_"))
+
+
+def _said(role: Role, parts: list[Part]) -> dict[str, Any]:
+    return {"type": "message", "role": _WRITTEN_ROLES[role], "content": [_write_content(role, part) for part in parts]}
+
+
+def _write_content(role: Role, part: Part) -> Any:
+    match part:
+        case Text(text):
+            return {"type": "output_text" if role == "assistant" else "input_text", "text": text}
+        case Image(media_type, data, url):
+            return {"type": "input_image", "image_url": f"data:{media_type};base64,{data}" if data else url}
+        case Opaque(_, value):
+            return value
+    raise AssertionError(part)  # _message_items lets nothing else through
+
+
+def _write_part(part: Part, kinds: Mapping[str, str]) -> Iterator[Any]:
+    match part:
+        case Thinking(text, signature):
+            if signature:
+                summary = [{"type": "summary_text", "text": text}] if text else []
+                yield {"type": "reasoning", "summary": summary, "encrypted_content": signature}
+        case ToolCall():
+            yield _write_call(part)
+        case ToolResult(call_id):
+            yield _write_result(part, (), kinds.get(call_id, "function_call"))
+        case Opaque(_, value):
+            yield value
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    kind = _call_kind(call)
+    item: dict[str, Any] = {"type": kind, "call_id": call.id}
+    match kind:
+        case "custom_tool_call":
+            return item | {"name": call.name, "input": call.arguments}
+        case "local_shell_call":
+            return item | {"status": "completed", "action": call.arguments}
+        case "tool_search_call":
+            return item | {"execution": "client", "status": "completed", "arguments": call.arguments}
+    return item | {"name": call.name, "arguments": dumps(call.arguments)}
+
+
+_OUTPUT_KINDS = {"custom_tool_call": "custom_tool_call_output", "tool_search_call": "tool_search_output"}
+
+
+def _write_result(result: ToolResult, more: tuple[Part, ...], kind: str) -> dict[str, Any]:
+    item: dict[str, Any] = {"type": _OUTPUT_KINDS.get(kind, "function_call_output"), "call_id": result.call_id}
+    if kind == "tool_search_call":
+        return item | {"execution": "client", "status": "completed", "tools": _read_tools(result.content)}
+    if not more:
+        return item | {"output": result.content}
+    text: list[Part] = [Text(result.content)] if result.content else []
+    return item | {
+        "output": [_write_content("user", part) for part in (*text, *more) if not isinstance(part, ToolResult)]
+    }
+
+
+def _read_tools(content: str) -> Any:
+    try:
+        return loads(content.encode("utf-8", errors="replace"))
+    except NotJson:
+        return []
+
+
+class ResponsesAssembler(StreamAssembler):
+    """Events of a stream to a response, or what came of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._response: Mapping[str, Any] = {}
+        self._items: dict[int, Mapping[str, Any]] = {}
+        self._begun: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+
+    def feed(self, event: Mapping[str, Any]) -> str:
+        kind, n = event.get("type"), event.get("output_index")
+        place = n if isinstance(n, int) else len(self._items)
+        match kind:
+            case "response.created" | "response.in_progress":
+                self._response = object_of(event, "response")
+            case "response.output_item.added":
+                self._begun[place] = dict(object_of(event, "item"))
+            case "response.output_item.done":
+                self._items[place] = object_of(event, "item")
+            case "response.completed" | "response.incomplete" | "response.done":
+                self._response = object_of(event, "response")
+                self.finished = True
+            case "response.failed":
+                self._response = object_of(event, "response")
+                self.failure = object_of(self._response, "error")
+            case "error":
+                self.failure = object_of(event, "error") or event
+            case str() if kind in _DELTAS and isinstance(delta := event.get("delta"), str):
+                self._pieces.setdefault((place, _DELTAS[kind]), []).append(delta)
+                return delta if kind == "response.output_text.delta" else ""
+        return ""
+
+    def body(self) -> dict[str, Any]:
+        """The response. Some servers leave its output empty and send the items only one by one."""
+        output = self._response.get("output")
+        return {**self._response, "output": output if isinstance(output, list) and output else self._said()}
+
+    def _said(self) -> list[Mapping[str, Any]]:
+        """The items that were finished, and what came of the others."""
+        pieces = {place for place, _ in self._pieces}
+        places = sorted(self._items.keys() | (pieces if not self.finished else set()))
+        return [self._items.get(place) or self._part(place) for place in places]
+
+    def _part(self, place: int) -> Mapping[str, Any]:
+        item = self._begun.get(place, {"type": "message", "role": "assistant"})
+        told = {field: "".join(bits) for (at, field), bits in self._pieces.items() if at == place}
+        if "text" in told:
+            return item | {"content": [{"type": "output_text", "text": told["text"]}]}
+        if "summary" in told:
+            return item | {"summary": [{"type": "summary_text", "text": told["summary"]}]}
+        return item | told
+
+
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "summary",
+    "response.reasoning_text.delta": "summary",
+    "response.function_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+}
+"""Where the text of a delta belongs in the item that it is a piece of."""
+
+
+def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
+    output = response.get("output")
+    return output if isinstance(output, list) else ()
+
+
+def _is_response(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("output"), list) and (
+        str(value.get("object", "")).startswith("response") or "usage" in value
+    )
+
+
+_ITEMS = (
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+)
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping) and value.get("type") in _ITEMS and (value["type"] != "message" or "role" in value)
+    )
+
+
+def _join_units(units: Units) -> Units:
+    return ((join(one),) for one in responses(message for unit in units for message in unit))
+
+
+RESPONSES = Dialect(
+    name="openai-responses",
+    key="input",
+    read=lambda item, name, line, time: (read_item(item, id=name, line=line, time=time),),
+    write=write_items,
+    bare=lambda text: {"type": "message", "role": "user", "content": text},
+    join=_join_units,
+    prompt=read_prompt,
+    write_body=write_body,
+    answer=_answer,
+    usage=read_usage,
+    finish=lambda response: text_of(response.get("status")),
+    is_response=_is_response,
+    is_message=_is_message,
+    assembler=ResponsesAssembler,
+)

@@ -21,7 +21,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewValue:
     """A value that did not come."""
 
     value: Json
@@ -43,7 +43,7 @@ class Patch:
     without: tuple[str, ...] = ()
 
 
-Recipe: TypeAlias = Ref | Made | Many | Patch
+Recipe: TypeAlias = Ref | NewValue | Many | Patch
 
 
 def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
@@ -54,7 +54,7 @@ def carry_out(recipe: Recipe, items: Sequence[Any]) -> Any:
             for step in path:
                 value = value[step]
             return value
-        case Made(value):
+        case NewValue(value):
             return value
         case Many(of):
             return [carry_out(one, items) for one in of]
@@ -94,7 +94,7 @@ def changes(path: tuple[int | str, ...], wire: Any, old: Any, new: Any) -> Recip
         return Patch(Ref(path), tuple(fields), tuple(name for name in old if name not in new))
     if isinstance(wire, list) and isinstance(old, list) and isinstance(new, list) and len(wire) == len(old):
         return _listed(path, wire, old, new)
-    return Made(new)
+    return NewValue(new)
 
 
 _NONE = object()
@@ -104,7 +104,7 @@ def _field(
     path: tuple[int | str, ...], name: str, wire: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Recipe:
     if name not in wire or name not in old:
-        return Made(new[name])
+        return NewValue(new[name])
     return changes((*path, name), wire[name], old[name], new[name])
 
 
@@ -119,7 +119,7 @@ def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: l
         elif name and (places := named.get(name)):
             of.append(changes((*path, places[0]), wire[places[0]], old[places[0]], one))
         else:
-            of.append(Made(one))
+            of.append(NewValue(one))
     return Many(tuple(of))
 
 

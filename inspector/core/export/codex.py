@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.openai_responses_write import write_body
+from inspector.core.dialects.openai_responses import write_body
 from inspector.core.export.birth import Birth
 
 VERSION = "0.169.0"

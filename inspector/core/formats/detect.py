@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from inspector.core.errors import UnknownFormat
 from inspector.core.formats import claude_code, codex, gemini_cli, journal, opencode, pi, proxy
 from inspector.core.formats.format import Format, Head
-from inspector.core.formats.payload import anthropic as anthropic_payload
-from inspector.core.formats.payload import gemini as gemini_payload
-from inspector.core.formats.payload import openai_chat as openai_chat_payload
-from inspector.core.formats.payload import openai_responses as openai_responses_payload
+from inspector.core.formats.payload import reader as payload
 from inspector.core.formats.unread import recognise
 
 FORMATS: tuple[Format, ...] = (
@@ -19,10 +16,7 @@ FORMATS: tuple[Format, ...] = (
     gemini_cli.FORMAT,
     opencode.FORMAT,
     proxy.FORMAT,
-    anthropic_payload.FORMAT,
-    openai_chat_payload.FORMAT,
-    openai_responses_payload.FORMAT,
-    gemini_payload.FORMAT,
+    *payload.FORMATS,
 )
 """The one list that names the formats."""
 

@@ -6,16 +6,13 @@ from hashlib import blake2b
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
-from inspector.core.dialects.catalogue import WIRES
-from inspector.core.dialects.fingerprint import fingerprint
+from inspector.core.dialects.catalogue import DIALECTS, Endpoint, endpoint
 from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
-from inspector.core.formats.proxy.asking import last_words
-from inspector.core.formats.proxy.endpoints import Endpoint, endpoint
-from inspector.core.formats.proxy.keys import Key, key_of
-from inspector.core.formats.proxy.side import Asked as Side
-from inspector.core.formats.proxy.side import side_kind
+from inspector.core.formats.proxy.keys import ClientKey, key_of
+from inspector.core.formats.proxy.side import RequestSigns, last_words, side_kind
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque
+from inspector.core.same_message import fingerprint
 from inspector.proxy.gate import PendingRequest
 
 ThreadKey = tuple[str, ...]
@@ -30,7 +27,7 @@ class ModelCall:
     dialect: str
     body: Mapping[str, Any]
     headers: Mapping[str, str]
-    key: Key
+    key: ClientKey
     thread: ThreadKey
     """Whose conversation: by the client's own key, else by the words that it begins with."""
     items: Sequence[Any] | None
@@ -74,7 +71,7 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     """The request; None for what is no call of a model. `chains` by the response's id."""
     where = endpoint("POST", pending.path)
     body = pending.body
-    if where.dialect is None or where.dialect.name not in WIRES or not isinstance(body, Mapping):
+    if where.dialect is None or where.dialect.name not in DIALECTS or not isinstance(body, Mapping):
         return None
     dialect = where.dialect.name
     own = items_of(dialect, body)
@@ -102,10 +99,10 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
     )
 
 
-def _thread(key: Key, dialect: str, items: Sequence[Any]) -> ThreadKey:
-    wire = WIRES[dialect]
+def _thread(key: ClientKey, dialect: str, items: Sequence[Any]) -> ThreadKey:
+    wire = DIALECTS[dialect]
     head = wire.head(items)
-    first = fingerprint(wire.read(items[head], "")) if len(items) > head else ""
+    first = fingerprint(wire.read(items[head], "", 0, "")) if len(items) > head else ""
     if key.strong and (key.thread or not key.sub):
         return key.client, key.session, key.thread
     return key.client, key.session, dialect, first
@@ -115,7 +112,7 @@ def _side(body: Mapping[str, Any], headers: Mapping[str, str], prompt: Prompt, s
     head, last = said[:_HEAD], said[-1] if said else None
     system = prompt.system or next((message.text for message in head if message.role == "system"), "")
     return side_kind(
-        Side(
+        RequestSigns(
             body=body,
             headers=headers,
             system=system,

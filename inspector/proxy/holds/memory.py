@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer
 from inspector.core.cuts import BufferCut
+from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.rewrite import read_items
-from inspector.core.formats.proxy.endpoints import DIALECTS
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.formats.proxy.replies import Reply, read_reply
 from inspector.core.session import Request, Session, Thread

@@ -7,19 +7,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.formats.payload import anthropic as anthropic_payload
-from inspector.core.formats.payload import gemini as gemini_payload
-from inspector.core.formats.payload import openai_chat as openai_chat_payload
-from inspector.core.formats.payload import openai_responses as openai_responses_payload
+from inspector.core.dialects import catalogue
+from inspector.core.dialects.recipe import carry_out
+from inspector.core.dialects.rewrite import items_of, plan, with_items
 from inspector.core.formats.payload.reader import PayloadReader
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Text, ToolResult
 
 DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
-READ = {
-    one.DIALECT.name: one.DIALECT
-    for one in (anthropic_payload, openai_chat_payload, openai_responses_payload, gemini_payload)
-}
 WORDS = st.sampled_from(["look", "why?", "ü 語", "a b", "line\nline", '{"a": 1}', "go on", "x" * 40])
 
 
@@ -166,9 +161,16 @@ def marked(body: dict[str, Any], at: int) -> dict[str, Any]:
     return {**body, "messages": items}
 
 
+def rewrite(dialect: str, body: dict[str, Any], original: Buffer, new: Buffer) -> dict[str, Any]:
+    """The body with `new` in it, as the proxy's gate makes it."""
+    items = items_of(dialect, body)
+    recipes = plan(dialect, items, original.messages, new.messages)
+    return with_items(dialect, body, [carry_out(recipe, items) for recipe in recipes])
+
+
 def buffer_of(dialect: str, body: Any) -> Buffer:
     """The buffer that the format of that name reads."""
-    reader = PayloadReader(READ[dialect])
+    reader = PayloadReader(catalogue.DIALECTS[dialect])
     reader.feed(1, body)
     return reader.session().main.requests[-1].buffer()
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import neutral
-from inspector.core.dialects.anthropic import read_messages, read_prompt, write_body, write_messages
-from inspector.core.dialects.anthropic_usage import read_usage
+from inspector.core.dialects.anthropic import read_messages, read_prompt, read_usage, write_body, write_messages
 from inspector.core.jsontext import loads
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage

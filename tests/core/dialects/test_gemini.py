@@ -7,12 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.gemini import read_contents, read_prompt, read_usage, write_body, write_contents
+from inspector.core.dialects.gemini import GEMINI, read_prompt, read_usage, write_body, write_contents
+from inspector.core.dialects.rewrite import read_items
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
-from inspector.core.message import Image, Opaque, Text, Thinking, ToolCall, ToolResult
+from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 from tests.core.formats.heads import read
+
+
+def read_contents(contents: list[Any]) -> tuple[Message, ...]:
+    return read_items(GEMINI.name, GEMINI.items({"contents": contents}))
 
 
 def content(role: str, *parts: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.openai_chat import leading, read_message, read_prompt, read_usage, write_body
+from inspector.core.dialects.openai_chat import CHAT, leading, read_message, read_prompt, read_usage, write_body
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage
 
@@ -73,9 +73,9 @@ SHAPES: list[tuple[str, dict[str, Any], str, tuple[Part, ...]]] = [
         "legacy call",
         {"role": "assistant", "function_call": {"name": "f", "arguments": '{"a":1}'}},
         "assistant",
-        (ToolCall("old", "f", {"a": 1}),),
+        (ToolCall("", "f", {"a": 1}),),
     ),
-    ("legacy result", {"role": "function", "name": "f", "content": "r"}, "tool", (ToolResult("old", "r"),)),
+    ("legacy result", {"role": "function", "name": "f", "content": "r"}, "tool", (ToolResult("", "r"),)),
     ("result", {"role": "tool", "tool_call_id": "c1", "content": "done"}, "tool", (ToolResult("c1", "done"),)),
     (
         "result in parts",
@@ -93,13 +93,23 @@ SHAPES: list[tuple[str, dict[str, Any], str, tuple[Part, ...]]] = [
 
 @pytest.mark.parametrize(("wire", "role", "parts"), [row[1:] for row in SHAPES], ids=[row[0] for row in SHAPES])
 def test_shape(wire: dict[str, Any], role: str, parts: tuple[Part, ...]) -> None:
-    (message,) = read_message(wire, id="m1", line=7, call_id="old")
+    (message,) = read_message(wire, id="m1", line=7)
     assert (message.id, message.role, message.line) == ("m1", role, 7)
     if parts and isinstance(parts[0], Opaque):
         assert isinstance(message.parts[0], Opaque)
         assert message.parts[0].value == parts[0].value
     else:
         assert message.parts == parts
+
+
+def test_a_legacy_call_and_its_answer_are_named_alike() -> None:
+    items = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "r"},
+    ]
+    _, call, result = (message for unit in CHAT.units(items) for message in unit)
+    assert (call.calls[0].id, result.result and result.result.call_id) == ("function-call-1", "function-call-1")
 
 
 def test_what_is_no_object_is_no_message() -> None:

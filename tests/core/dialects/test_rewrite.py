@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer
-from inspector.core.dialects.rewrite import CannotRewrite, items_of, rewrite, with_whole
+from inspector.core.dialects.rewrite import CannotRewrite, items_of, with_whole
 from inspector.core.message import Message, ToolCall, ToolResult
 from inspector.core.validity import check
-from tests.core.dialects.bodies import DIALECTS, TURNS, Turn, body_of, buffer_of, marked, said, wire_items
+from tests.core.dialects.bodies import DIALECTS, TURNS, Turn, body_of, buffer_of, marked, rewrite, said, wire_items
 from tests.core.dialects.edits import SUMMARY, buffer_ends_open, changed, edited
 
 DIALECT = st.sampled_from(DIALECTS)

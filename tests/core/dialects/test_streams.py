@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.dialects.streams import events, gather
+from inspector.core.dialects.catalogue import DIALECTS, assemble, events
 
 
 def sse(*values: Any, end: str = "\n") -> str:
@@ -45,15 +45,15 @@ ANTHROPIC = [
 
 
 def test_anthropic() -> None:
-    whole = gather("anthropic", events(sse(*ANTHROPIC)))
+    whole = assemble(DIALECTS["anthropic"], events(sse(*ANTHROPIC)))
     assert whole.finished
-    assert whole.body["content"] == [
+    assert whole.body()["content"] == [
         {"type": "text", "text": "hi you"},
         {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
     ]
-    assert whole.body["usage"] == {"input_tokens": 9, "output_tokens": 4}
-    assert whole.body["context_management"]["applied_edits"][0]["cleared_input_tokens"] == 5
-    assert (whole.body["stop_reason"], whole.body["id"]) == ("tool_use", "m")
+    assert whole.body()["usage"] == {"input_tokens": 9, "output_tokens": 4}
+    assert whole.body()["context_management"]["applied_edits"][0]["cleared_input_tokens"] == 5
+    assert (whole.body()["stop_reason"], whole.body()["id"]) == ("tool_use", "m")
 
 
 RESPONSES: list[dict[str, Any]] = [
@@ -98,22 +98,22 @@ GEMINI = [
 
 
 def test_the_others() -> None:
-    responses = gather("openai-responses", RESPONSES)
+    responses = assemble(DIALECTS["openai-responses"], RESPONSES)
     assert responses.finished
-    assert [one["type"] for one in responses.body["output"]] == ["message"]
-    chat = gather("openai-chat", CHAT)
+    assert [one["type"] for one in responses.body()["output"]] == ["message"]
+    chat = assemble(DIALECTS["openai-chat"], CHAT)
     assert chat.finished
-    message = chat.body["choices"][0]["message"]
+    message = chat.body()["choices"][0]["message"]
     assert (message["content"], message["tool_calls"][0]["function"]) == ("hi you", {"name": "f", "arguments": "{}"})
-    assert chat.body["usage"]["prompt_tokens"] == 9
-    gemini = gather("gemini", GEMINI)
+    assert chat.body()["usage"]["prompt_tokens"] == 9
+    gemini = assemble(DIALECTS["gemini"], GEMINI)
     assert gemini.finished
-    assert gemini.body["candidates"][0]["content"]["parts"] == [
+    assert gemini.body()["candidates"][0]["content"]["parts"] == [
         {"thought": True, "text": "think"},
         {"text": "hi you"},
         {"functionCall": {"name": "f", "args": {}}},
     ]
-    assert gemini.body["usageMetadata"]["promptTokenCount"] == 9
+    assert gemini.body()["usageMetadata"]["promptTokenCount"] == 9
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,16 @@ def test_the_others() -> None:
     ],
 )
 def test_cut_off_what_came_is_kept(name: str, whole: list[Any], said: Any) -> None:
-    found = gather(name, whole)
+    found = assemble(DIALECTS[name], whole)
     assert not found.finished
-    assert said(found.body) == "hi you"
+    assert said(found.body()) == "hi you"
 
 
 def test_half_a_call_is_kept_as_text() -> None:
-    found = gather("openai-responses", [*RESPONSES[:-2], {**RESPONSES[-2], "delta": '{"pa'}])
-    assert found.body["output"][1]["arguments"] == '{"pa'
-    found = gather("anthropic", ANTHROPIC[:6])
-    assert found.body["content"][1]["input"] == '{"a"'
+    found = assemble(DIALECTS["openai-responses"], [*RESPONSES[:-2], {**RESPONSES[-2], "delta": '{"pa'}])
+    assert found.body()["output"][1]["arguments"] == '{"pa'
+    found = assemble(DIALECTS["anthropic"], ANTHROPIC[:6])
+    assert found.body()["content"][1]["input"] == '{"a"'
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_half_a_call_is_kept_as_text() -> None:
     ],
 )
 def test_an_error_in_the_stream(name: str, event: Any) -> None:
-    found = gather(name, [event])
+    found = assemble(DIALECTS[name], [event])
     assert found.failure
     assert found.failure["message"] == "m"
     assert not found.finished
@@ -172,7 +172,7 @@ _ANY: st.SearchStrategy[Any] = st.recursive(
 @given(told=st.lists(_ANY, max_size=6))
 @pytest.mark.parametrize("name", ["anthropic", "openai-chat", "openai-responses", "gemini"])
 def test_anything_is_gathered(name: str, told: list[Any]) -> None:
-    assert isinstance(gather(name, told).body, dict)
+    assert isinstance(assemble(DIALECTS[name], told).body(), dict)
 
 
 @given(text=st.text(max_size=60))

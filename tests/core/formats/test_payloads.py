@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.formats.payload import anthropic as anthropic_payload
-from inspector.core.formats.payload import openai_chat as openai_chat_payload
-from inspector.core.formats.payload import openai_responses as openai_responses_payload
+from inspector.core.formats.payload.reader import FORMATS
 from inspector.core.message import Text, ToolCall, ToolResult
 from inspector.core.session import Session
 from tests.core.formats.heads import read
@@ -401,7 +399,6 @@ def test_real_bodies_in_a_row(shared: Path, folder: str, start: str) -> None:
         assert [message.id for message in alone] == [message.id for message in request.view][-len(alone) :]
 
 
-FORMATS = (anthropic_payload.FORMAT, openai_chat_payload.FORMAT, openai_responses_payload.FORMAT)
 TEXTS = st.text(max_size=10)
 NAMES = """model messages input request response role content type output choices tools id previous_response_id
     system usage instructions metadata output_config text message"""

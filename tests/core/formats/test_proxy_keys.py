@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from inspector.core.formats.proxy.endpoints import endpoint
-from inspector.core.formats.proxy.headers import read_headers
-from inspector.core.formats.proxy.keys import Key, client_of, key_of
-from inspector.core.formats.proxy.side import Asked, plain_kind, side_kind
+from inspector.core.dialects.catalogue import endpoint
+from inspector.core.formats.proxy.keys import ClientKey, client_of, key_of, read_headers
+from inspector.core.formats.proxy.side import RequestSigns, plain_kind, side_kind
 
 USER = json.dumps({"device_id": "d", "account_uuid": "", "session_id": "5e55-1"})
 OLD_USER = "user_abc_account__session_5e55aaaa-0001"
@@ -19,78 +18,78 @@ SPAWNED = {"request_kind": "turn", "thread_id": "t-2", "thread_source": "subagen
 @pytest.mark.parametrize(
     ("headers", "body", "tag", "key"),
     [
-        ({"x-claude-code-session-id": "s"}, {}, "", Key("claude-code", "s", strong=True)),
+        ({"x-claude-code-session-id": "s"}, {}, "", ClientKey("claude-code", "s", strong=True)),
         (
             {"x-claude-code-session-id": "s", "x-claude-code-agent-id": "a", "x-claude-code-parent-agent-id": "b"},
             {},
             "tag",
-            Key("claude-code", "s", "a", "b", strong=True, sub=True),
+            ClientKey("claude-code", "s", "a", "b", strong=True, sub=True),
         ),
         (
             {"user-agent": "claude-cli/2.1.330 (external, sdk-cli)"},
             {"metadata": {"user_id": USER}},
             "",
-            Key("claude-code", "5e55-1", strong=True),
+            ClientKey("claude-code", "5e55-1", strong=True),
         ),
-        ({}, {"metadata": {"user_id": OLD_USER}}, "", Key("claude-code", "5e55aaaa-0001", strong=True)),
-        ({}, {"metadata": {"user_id": "somebody"}}, "", Key()),
+        ({}, {"metadata": {"user_id": OLD_USER}}, "", ClientKey("claude-code", "5e55aaaa-0001", strong=True)),
+        ({}, {"metadata": {"user_id": "somebody"}}, "", ClientKey()),
         (
             {"session-id": "t-1", "thread-id": "t-1", "user-agent": "codex_exec/0.169.0"},
             {"prompt_cache_key": "t-1"},
             "",
-            Key("codex", "t-1", strong=True),
+            ClientKey("codex", "t-1", strong=True),
         ),
         (
             {"session-id": "t-1", "thread-id": "t-2", "x-openai-subagent": "collab_spawn"},
             {"prompt_cache_key": "t-1"},
             "",
-            Key("codex", "t-1", "t-2", strong=True, sub=True),
+            ClientKey("codex", "t-1", "t-2", strong=True, sub=True),
         ),
         (
             {"session-id": "t-1", "thread-id": "t-3", "x-codex-parent-thread-id": "t-2"},
             {},
             "",
-            Key("codex", "t-1", "t-3", "t-2", strong=True, sub=True),
+            ClientKey("codex", "t-1", "t-3", "t-2", strong=True, sub=True),
         ),
         (
             {"session-id": "t-1", "x-codex-turn-metadata": json.dumps(SPAWNED)},
             {},
             "",
-            Key("codex", "t-1", "t-2", strong=True, sub=True),
+            ClientKey("codex", "t-1", "t-2", strong=True, sub=True),
         ),
-        ({"x-codex-turn-metadata": json.dumps(TURN)}, {}, "", Key("codex", "t-1", strong=True)),
+        ({"x-codex-turn-metadata": json.dumps(TURN)}, {}, "", ClientKey("codex", "t-1", strong=True)),
         (
             {"user-agent": "codex_cli_rs/0.98.0", "conversation_id": "c-1"},
             {"prompt_cache_key": "c-1"},
             "",
-            Key("codex", "c-1", strong=True),
+            ClientKey("codex", "c-1", strong=True),
         ),
         (
             {},
             {"client_metadata": {"x-codex-turn-metadata": json.dumps(TURN)}},
             "",
-            Key("codex", "t-1", strong=True),
+            ClientKey("codex", "t-1", strong=True),
         ),
-        ({"x-session-id": "ses_1", "x-session-affinity": "ses_1"}, {}, "", Key("opencode", "ses_1", strong=True)),
+        ({"x-session-id": "ses_1", "x-session-affinity": "ses_1"}, {}, "", ClientKey("opencode", "ses_1", strong=True)),
         (
             {"x-session-id": "ses_2", "x-parent-session-id": "ses_1", "user-agent": "opencode/1.18"},
             {},
             "",
-            Key("opencode", "ses_1", "ses_2", strong=True, sub=True),
+            ClientKey("opencode", "ses_1", "ses_2", strong=True, sub=True),
         ),
         (
             {"session_id": "p-1", "user-agent": "pi/0.87.1"},
             {"prompt_cache_key": "p-1"},
             "",
-            Key("pi", "p-1", strong=True),
+            ClientKey("pi", "p-1", strong=True),
         ),
-        ({"user-agent": "OpenAI/Python 2.1"}, {"prompt_cache_key": "shared"}, "x", Key("OpenAI", "shared")),
-        ({"user-agent": "litellm/1.106"}, {}, "launch-1", Key("litellm", "tag launch-1")),
-        ({}, {}, "", Key()),
-        ({}, {"metadata": 3, "prompt_cache_key": 4, "client_metadata": [1]}, "", Key()),
+        ({"user-agent": "OpenAI/Python 2.1"}, {"prompt_cache_key": "shared"}, "x", ClientKey("OpenAI", "shared")),
+        ({"user-agent": "litellm/1.106"}, {}, "launch-1", ClientKey("litellm", "tag launch-1")),
+        ({}, {}, "", ClientKey()),
+        ({}, {"metadata": 3, "prompt_cache_key": 4, "client_metadata": [1]}, "", ClientKey()),
     ],
 )
-def test_keys(headers: dict[str, str], body: dict[str, Any], tag: str, key: Key) -> None:
+def test_keys(headers: dict[str, str], body: dict[str, Any], tag: str, key: ClientKey) -> None:
     assert key_of(headers, body, tag) == key
 
 
@@ -174,41 +173,66 @@ TEXT_ONLY = (
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
-        ("", Asked(tools=3, messages=1, last="Fix the parser.")),
-        ("", Asked(messages=4, last="Summarize this conversation for me please.", system="You are an assistant.")),
-        ("title", Asked(schema("anthropic", "title"), messages=1, last="<session>\nfix\n</session>")),
-        ("title", Asked(schema("responses", "title"), messages=2)),
-        ("title", Asked(messages=2, first="Generate a title for this conversation:\n", last="fix the parser")),
-        ("title", Asked(messages=1, system="You are a title generator. You output ONLY a thread title.")),
-        ("title", Asked(headers={"x-codex-turn-metadata": '{"thread_source":"thread_title"}'}, messages=2)),
-        ("", Asked(schema("anthropic", "answer"), messages=3, last="x")),
-        ("quota probe", Asked({"max_tokens": 1}, messages=1, last="quota", first="quota")),
-        ("", Asked({"max_tokens": 1}, messages=7, last="yes or no?")),
-        ("router", Asked(schema("gemini", "complexity_reasoning", "complexity_score"), messages=3)),
-        ("next speaker", Asked(schema("gemini", "reasoning", "next_speaker"), messages=9)),
-        ("prewarm", Asked({"generate": False}, tools=9)),
-        ("prewarm", Asked(headers={"x-codex-turn-metadata": '{"request_kind":"prewarm"}'}, tools=9)),
-        ("compaction", Asked(headers={"x-codex-turn-metadata": '{"request_kind":"compaction"}'}, tools=9)),
-        ("compaction", Asked(tools=9, messages=40, trigger=True)),
-        ("compaction", Asked(tools=28, messages=60, last=TEXT_ONLY)),
-        ("compaction", Asked(messages=20, last="You are performing a CONTEXT CHECKPOINT COMPACTION. Create a ...")),
+        ("", RequestSigns(tools=3, messages=1, last="Fix the parser.")),
+        (
+            "",
+            RequestSigns(messages=4, last="Summarize this conversation for me please.", system="You are an assistant."),
+        ),
+        ("title", RequestSigns(schema("anthropic", "title"), messages=1, last="<session>\nfix\n</session>")),
+        ("title", RequestSigns(schema("responses", "title"), messages=2)),
+        ("title", RequestSigns(messages=2, first="Generate a title for this conversation:\n", last="fix the parser")),
+        ("title", RequestSigns(messages=1, system="You are a title generator. You output ONLY a thread title.")),
+        ("title", RequestSigns(headers={"x-codex-turn-metadata": '{"thread_source":"thread_title"}'}, messages=2)),
+        ("", RequestSigns(schema("anthropic", "answer"), messages=3, last="x")),
+        ("quota probe", RequestSigns({"max_tokens": 1}, messages=1, last="quota", first="quota")),
+        ("", RequestSigns({"max_tokens": 1}, messages=7, last="yes or no?")),
+        ("router", RequestSigns(schema("gemini", "complexity_reasoning", "complexity_score"), messages=3)),
+        ("next speaker", RequestSigns(schema("gemini", "reasoning", "next_speaker"), messages=9)),
+        ("prewarm", RequestSigns({"generate": False}, tools=9)),
+        ("prewarm", RequestSigns(headers={"x-codex-turn-metadata": '{"request_kind":"prewarm"}'}, tools=9)),
+        ("compaction", RequestSigns(headers={"x-codex-turn-metadata": '{"request_kind":"compaction"}'}, tools=9)),
+        ("compaction", RequestSigns(tools=9, messages=40, trigger=True)),
+        ("compaction", RequestSigns(tools=28, messages=60, last=TEXT_ONLY)),
         (
             "compaction",
-            Asked(messages=1, system="You are a context summarization assistant. Your task ...", last="<c>"),
+            RequestSigns(messages=20, last="You are performing a CONTEXT CHECKPOINT COMPACTION. Create a ..."),
         ),
-        ("compaction", Asked(messages=1, last="Here is the conversation so far:\n...")),
-        ("compaction", Asked(messages=4, system="You are ... the entire history ... a <state_snapshot>. history")),
-        ("compaction", Asked(messages=1, system="*Briefly* summarize this partial conversation about programming.")),
+        (
+            "compaction",
+            RequestSigns(messages=1, system="You are a context summarization assistant. Your task ...", last="<c>"),
+        ),
+        ("compaction", RequestSigns(messages=1, last="Here is the conversation so far:\n...")),
+        (
+            "compaction",
+            RequestSigns(messages=4, system="You are ... the entire history ... a <state_snapshot>. history"),
+        ),
+        (
+            "compaction",
+            RequestSigns(messages=1, system="*Briefly* summarize this partial conversation about programming."),
+        ),
         # the trap: what stands in the buffer after a compaction speaks of summaries, too
-        ("", Asked(tools=9, messages=2, last="This session is being continued from a previous conversation ...")),
-        ("", Asked(messages=1, last="Another language model started to solve this problem and produced a summary")),
-        ("", Asked(messages=1, last="The conversation history before this point was compacted into the following")),
-        ("", Asked(tools=4, messages=3, last="Here is the conversation so far, it says. Now fix it.")),
-        ("", Asked(tools=4, messages=9, last="Look for CRITICAL: Respond with TEXT ONLY in the sources")),
-        ("warm-up", Asked(messages=1, last="Warmup", first="Warmup", tools=3)),
+        (
+            "",
+            RequestSigns(tools=9, messages=2, last="This session is being continued from a previous conversation ..."),
+        ),
+        (
+            "",
+            RequestSigns(
+                messages=1, last="Another language model started to solve this problem and produced a summary"
+            ),
+        ),
+        (
+            "",
+            RequestSigns(
+                messages=1, last="The conversation history before this point was compacted into the following"
+            ),
+        ),
+        ("", RequestSigns(tools=4, messages=3, last="Here is the conversation so far, it says. Now fix it.")),
+        ("", RequestSigns(tools=4, messages=9, last="Look for CRITICAL: Respond with TEXT ONLY in the sources")),
+        ("warm-up", RequestSigns(messages=1, last="Warmup", first="Warmup", tools=3)),
     ],
 )
-def test_side_calls(kind: str, asked: Asked) -> None:
+def test_side_calls(kind: str, asked: RequestSigns) -> None:
     assert side_kind(asked) == kind
 
 

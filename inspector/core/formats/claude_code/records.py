@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from inspector.core.dialects.anthropic_usage import has_counts, read_counts, read_edits
+from inspector.core.dialects.anthropic import has_counts, read_counts, read_edits
 from inspector.core.jsontext import dumps
 from inspector.core.session import Problem
 from inspector.core.usage import MOST, Usage, is_absurd

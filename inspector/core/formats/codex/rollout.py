@@ -11,8 +11,8 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
 from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.same import Known
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
+from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -109,7 +109,7 @@ def replaced(
         return _rebuilt(said, before, prefix, line, time)
     read = _read(history, prefix, line, time)
     roles = {message.role for message in read}
-    known = Known(message for message in before if message.role in roles)
+    known = SameMessages(message for message in before if message.role in roles)
     messages, kept, summary = [], 0, None
     for message in read:
         same = None if message.summary else known.take(message)

@@ -19,9 +19,9 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
-from inspector.core.formats.same import Known
 from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.prefix import Prefix
+from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Request
 from inspector.core.usage import ABSURD, is_absurd
 
@@ -49,7 +49,7 @@ def compare(old: Sequence[Message], new: Sequence[Message]) -> ReplacedMessages:
     """O(both)."""
     same = _beginning(old, new)
     names, rest = {message.id for message in new}, old[same:]
-    known = Known((message for message in rest if message.id not in names), thoughts=False)
+    known = SameMessages((message for message in rest if message.id not in names), thoughts=False)
     named = {message.id: message for message in rest if message.id in names}
     summarises = _summarises(new, same, named)
     found, changed, summary = list(old[:same]), [], None

@@ -1,30 +1,42 @@
 """Reads bare payloads of one provider: one body, a list of messages, or a row of bodies (one per line or in a list).
 
 One body is a session with one request. In a row, side calls (titles, prewarms, token counts) are no steps; the others
-are put into threads by what they share. Events of a stream stand for the response that they tell.
+are put into threads by what they share. Events of a stream stand for the response that they report.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from inspector.core.buffer import Prompt, Stretch
-from inspector.core.formats.format import Format, Head
-from inspector.core.formats.payload.dialect import Dialect, Exchange, exchange, side_reason
-from inspector.core.formats.payload.messages import Pool
-from inspector.core.formats.payload.signs import sniff_payload
-from inspector.core.formats.payload.stream import follows, is_beside, is_final, put_together, stream_of
-from inspector.core.formats.payload.threads import Growing, Threads
-from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
+from inspector.core.dialects.catalogue import DIALECTS, Endpoint
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.formats.format import Format
+from inspector.core.formats.payload.exchange import (
+    BodyPair,
+    body_pair,
+    follows,
+    is_beside,
+    is_final,
+    put_together,
+    side_reason,
+    stream_of,
+)
+from inspector.core.formats.payload.signs import sniff_gemini, sniff_payload
+from inspector.core.formats.proxy.bodies import Bodies
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversations import Conversations
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.keys import ClientKey, key_of
+from inspector.core.formats.proxy.pool import Pool
+from inspector.core.formats.proxy.replies import Reply, reply_of
+from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.jsontext import dumps
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
-
-
-def payload_format(dialect: Dialect, title: str, sniff: Callable[[Head], float] | None = None) -> Format:
-    """The format of a provider's payloads; told by the signs that they share, where it has no `sniff` of its own."""
-    return Format(dialect.name, title, sniff or partial(sniff_payload, dialect), partial(PayloadReader, dialect))
 
 
 class PayloadReader:
@@ -33,9 +45,9 @@ class PayloadReader:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._pool = Pool()
-        self._threads = Threads(dialect, self._pool)
+        self._threads = _Threads(dialect, self._pool)
         self._sides: list[tuple[int, str]] = []
-        self._held: list[Exchange] = []
+        self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
         self._loose = Stretch()
         self._loose_seen: Counter[str] = Counter()
@@ -49,7 +61,7 @@ class PayloadReader:
         """Take a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
         if self._dialect.is_message(value):
-            units = self._dialect.pair(self._dialect.read([value], line, ""), self._loose.view())
+            units = self._dialect.units([value], line, before=self._loose.view())
             for message in self._pool.messages(units, self._loose_seen):
                 self._loose.append(message)
             return
@@ -59,7 +71,7 @@ class PayloadReader:
         self._end_stream(line)
         rows = value if isinstance(value, list) and _is_row(self._dialect, value) else [value]
         for row in rows:
-            one = exchange(self._dialect, row, line)
+            one = body_pair(self._dialect, row, line)
             if one is None:
                 what = "this is neither a request body nor a response nor a message; it was left out"
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
@@ -88,19 +100,19 @@ class PayloadReader:
         if self._stream:
             told, notes = self._streamed()
             self._partial.update(notes)
-            self._take(Exchange(None, told, line))
+            self._take(BodyPair(None, told, line))
             self._stream = []
 
     def _streamed(self) -> tuple[Mapping[str, Any], list[str]]:
-        told = put_together(self._dialect.name, self._stream)
+        told = put_together(self._dialect, self._stream)
         end = "" if told.finished else "; it breaks off"
         notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
         if told.failure is not None:
             notes.append(f"The stream told of an error: {dumps(told.failure)[:200]}")
-        return told.body, notes
+        return told.body(), notes
 
-    def _take(self, one: Exchange) -> None:
-        self._named = self._named or _session_key(one.request or {})
+    def _take(self, one: BodyPair) -> None:
+        self._named = self._named or key_of({}, one.request or {}).session
         if one.request is None:
             self._partial.add("A response stands alone: the request it answers is not in this file.")
         if is_absurd((one.response or {}).get(self._dialect.counts)):
@@ -117,18 +129,18 @@ class PayloadReader:
     def session(self) -> Session:
         """The session so far."""
         if self._threads.all:
-            steps, sides = _split(self._threads.all)
-            sides += self._sides
+            steps, singles = steps_and_singles(self._threads.all)
+            sides = [*((one.steps[0].line, "call without tools") for one in singles), *self._sides]
             left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
             if self._loose.own:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
             return self._session(_named(steps), left)
         if self._stream:
-            alone, (told, notes) = Threads(self._dialect, self._pool), self._streamed()
-            alone.add(Exchange(None, told))
+            alone, (told, notes) = _Threads(self._dialect, self._pool), self._streamed()
+            alone.add(BodyPair(None, told))
             return self._session(_named(alone.all), notes)
         if self._held:
-            alone = Threads(self._dialect, self._pool)
+            alone = _Threads(self._dialect, self._pool)
             for one in self._held:
                 alone.add(one)
             return self._session(_named(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
@@ -151,7 +163,7 @@ class PayloadReader:
 
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
     """Is the list one of bodies or exchanges, rather than of messages?"""
-    known = [one for row in rows[:3] if not dialect.is_message(row) and (one := exchange(dialect, row, 0))]
+    known = [one for row in rows[:3] if not dialect.is_message(row) and (one := body_pair(dialect, row, 0))]
     return any(one.request is not None for one in known) or (bool(known) and len(known) == len(rows[:3]))
 
 
@@ -160,31 +172,79 @@ def _told(sides: list[tuple[int, str]]) -> str:
     return ", ".join(f"{count} x {reason}" for reason, count in kinds.items())
 
 
-def _split(threads: list[Growing]) -> tuple[list[Growing], list[tuple[int, str]]]:
-    """The threads, and the single calls without tools that stand beside threads with tools: side calls."""
-    worked = [thread for thread in threads if thread.requests[-1].prompt.tools]
-    if not worked:
-        return threads, []
-    steps = [thread for thread in threads if thread in worked or len(thread.requests) > 1]
-    steps.sort(key=lambda thread: thread not in worked[:1])
-    aside = [thread for thread in threads if thread not in steps]
-    return steps, [(thread.requests[0].line, "call without tools") for thread in aside]
+def _named(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
+    main, *others = threads
+    return main.thread("main", "", "", ""), *(
+        one.thread(f"thread-{n}", one.asked, "main", "") for n, one in enumerate(others, 2)
+    )
 
 
-def _named(threads: list[Growing]) -> tuple[Thread, ...]:
-    return tuple(thread.thread(f"thread-{n + 1}" if n else "main") for n, thread in enumerate(threads))
+class _Threads:
+    """The threads of a row of bodies, told apart as those of a recording are, without a client's keys."""
+
+    def __init__(self, dialect: Dialect, pool: Pool) -> None:
+        self.missing: list[int] = []
+        """Lines of the bodies that go on from a response which is not in the file."""
+        self._dialect = dialect
+        self._pool = pool
+        self._bodies = Bodies(pool)
+        self._conversations = Conversations()
+        self._ends: dict[str, View] = {}
+        """What a response leads to, by its id."""
+        self._bare: Conversation | None = None
+        """Responses without their requests."""
+
+    @property
+    def all(self) -> list[Conversation]:
+        return self._conversations.all
+
+    def add(self, pair: BodyPair, *, step: bool = True) -> None:
+        """Take one exchange. A side call (`step` false) is remembered only as something to continue."""
+        if pair.previous and pair.previous not in self._ends:
+            self.missing.append(pair.line)
+        start = self._ends.get(pair.previous, EMPTY_VIEW)
+        body = self._bodies.read(self._dialect, pair.request or {}, None, start, pair.line, pair.time)
+        body = replace(body, prompt=self._pool.prompt(_prompt(self._dialect, pair)))
+        reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
+        where = Endpoint("call", self._dialect)
+        one = Exchange(0, pair.line, pair.time, "", where, ClientKey(), body, reply=reply, end=body.view)
+        thread = self._place(one, pair) if step else None
+        end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
+        if thread is not None:
+            thread.answered(one, end)
+            self._conversations.saw(thread, end, one.body.view.length)
+        if pair.response_id:
+            self._ends[pair.response_id] = end
+
+    def _place(self, one: Exchange, pair: BodyPair) -> Conversation:
+        if pair.request is not None or self._bare is None:
+            thread = self._conversations.place(one)
+            self._bare = thread if pair.request is None else self._bare
+            return thread
+        self._bare.add(one)
+        return self._bare
 
 
-def _session_key(body: Mapping[str, Any]) -> str:
-    """The session's name, where the client sent one along: Claude Code hides it in a JSON string."""
-    metadata = body.get("metadata")
-    user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
-    match body.get("prompt_cache_key") or user:
-        case str(name):
-            try:
-                inner = loads(name.encode("utf-8", errors="replace"))
-            except NotJson:
-                return name
-            inside = inner.get("session_id") if isinstance(inner, Mapping) else None
-            return inside if isinstance(inside, str) else name
-    return ""
+def _prompt(dialect: Dialect, pair: BodyPair) -> Prompt:
+    """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
+    prompt = dialect.prompt(pair.request if pair.request is not None else pair.response or {})
+    if pair.request is not None and "model" in pair.request:
+        return prompt
+    return Prompt(prompt.system or None, prompt.tools or None)
+
+
+_TITLES = {
+    "anthropic": "Anthropic Messages payload",
+    "openai-chat": "OpenAI Chat Completions payload",
+    "openai-responses": "OpenAI Responses payload",
+    "gemini": "Gemini API payload",
+}
+FORMATS = tuple(
+    Format(
+        name,
+        _TITLES[name],
+        sniff_gemini if name == "gemini" else partial(sniff_payload, dialect),
+        partial(PayloadReader, dialect),
+    )
+    for name, dialect in DIALECTS.items()
+)

@@ -6,9 +6,10 @@ A recognised transcript format is surer than that: messages with role and conten
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
-from inspector.core.formats.payload.dialect import Dialect, Exchange, exchange
-from inspector.core.formats.payload.stream import stream_of
+from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -49,18 +50,18 @@ def sniff_payload(dialect: Dialect, head: Head) -> float:
 
 def _has_bodies(dialect: Dialect, rows: Sequence[Any]) -> bool:
     first = rows[0] if rows else None
-    return not dialect.is_message(first) and isinstance(first, Mapping) and exchange(dialect, first, 0) is not None
+    return not dialect.is_message(first) and isinstance(first, Mapping) and body_pair(dialect, first, 0) is not None
 
 
 def _score(dialect: Dialect, row: Any) -> float:
     if isinstance(row, Mapping) and not _NOT_PAYLOADS.isdisjoint(row):
         return 0.0
-    one = exchange(dialect, [row] if dialect.is_message(row) else row, 0)
+    one = body_pair(dialect, [row] if dialect.is_message(row) else row, 0)
     if one is None:
         return 0.0
     if one.request is None:
         return 0.85
-    wire = dialect.body(one.request)
+    wire = dialect.conversation(one.request)
     if not _are_messages(wire) or not (wire or "model" in one.request):
         return 0.0
     own = _signs(dialect.name, one)
@@ -81,7 +82,7 @@ def _by_habit(name: str, body: Mapping[str, Any]) -> float:
     return 0.6 if ("max_tokens" in body) == (name == "anthropic") else 0.5
 
 
-def _signs(name: str, one: Exchange) -> int:
+def _signs(name: str, one: BodyPair) -> int:
     body = one.request or {}
     count = len(_KEYS[name].intersection(body))
     count += sum(_tool(tool) == name for tool in _list(body.get("tools"))[:4])
@@ -121,3 +122,25 @@ def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def sniff_gemini(head: Head) -> float:
+    """Nobody else says contents and parts."""
+    rows = [head.document] if head.document is not None else list(head.values)
+    if isinstance(head.document, list) and stream_of(head.document) == GEMINI.name:
+        return 0.85
+    if isinstance(head.document, list) and not all(map(GEMINI.is_message, head.document[:8])):
+        rows = head.document[:60]
+    known = sum(_is_geminis(row) for row in rows)
+    return 0.85 if known and 2 * known > len(rows) else 0.0
+
+
+def _is_geminis(row: Any) -> bool:
+    if GEMINI.is_message(row):
+        return isinstance(row.get("role"), str)
+    if isinstance(row, list):
+        return bool(row) and all(GEMINI.is_message(one) and isinstance(one.get("role"), str) for one in row[:8])
+    one = body_pair(GEMINI, row, 0)
+    return one is not None and (
+        one.request is None or all(map(GEMINI.is_message, GEMINI.conversation(one.request)[:8]))
+    )

@@ -25,9 +25,9 @@ from inspector.core.formats.pi.messages import (
     with_reasoning,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
-from inspector.core.formats.same import Known
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
+from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
 from inspector.core.tokens.characters import u16
 from inspector.core.usage import ABSURD, MOST, is_absurd
@@ -273,7 +273,7 @@ class PiReader:
         """What stays word for word: copied into the record, or named by its first record."""
         tail = value.get("retainedTail")
         if isinstance(tail, list):
-            known = Known(settle(node))
+            known = SameMessages(settle(node))
             copies = [
                 read_message(message, EntryPosition(f"{where.id}.{n}", where.line, where.time))
                 for n, message in enumerate(tail)

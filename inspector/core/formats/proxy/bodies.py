@@ -1,24 +1,22 @@
-"""Request bodies as they are recorded: each told as far as it differs from an earlier one (`like`).
+"""Request bodies as they are recorded: each written as far as it differs from an earlier one (`like`).
 
-What is read of a body is its prompt, its other fields and a view of its messages. A body that goes on from another
+What is read of a body is its prompt, its other fields and a view of its messages. A body that continues another
 costs what it adds: how many wire messages each message came from is known, so what they share is cut out of the view.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Prompt, View, shared
-from inspector.core.dialects.openai_chat import leading
-from inspector.core.dialects.openai_responses import is_compaction, read_parts
-from inspector.core.formats.payload.dialect import Dialect
-from inspector.core.formats.payload.messages import Pool
-from inspector.core.formats.proxy.endpoints import DIALECTS
-from inspector.core.formats.proxy.views import Counts, extended
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.gemini import GEMINI
+from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, join, read_item, read_parts, responses
+from inspector.core.formats.proxy.pool import Counts, Pool, extended
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 
-_CHAT, _RESPONSES, _GEMINI = DIALECTS["openai-chat"], DIALECTS["openai-responses"], DIALECTS["gemini"]
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")
 """Fields that are the prompt."""
 
@@ -39,7 +37,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Like:
+class BodyBase:
     """The body that another is like, and how far."""
 
     body: Body
@@ -68,42 +66,49 @@ class Bodies:
         """The items that a message was made of, by its id (Responses: several items are one message)."""
 
     def read(
-        self, dialect: Dialect | None, body: Mapping[str, Any], like: Like | None, start: View, line: int, time: str
+        self, dialect: Dialect | None, body: Mapping[str, Any], like: BodyBase | None, start: View, line: int, time: str
     ) -> Body:
-        """The body; `start` is what it goes on from (`previous_response_id`). O(what it does not share)."""
+        """The body; `start` is what it continues (`previous_response_id`). O(what it does not share)."""
         if dialect is None:
             return Body(None, _fields(body, like, ""))
-        if dialect is _GEMINI and dialect.key not in body and isinstance(inner := body.get("request"), Mapping):
-            body = {**{key: value for key, value in body.items() if key != "request"}, **inner}  # Code Assist
+        if (inner := dialect.unwrapped(body)) is not body:
+            body = {**{key: value for key, value in body.items() if key != dialect.wrapper}, **inner}
         fields, own = _fields(body, like, dialect.key), list(_messages(dialect, body))
         lead: Sequence[Any] = ()
         base = start
         if like is not None and like.body.dialect is dialect:
             lead, base, before = self._shared(dialect, like, start, own)
             own = before + own
-        if dialect is _CHAT and base.length == start.length:
-            more = leading(own)
-            lead, own = [*lead, *more], own[len(more) :]
+        if base.length == start.length:
+            count = dialect.head(own)
+            lead, own = [*lead, *own[:count]], own[count:]
         view = self.add(dialect, base, own, line, time)
         return Body(dialect, fields, self._prompt(dialect, fields, lead, like), view, start.length, lead)
 
     def add(self, dialect: Dialect, base: View, wire: Sequence[Any], line: int, time: str) -> View:
-        """The messages of `wire` behind those of `base`."""
+        """The messages of `wire` after those of `base`."""
         if not wire:
             return base
         counts = self._counts.take(base)
-        said: list[Message] = []
-        for items in _runs(dialect, wire):
-            found = self._pool.messages(dialect.pair(dialect.read(items, line, time), base), counts)
-            if dialect is _RESPONSES and found:
-                self._wire[found[0].id] = items
-            said += found
+        if dialect is RESPONSES:
+            said = self._responses(wire, counts, line, time)
+        else:
+            said = self._pool.messages(dialect.units(wire, line, time, base), counts)
         view = extended(base, said)
         self._counts.give(view, counts)
         return view
 
+    def _responses(self, wire: Sequence[Any], counts: Counter[str], line: int, time: str) -> list[Message]:
+        said: list[Message] = []
+        at = 0
+        for one in responses(read_item(item, id="", line=line, time=time) for item in wire):
+            said += self._pool.messages([(join(one),)], counts)
+            self._wire[said[-1].id] = wire[at : at + len(one)]
+            at += len(one)
+        return said
+
     def _shared(
-        self, dialect: Dialect, like: Like, start: View, own: Sequence[Any]
+        self, dialect: Dialect, like: BodyBase, start: View, own: Sequence[Any]
     ) -> tuple[Sequence[Any], View, list[Any]]:
         """What the body shares with the one it is like: prompt messages, view, items that stand before its own."""
         other = like.body
@@ -119,14 +124,14 @@ class Bodies:
             told = [item for one in View(other.view.stretch, end).tail(other.start) for item in self._items_of(one)]
             return lead, start, told + rest
         before = View(other.view.stretch, end)
-        if dialect is _RESPONSES and not rest and own and end > start.length and _said(own[0]):
+        if dialect is RESPONSES and not rest and own and end > start.length and _said(own[0]):
             last = before.tail(end - 1)[0]
-            if last.role == "assistant" and not last.summary:  # the items behind it belong to the same message
+            if last.role == "assistant" and not last.summary:  # the items after it belong to the same message
                 return lead, View(before.stretch, end - 1), list(self._items_of(last))
         return lead, before, rest
 
     def _cut(self, body: Body, count: int) -> tuple[int, list[Any]]:
-        """How long the view of the first `count` items is, and the items behind it that are half a message."""
+        """How long the view of the first `count` items is, and the items after it that are half a message."""
         below = self._items(body.view, body.start)
         low, high = body.start, body.view.length
         while low < high:
@@ -138,7 +143,7 @@ class Bodies:
         return low, list(self._items_of(body.view.tail(low)[0])[:rest])
 
     def _items(self, view: View, length: int) -> int:
-        """Wire messages behind the first `length` messages."""
+        """Wire messages up to the end of the first `length` messages."""
         return view.stretch.weight("wire messages", self._weigh, length)
 
     def _weigh(self, message: Message) -> int:
@@ -149,7 +154,9 @@ class Bodies:
     def _items_of(self, message: Message) -> Sequence[Any]:
         return self._wire.get(message.id, ())
 
-    def _prompt(self, dialect: Dialect, fields: Mapping[str, Any], lead: Sequence[Any], like: Like | None) -> Prompt:
+    def _prompt(
+        self, dialect: Dialect, fields: Mapping[str, Any], lead: Sequence[Any], like: BodyBase | None
+    ) -> Prompt:
         if like is not None and like.body.dialect is dialect and len(lead) == len(like.body.lead):
             known = like.body
             same = all(fields.get(key) is known.fields.get(key) for key in _PROMPTS)
@@ -158,7 +165,7 @@ class Bodies:
         return self._pool.prompt(dialect.prompt({**fields, dialect.key: lead} if lead else fields))
 
 
-def _fields(body: Mapping[str, Any], like: Like | None, key: str) -> Mapping[str, Any]:
+def _fields(body: Mapping[str, Any], like: BodyBase | None, key: str) -> Mapping[str, Any]:
     """The fields but for the messages: those that are the same elsewhere are the same objects."""
     own = {name: value for name, value in body.items() if name != key}
     if like is None:
@@ -174,32 +181,13 @@ def _fields(body: Mapping[str, Any], like: Like | None, key: str) -> Mapping[str
 
 def _messages(dialect: Dialect, body: Mapping[str, Any]) -> Sequence[Any]:
     """The wire messages of a body as it is recorded; what is none stays one, so that they can be counted."""
-    if dialect is _CHAT:
-        told = body.get(dialect.key)
-        found: Sequence[Any] = told if isinstance(told, list) else ()
-    else:
-        found = dialect.body({dialect.key: body.get(dialect.key)})
-    if dialect is _RESPONSES or dialect is _GEMINI:
+    found = dialect.items({dialect.key: body.get(dialect.key)})
+    if dialect is RESPONSES or dialect is GEMINI:
         return found
-    return [one if isinstance(one, Mapping) else {"role": "user", "content": dumps(one)} for one in found]
-
-
-def _runs(dialect: Dialect, wire: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """The items by message: in Responses what the model said at once is one message."""
-    if dialect is not _RESPONSES:
-        yield wire
-        return
-    run: list[Any] = []
-    for item in wire:
-        if _said(item):
-            run.append(item)
-            continue
-        if run:
-            yield run
-        run = []
-        yield [item]
-    if run:
-        yield run
+    return [
+        one if type(one) is dict or isinstance(one, Mapping) else {"role": "user", "content": dumps(one)}
+        for one in found
+    ]
 
 
 def _said(item: Any) -> bool:

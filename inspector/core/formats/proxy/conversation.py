@@ -5,15 +5,63 @@ What was handed out is never changed: a list of which somebody holds a beginning
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, shared
 from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.formats.proxy.keys import Key
-from inspector.core.formats.proxy.sizes import asked_tokens
-from inspector.core.formats.proxy.views import extended
+from inspector.core.formats.proxy.keys import ClientKey
+from inspector.core.formats.proxy.pool import extended
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, CompactionKind, Request, Thread
+from inspector.core.tokens.estimators import buffer_tokens, estimator
+
+_ESTIMATOR = estimator("roku")
+_BACK = 24
+"""Steps from which the rate is learned."""
+_LEAST = 20
+"""Tokens by which a buffer must have grown to count."""
+
+
+def asked_tokens(steps: Sequence[Exchange], at: int) -> int | None:
+    """Tokens of the body that the client sent for that step; None where nothing was reported yet."""
+    one = steps[at]
+    near = [one, *steps[max(0, at - 1) : at], *[each for each in steps[max(0, at - _BACK) : at] if each.sent is None]]
+    asked = _counted(one.asked.view, one.asked.prompt)
+    known = [(abs(asked - _raw(each)), -n, each) for n, each in enumerate(near) if _reported(each)]
+    if not known:
+        return None
+    *_, nearest = min(known)
+    found = _reported(nearest) + round((asked - _raw(nearest)) * _rate(steps[max(0, at - _BACK) : at + 1]))
+    return max(found, _reported(one) if asked >= _raw(one) else 0)
+
+
+def _rate(steps: Sequence[Exchange]) -> float:
+    """Reported tokens a counted one."""
+    told = [each for each in steps if _reported(each)]
+    grown = counted = 0
+    for former, each in pairwise(told):
+        if shared(former.body.view, each.body.view) == former.body.view.length:
+            grown += _reported(each) - _reported(former)
+            counted += _raw(each) - _raw(former)
+    if counted >= _LEAST and grown > 0:
+        return grown / counted
+    whole = [_reported(each) / raw for each in told if (raw := _raw(each))]
+    return median(whole) if whole else 1.0
+
+
+def _reported(one: Exchange) -> int:
+    return one.reply.usage.prompt if one.reply is not None and one.reply.usage is not None else 0
+
+
+def _raw(one: Exchange) -> int:
+    return _counted(one.body.view, one.body.prompt)
+
+
+def _counted(view: View, prompt: Prompt) -> int:
+    return buffer_tokens(_ESTIMATOR, view, prompt)
+
 
 _MACHINE = ("<", "# AGENTS.md instructions")
 """How texts begin that travel in the user's name."""
@@ -21,11 +69,11 @@ _PROXY = "proxy"
 _LABELS = ("description", "task_name", "title")
 """Arguments of a call for a sub-agent that name it."""
 _NEAR = 8
-"""A summary stands among the first so many messages behind what two buffers share."""
+"""A summary stands among the first so many messages after what two buffers share."""
 
 
 @dataclass(slots=True, eq=False)
-class Made:
+class ShownCompaction:
     """A compaction: the exchange that showed it, and the calls that made it."""
 
     by: Exchange
@@ -39,7 +87,7 @@ class Made:
 class Conversation:
     """The steps of one thread."""
 
-    def __init__(self, key: Key, number: int, scope: tuple[str, str, str]) -> None:
+    def __init__(self, key: ClientKey, number: int, scope: tuple[str, str, str]) -> None:
         self.key = key
         self.number = number
         self.scope = scope
@@ -48,7 +96,7 @@ class Conversation:
         self.parent: Conversation | None = None
         self.parent_call = ""
         self.steps: list[Exchange] = []
-        self.made: list[Made] = []
+        self.made: list[ShownCompaction] = []
         self.label = ""
         """What the call that started it says of it."""
         self.alone = (self,)
@@ -93,7 +141,7 @@ class Conversation:
         self._thread = None
 
     def change(self, one: Exchange) -> None:
-        """Something came for a step: what was really sent, or what it goes on from."""
+        """Something came for a step: what was really sent, or what it continues."""
         at = self.index(one)
         last = self.steps[at - 1] if at else None
         view = _on(last.end if last else EMPTY_VIEW, one.body.view)
@@ -163,7 +211,7 @@ class Conversation:
         old = {message.id for message in before}
         kept = sum(message.id in old for message in view)
         trigger = next((call.trigger for call in calls if call.trigger), "")
-        self.made.append(Made(one, fresh, kept, "summary", calls, trigger))
+        self.made.append(ShownCompaction(one, fresh, kept, "summary", calls, trigger))
         self.compacting = []
 
     def thread(self, name: str, title: str, parent: str, parent_call: str) -> Thread:
@@ -190,7 +238,7 @@ class Conversation:
         self._thread = about, made
         return made
 
-    def _compaction(self, made: Made) -> Compaction:
+    def _compaction(self, made: ShownCompaction) -> Compaction:
         line, time = (made.summary.line, made.summary.time) if made.summary else (made.by.line, made.by.time)
         at = self.index(made.by)
         return Compaction(
@@ -236,7 +284,7 @@ class Conversation:
         return next((line_of(text) for text in own), "")
 
 
-def _cut(one: Exchange, view: View, fresh: Message | None) -> Made | None:
+def _cut(one: Exchange, view: View, fresh: Message | None) -> ShownCompaction | None:
     """What was done to a request at the proxy: the client sent one buffer, another was forwarded. Cuts of earlier
     requests that were only made again are none."""
     if one.sent is None or one.released == "cut again":
@@ -246,7 +294,7 @@ def _cut(one: Exchange, view: View, fresh: Message | None) -> Made | None:
     if theirs <= sent or (fresh is not None and fresh.id in theirs):
         return None
     kept = sum(message.id in sent for message in asked)
-    return Made(one, fresh, kept, "edit" if fresh is None else "summary", (), _PROXY)
+    return ShownCompaction(one, fresh, kept, "edit" if fresh is None else "summary", (), _PROXY)
 
 
 def _texts(message: Message) -> Sequence[Text]:

@@ -31,7 +31,7 @@ class Conversations:
         self._seen: dict[str, tuple[Conversation, ...]] = {}
         """The threads that a message of the model's (or a result) stood in, by its id, the latest last."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
-        """Texts that calls were given: what a sub-agent is told stands among them. By number of thread and call."""
+        """Texts that calls were given: a sub-agent's task stands among them. By number of thread and call."""
         self._begun: set[tuple[int, str]] = set()
         """Calls of which a sub-agent is known."""
 
@@ -43,7 +43,7 @@ class Conversations:
         return found
 
     def owner(self, one: Exchange, begun: Conversation | None = None) -> Conversation | None:
-        """The thread that a side call was made for, as far as it can be told. `begun`: is it this one, the newest?"""
+        """The thread that a side call was made for, as far as it can be known. `begun`: is it this one, the newest?"""
         among = self._among(one)
         if begun is not None:
             among = [begun] if begun in among[-1:] else []
@@ -137,7 +137,7 @@ class Conversations:
             if same := [each for each in holders if summed or [m.id for m in head(each.end, 1)] == [begun[0].id]]:
                 return min(same, key=lambda each: _distance(each, one))
             known.update(each.number for each in holders)
-            if message.role == "assistant":  # results may be told anew when a session is resumed
+            if message.role == "assistant":  # results may be sent anew when a session is resumed
                 answers += 1
                 own.update(each.number for each in holders)
         for counts, all_told in ((known, said), (own, answers)):

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
+from inspector.core.dialects.catalogue import Endpoint
 from inspector.core.formats.proxy.bodies import Body
-from inspector.core.formats.proxy.endpoints import Endpoint
-from inspector.core.formats.proxy.keys import Key
+from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
 from inspector.core.session import Request, SideCall
 
@@ -23,13 +23,13 @@ class Exchange:
     time: str
     path: str
     endpoint: Endpoint
-    key: Key
+    key: ClientKey
     asked: Body
     """As the client sent it."""
     connection: tuple[int, int] = (0, 0)
     """Run of the proxy, number of the client's connection in it."""
     window: int | None = None
-    """As the proxy was told, or as the request asks for it."""
+    """As the proxy was set, or as the request asks for it."""
     kind: str = ""
     """Why it is no step of a conversation; empty where it is one."""
     sent: Body | None = None
@@ -39,7 +39,7 @@ class Exchange:
     end: View = EMPTY_VIEW
     """The buffer with the answer to it."""
     trigger: str = ""
-    """Of a compaction, where the client tells."""
+    """Of a compaction, where the client says it."""
     held: str = ""
     released: str = ""
     said: str = ""
@@ -47,7 +47,7 @@ class Exchange:
     counted: int | None = None
     """What a token count said."""
     record: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The request as it was recorded, while something that it goes on from is missing."""
+    """The request as it was recorded, while something that it continues is missing."""
 
     @property
     def body(self) -> Body:

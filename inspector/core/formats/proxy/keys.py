@@ -9,12 +9,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.formats.proxy.headers import read_json
+from inspector.core.dialects.dialect import object_of
+from inspector.core.jsontext import NotJson, loads
+
+_HIDDEN = "(redacted)"
+
+
+def read_headers(value: Any) -> Mapping[str, str]:
+    """Name to value, of `[[name, value], ...]`; the first of several. Never raises."""
+    found: dict[str, str] = {}
+    for pair in value if isinstance(value, list) else ():
+        match pair:
+            case [str(name), str(told)] if told != _HIDDEN:
+                found.setdefault(name.lower(), told)
+    return found
+
+
+def read_json(text: Any) -> Mapping[str, Any]:
+    """The object that a string holds; an empty one where it holds none."""
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return {}
+    try:
+        value = loads(text.encode("utf-8", "replace"))
+    except NotJson:
+        return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """To whom an exchange belongs, as far as the client tells. Empty = it does not say."""
+class ClientKey:
+    """To whom an exchange belongs, as far as the client says. Empty = it does not."""
 
     client: str = ""
     """`claude-code`, `codex`, `pi`, ...; else the first word of the user agent."""
@@ -29,14 +53,14 @@ class Key:
     """It is a sub-agent's, whether or not its thread is named."""
 
 
-def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> Key:
+def key_of(headers: Mapping[str, str], body: Mapping[str, Any], tag: str = "", system: str = "") -> ClientKey:
     """The key of a request. `headers` by lower-case name; `system` is the beginning of the system prompt."""
     client = client_of(headers)
     for reader in (_claude_code, _codex, _opencode, _plain):
         if key := reader(client, headers, body, system):
             return key
     name = body.get("prompt_cache_key")
-    return Key(client, name if isinstance(name, str) and name else f"tag {tag}" if tag else "")
+    return ClientKey(client, name if isinstance(name, str) and name else f"tag {tag}" if tag else "")
 
 
 _AGENTS = (
@@ -51,7 +75,7 @@ _AGENTS = (
 
 
 def client_of(headers: Mapping[str, str]) -> str:
-    """The client's name, by its user agent and by headers that only it sends; empty where nothing tells."""
+    """The client's name, by its user agent and by headers that only it sends; empty where nothing shows it."""
     told = f"{headers.get('originator', '')} {headers.get('user-agent', '')}".strip()
     if "x-claude-code-session-id" in headers:
         return "claude-code"
@@ -66,12 +90,11 @@ def client_of(headers: Mapping[str, str]) -> str:
 _USER = re.compile(r"_session_([0-9A-Za-z-]{8,})$")
 
 
-def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
     """Header, or the session inside `metadata.user_id`: a JSON string, a plain one of old."""
     session = headers.get("x-claude-code-session-id", "")
     if not session:
-        metadata = body.get("metadata")
-        user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+        user = object_of(body, "metadata").get("user_id")
         inside = read_json(user).get("session_id")
         old = _USER.search(user) if isinstance(user, str) else None
         session = inside if isinstance(inside, str) else old[1] if old else ""
@@ -80,14 +103,13 @@ def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any
     agent = headers.get("x-claude-code-agent-id", "")
     sub = bool(agent) or "cc_is_subagent=true" in system
     parent = headers.get("x-claude-code-parent-agent-id", "")
-    return Key(client or "claude-code", session, agent, parent, strong=True, sub=sub)
+    return ClientKey(client or "claude-code", session, agent, parent, strong=True, sub=sub)
 
 
-def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
     """Session and thread in headers, in the turn's metadata, in the body's `client_metadata`."""
     del system
-    told = body.get("client_metadata")
-    inner: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    inner = object_of(body, "client_metadata")
     turn = turn_metadata(headers, body)
     thread = _first(headers.get("thread-id"), turn.get("thread_id"), inner.get("thread_id"), inner.get("thread-id"))
     session = _first(headers.get("session-id"), turn.get("session_id"), inner.get("session_id"), thread)
@@ -100,17 +122,16 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
     own = thread if sub and thread != session else ""
     if not own and headers.get("x-openai-subagent") == "collab_spawn":  # before 0.99: a session of its own
         own = session
-    return Key(client or "codex", session, own, "" if parent == session else parent, strong=True, sub=bool(own))
+    return ClientKey(client or "codex", session, own, "" if parent == session else parent, strong=True, sub=bool(own))
 
 
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What Codex tells of a turn: in the body, else in a header (over a WebSocket that tells of its first frame)."""
-    told = body.get("client_metadata")
-    inside = told.get("x-codex-turn-metadata") if isinstance(told, Mapping) else None
+    """What Codex says of a turn: in the body, else in a header (over a WebSocket that is about its first frame)."""
+    inside = object_of(body, "client_metadata").get("x-codex-turn-metadata")
     return read_json(inside) or read_json(headers.get("x-codex-turn-metadata"))
 
 
-def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
     """A sub-agent has a session of its own that names its parent."""
     del body, system
     session = _first(headers.get("x-session-id"), headers.get("x-session-affinity"))
@@ -118,15 +139,15 @@ def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], 
     if not session:
         return None
     if parent := headers.get("x-parent-session-id", ""):
-        return Key(client or "opencode", parent, session, strong=True, sub=True)
-    return Key(client or "opencode", session, strong=True)
+        return ClientKey(client or "opencode", parent, session, strong=True, sub=True)
+    return ClientKey(client or "opencode", session, strong=True)
 
 
-def _plain(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> Key | None:
+def _plain(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
     """A header that others use, too (pi over Responses)."""
     del body, system
     session = _first(headers.get("session_id"), headers.get("session-id"), headers.get("conversation_id"))
-    return Key(client, session, strong=True) if session else None
+    return ClientKey(client, session, strong=True) if session else None
 
 
 def _first(*values: Any) -> str:

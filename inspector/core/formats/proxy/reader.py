@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
+from inspector.core.dialects.catalogue import Endpoint, endpoint
+from inspector.core.dialects.dialect import text_of
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.payload.messages import Pool
-from inspector.core.formats.proxy.asking import asked_of, trigger_of
-from inspector.core.formats.proxy.bodies import Bodies, Body, Like, read_like
+from inspector.core.formats.proxy.bodies import Bodies, Body, BodyBase, read_like
 from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.endpoints import Endpoint, endpoint
 from inspector.core.formats.proxy.exchange import DROPPED, REFUSED, Exchange
-from inspector.core.formats.proxy.headers import read_headers
-from inspector.core.formats.proxy.keys import key_of
+from inspector.core.formats.proxy.keys import key_of, read_headers
+from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.proxy.replies import Reply, read_reply
-from inspector.core.formats.proxy.side import plain_kind, side_kind
-from inspector.core.formats.proxy.told import Teller, gist
+from inspector.core.formats.proxy.session import RecordingSession, gist
+from inspector.core.formats.proxy.side import plain_kind, side_kind, signs_of, trigger_of
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
 from inspector.core.usage import ABSURD, MOST
@@ -33,12 +32,12 @@ class ProxyReader:
         """Numbers of exchanges that an earlier run of the proxy recorded."""
         self._runs = 0
         self._window: int | None = None
-        """What the proxy was told of the window, by its latest word."""
+        """The window that the proxy was set to, by its latest record."""
         self._ends: dict[str, View] = {}
-        """What a response leads to, by its id: `previous_response_id` goes on from there."""
+        """What a response leads to, by its id: `previous_response_id` continues there."""
         self._waiting: dict[str, list[Exchange]] = {}
         self._problems: list[Problem] = []
-        self._teller = Teller(self._conversations)
+        self._builder = RecordingSession(self._conversations)
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a record. Types that are not known say nothing to us."""
@@ -48,19 +47,19 @@ class ProxyReader:
             return
         if kind == "proxy":
             self._runs += 1
-            self._teller.begins(value)
+            self._builder.begins(value)
             self._window = _int(value.get("window"))
             self._former |= self._exchanges.keys()  # another run of the proxy may count from 0 again
         elif kind == "rule":
             self._window = _int(value.get("window"))
         elif kind == "note":
-            self._teller.note(value)
+            self._builder.note(value)
         elif kind in _EXCHANGED:
             self._exchanged(kind, line, value)
 
     def session(self) -> Session:
         """The session so far."""
-        return self._teller.session(Prefix(self._problems))
+        return self._builder.session(Prefix(self._problems))
 
     def exchange(self, number: int) -> Exchange | None:
         """One exchange of the latest run of the proxy, as it stands; None where it is not known."""
@@ -84,10 +83,10 @@ class ProxyReader:
             case "response":
                 self._response(line, one, value)
             case "held":
-                one.held = _str(value.get("why")) or "by hand"
-                self._teller.held.append(one)
+                one.held = text_of(value.get("why")) or "by hand"
+                self._builder.held.append(one)
             case "released":
-                self._released(one, _str(value.get("how")))
+                self._released(one, text_of(value.get("how")))
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -98,23 +97,23 @@ class ProxyReader:
         self._former.discard(number)
         if "left_out" in value:
             self._problem(line, "the body of the request is not in the recording: it was too large", value)
-        method, path = _str(value.get("method")), _str(value.get("path"))
+        method, path = text_of(value.get("method")), text_of(value.get("path"))
         where = endpoint(method, path)
         headers = read_headers(value.get("headers"))
-        if value.get("transport") == "websocket":  # told when the connection was made, of its first frame
+        if value.get("transport") == "websocket":  # sent when the connection was made, about its first frame
             headers = {name: told for name, told in headers.items() if name != "x-codex-turn-metadata"}
         asked, missing = self._body(line, value, where, None)
         system = (asked.prompt.system or "")[:4000]
-        key = key_of(headers, asked.fields, _str(value.get("tag")), system)
+        key = key_of(headers, asked.fields, text_of(value.get("tag")), system)
         connection = value.get("connection")
         link = self._runs, connection if type(connection) is int else 0
-        one = Exchange(number, line, _str(value.get("time")), path, where, key, asked, link, end=asked.view)
+        one = Exchange(number, line, text_of(value.get("time")), path, where, key, asked, link, end=asked.view)
         one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
         self._exchanges[number] = one
         if missing:
             one.record = value
             self._waiting.setdefault(missing, []).append(one)
-            self._teller.missing[number] = line
+            self._builder.missing[number] = line
         self._sort_in(one, method, headers)
 
     def _sort_in(self, one: Exchange, method: str, headers: Mapping[str, str]) -> None:
@@ -124,13 +123,13 @@ class ProxyReader:
         if where.purpose != "call" or where.dialect is None or not told:
             one.kind = plain_kind("other" if where.purpose == "call" else where.purpose, method, one.path)
         else:
-            one.kind = side_kind(asked_of(asked, headers))
+            one.kind = side_kind(signs_of(asked, headers))
         if not one.kind:
-            self._teller.placed(one, self._conversations.place(one))
+            self._builder.placed(one, self._conversations.place(one))
             return
         if one.kind == "compaction":
             one.trigger = trigger_of(headers, asked.fields)
-        self._teller.aside(one, self._conversations.owner(one) if where.dialect else None)
+        self._builder.aside(one, self._conversations.owner(one) if where.dialect else None)
 
     def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
         """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
@@ -146,13 +145,13 @@ class ProxyReader:
                 )
                 self._problem(line, what, value)
             else:
-                like = Like(known, every, first)
+                like = BodyBase(known, every, first)
         previous = body.get("previous_response_id")
         if previous is None and like is not None and "previous_response_id" in like.all:
             previous = like.body.fields.get("previous_response_id")
-        name = previous if isinstance(previous, str) else ""
+        name = text_of(previous)
         start = self._ends.get(name, EMPTY_VIEW)
-        read = self._bodies.read(where.dialect, body, like, start, line, _str(value.get("time")))
+        read = self._bodies.read(where.dialect, body, like, start, line, text_of(value.get("time")))
         return read, name if name and name not in self._ends else ""
 
     def _asked(self, number: int) -> Body | None:
@@ -161,13 +160,13 @@ class ProxyReader:
 
     def _sent(self, line: int, one: Exchange, value: Mapping[str, Any]) -> None:
         one.sent, _ = self._body(line, value, one.endpoint, one.asked)
-        self._teller.rewritten[one.line] = one
+        self._builder.rewritten[one.line] = one
         self._changed(one)
 
     def _changed(self, one: Exchange) -> None:
         """Its buffer is another one."""
         one.end = one.body.view
-        thread = self._teller.thread_of(one)
+        thread = self._builder.thread_of(one)
         if thread is not None and not one.kind:
             thread.change(one)
             self._conversations.saw(thread, one.body.view)
@@ -201,9 +200,9 @@ class ProxyReader:
             return
         compacted = one.endpoint.purpose == "compact"
         before = EMPTY_VIEW if compacted else one.body.view
-        thread = self._teller.thread_of(one)
+        thread = self._builder.thread_of(one)
         if one.kind == "compaction":
-            one.said = gist([message for unit in dialect.read(reply.wire, line, "") for message in unit])
+            one.said = gist([message for unit in dialect.units(reply.wire, line) for message in unit])
             if one.said:
                 self._pool.summaries.append(one.said)
             if thread is not None and one not in thread.compacting:
@@ -219,22 +218,22 @@ class ProxyReader:
                 self._found(other)
 
     def _found(self, one: Exchange) -> None:
-        """What it goes on from has come."""
+        """What it continues has come."""
         assert one.record is not None
         one.asked, _ = self._body(one.line, one.record, one.endpoint, None)
         one.record = None
-        self._teller.missing.pop(one.number, None)
+        self._builder.missing.pop(one.number, None)
         self._changed(one)
 
     def _away(self, one: Exchange, kind: str) -> None:
         """It was no step after all."""
         if one.kind:
             return
-        thread = self._teller.thread_of(one)
+        thread = self._builder.thread_of(one)
         one.kind = kind
         if thread is not None:
             thread.remove(one)
-        self._teller.aside(one, thread)
+        self._builder.aside(one, thread)
 
     def _problem(self, line: int, what: str, value: Any) -> None:
         self._problems.append(Problem(line, what, excerpt(value)))
@@ -253,7 +252,3 @@ def _tokens(body: Any) -> int | None:
 
 def _int(value: Any) -> int | None:
     return value if type(value) is int and 0 < value <= MOST else None
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.core.dialects.anthropic_usage import read_edits
-from inspector.core.dialects.streams import events, gather
-from inspector.core.formats.payload.dialect import Dialect, unwrapped
+from inspector.core.dialects.anthropic import read_edits
+from inspector.core.dialects.catalogue import assemble, events
+from inspector.core.dialects.dialect import Dialect, text_of
 from inspector.core.usage import Usage, is_absurd
 
 CUT = "cut"
@@ -29,26 +29,38 @@ class Reply:
     status: int | None = None
     time: str = ""
     absurd: bool = False
-    """It told counts that there cannot be; they were left out."""
+    """It reported counts that there cannot be; they were left out."""
 
 
 def read_reply(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     """A recorded response. Never raises."""
-    status, time = record.get("status"), record.get("time")
+    status, when = record.get("status"), text_of(record.get("time"))
     code = status if isinstance(status, int) else None
-    when = time if isinstance(time, str) else ""
     body, finished, error = _body(dialect, record)
     failure = _failure(record, code, error or _error(body))
     if dialect is None or (failure and (code or 0) >= 400):
         return Reply(failure=failure, status=code, time=when)
     answer = tuple(dialect.answer(body))
     finish = dialect.finish(body) if finished else "error" if error else CUT
-    model = next((told for key in ("model", "modelVersion") if isinstance(told := body.get(key), str)), "")
-    name = next((told for key in ("id", "responseId") if isinstance(told := body.get(key), str)), "")
-    usage = _usage(dialect, body, final=finished)
     lost = failure if not answer and not _whole(dialect, body, finished) else ""
-    odd = is_absurd(body.get(dialect.counts))
-    return Reply(answer, usage, finish, model, name, read_edits(body), lost, code, when, odd)
+    found = replace(reply_of(dialect, body), finish=finish, failure=lost, status=code, time=when)
+    if found.usage is None or finished:
+        return found
+    return replace(found, usage=replace(found.usage, output_is_final=False))
+
+
+def reply_of(dialect: Dialect, body: Mapping[str, Any]) -> Reply:
+    """A whole response."""
+    counts = body.get(dialect.counts)
+    return Reply(
+        tuple(dialect.answer(body)),
+        dialect.usage(counts),
+        dialect.finish(body),
+        next((name for key in ("model", "modelVersion") if isinstance(name := body.get(key), str)), ""),
+        next((name for key in ("id", "responseId") if isinstance(name := body.get(key), str)), ""),
+        read_edits(body),
+        absurd=is_absurd(counts),
+    )
 
 
 def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
@@ -56,17 +68,24 @@ def _whole(dialect: Dialect, body: Mapping[str, Any], finished: bool) -> bool:
 
 
 def _body(dialect: Dialect | None, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool, Mapping[str, Any]]:
-    """The response's body, whether it came to its end, and the error that a stream told of."""
+    """The response's body, whether it came to its end, and the error that a stream reported."""
     told = record.get("frames")
     stream = record.get("stream")
     body = record.get("body")
     if dialect is not None and (isinstance(told, list) or isinstance(stream, str) or isinstance(body, list)):
         parts = told if isinstance(told, list) else events(stream) if isinstance(stream, str) else body
-        gathered = gather(dialect.name, parts if isinstance(parts, list) else parts or ())
+        assembled = assemble(dialect, parts if isinstance(parts, list) else parts or ())
         broken = record.get("ended") in ("upstream closed", "failed")
-        return gathered.body, gathered.finished and not broken, gathered.failure or {}
+        return assembled.body(), assembled.finished and not broken, assembled.failure or {}
     found = unwrapped(body) or {}
     return found, bool(found), {}
+
+
+def unwrapped(value: Any) -> Mapping[str, Any] | None:
+    """The response where the value is an event around one (`response.completed`), else the value itself."""
+    inner = value.get("response") if isinstance(value, Mapping) and "output" not in value else None
+    body = inner if isinstance(inner, Mapping) else value
+    return body if isinstance(body, Mapping) else None
 
 
 def _error(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,10 +108,3 @@ def _failure(record: Mapping[str, Any], status: int | None, error: Mapping[str, 
     if ended in ("failed", "upstream closed", "client closed") or (isinstance(why, str) and why):
         return f"{ended}: {why}" if isinstance(why, str) and why else f"{ended}"
     return "" if status is not None else "no answer"
-
-
-def _usage(dialect: Dialect, body: Mapping[str, Any], *, final: bool) -> Usage | None:
-    usage = dialect.usage(body.get(dialect.counts))
-    if usage is None or final:
-        return usage
-    return replace(usage, output_is_final=False)

@@ -5,19 +5,24 @@ Trap: texts that stand in the buffer *after* a compaction speak of summaries, to
 prompt begins, never by a word somewhere.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+from inspector.core.buffer import head
+from inspector.core.dialects.dialect import answer_schema, object_of, text_of
+from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
+from inspector.core.message import Message, Opaque, Text
 
 LOOK = 4_000
 """Characters of each text that are looked at, from its beginning and from its end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request says, as far as it tells what the request is for."""
+class RequestSigns:
+    """What a request says, as far as it shows what the request is for."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
     """Its top-level fields, but for the messages."""
@@ -33,16 +38,16 @@ class Asked:
     """The last item is a `compaction_trigger`."""
 
 
-def side_kind(asked: Asked) -> str:
+def side_kind(asked: RequestSigns) -> str:
     """title, prewarm, quota probe, router, compaction, ...; empty for a step of the conversation."""
     return next((kind for kind, told in _RULES if told(asked)), "")
 
 
-def _codex(kind: str) -> Callable[[Asked], bool]:
+def _codex(kind: str) -> Callable[[RequestSigns], bool]:
     return lambda asked: turn_metadata(asked.headers, asked.body).get("request_kind") == kind
 
 
-def _title(asked: Asked) -> bool:
+def _title(asked: RequestSigns) -> bool:
     if turn_metadata(asked.headers, asked.body).get("thread_source") == "thread_title":
         return True
     if asked.tools:
@@ -65,35 +70,20 @@ _TITLES = (
 
 def properties(body: Mapping[str, Any]) -> set[str]:
     """The fields that the answer must have, where it must keep to a JSON schema."""
-    found: set[str] = set()
-    places = (
-        ("output_config", "format", "schema"),
-        ("output_format", "schema"),
-        ("text", "format", "schema"),
-        ("response_format", "json_schema", "schema"),
-        ("generationConfig", "responseSchema"),
-        ("generationConfig", "responseJsonSchema"),
-    )
-    for place in places:
-        value: Any = body
-        for key in place:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        inner = value.get("properties") if isinstance(value, Mapping) else None
-        found |= set(inner) if isinstance(inner, Mapping) else set()
-    return found
+    return set(object_of(answer_schema(body), "properties"))
 
 
-def _schema(*names: str) -> Callable[[Asked], bool]:
+def _schema(*names: str) -> Callable[[RequestSigns], bool]:
     return lambda asked: not asked.tools and not properties(asked.body).isdisjoint(names)
 
 
-def _probe(asked: Asked) -> bool:
+def _probe(asked: RequestSigns) -> bool:
     """One token of an answer to one message: is the key good, is there quota?"""
     limit = asked.body.get("max_tokens", asked.body.get("max_output_tokens"))
     return limit == 1 and asked.messages == 1
 
 
-def _compaction(asked: Asked) -> bool:
+def _compaction(asked: RequestSigns) -> bool:
     if asked.trigger:
         return True
     last = asked.last.lstrip()
@@ -136,7 +126,7 @@ _AFTER = (
     "The following is a summary",
 )
 
-_RULES: tuple[tuple[str, Callable[[Asked], bool]], ...] = (
+_RULES: tuple[tuple[str, Callable[[RequestSigns], bool]], ...] = (
     ("prewarm", lambda asked: asked.body.get("generate") is False),
     ("prewarm", _codex("prewarm")),
     ("compaction", _codex("compaction")),
@@ -168,3 +158,56 @@ def plain_kind(purpose: str, method: str, path: str) -> str:
 
 
 _TELEMETRY = ("telemetry", "statsig", "event_logging", "metrics", "/analytics", "/logs", "/otlp", "sentry", "/track")
+
+
+_HEAD = 6
+"""Messages in which the first words of the user are looked for."""
+
+
+def signs_of(body: Body, headers: Mapping[str, str]) -> RequestSigns:
+    """O(1): of a long buffer only its ends are looked at."""
+    view = body.view
+    last = next(view.backwards(), None)
+    begun = head(view, _HEAD)
+    first = next((message.text for message in begun if message.role == "user"), "")
+    prompt = body.prompt
+    return RequestSigns(
+        body=body.fields,
+        headers=headers,
+        system=prompt.system or _system(begun),
+        tools=len(prompt.tools or ()),
+        messages=view.length - body.start,
+        first=first,
+        last=last_words(view.backwards()),
+        trigger=last is not None and any(_is_trigger(part) for part in last.parts),
+    )
+
+
+def _system(begun: tuple[Message, ...]) -> str:
+    """A system prompt that stands among the messages."""
+    return next((message.text for message in begun if message.role == "system"), "")
+
+
+def last_words(backwards: Iterable[Message]) -> str:
+    """What the user said last, of the messages from the last one back; empty after words of the model's.
+
+    The last part of it: reminders travel in front. Claude Code puts system messages after it.
+    """
+    found = None
+    for message in islice(backwards, _HEAD):
+        if message.role not in ("user", "system"):
+            break
+        found = message if found is None or message.role == "user" else found
+        if message.role == "user":
+            break
+    texts = [part.text for part in found.parts if isinstance(part, Text)] if found is not None else []
+    return texts[-1] if texts else ""
+
+
+def _is_trigger(part: object) -> bool:
+    return isinstance(part, Opaque) and part.kind == "compaction_trigger"
+
+
+def trigger_of(headers: Mapping[str, str], fields: Mapping[str, Any]) -> str:
+    """Why the client compacts, in its own word (Codex says it); empty where it does not say."""
+    return text_of(object_of(turn_metadata(headers, fields), "compaction").get("trigger"))

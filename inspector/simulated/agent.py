@@ -1,19 +1,129 @@
 """The agent's script: look around, read, search, change, run, report. With whatever tools are offered.
 
 The next move follows from the conversation alone: how many calls were made since the user's last words, what the
-results showed. Arguments are made from the tool's own schema.
+results showed. Tools are chosen by their names and schemas, arguments are made from the tool's own schema. Where there
+is no tool for a move, a shell does it, with a command that only looks. Tools that the provider runs itself, that ask
+somebody, or that serve the agent's own ends are left alone.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
+from inspector.core.buffer import Tool
 from inspector.core.facts import facts
 from inspector.core.message import Message, Text, ToolCall
-from inspector.simulated.arguments import Known, fill, in_shell, is_freeform, schema_of, words_for
-from inspector.simulated.call import Call, Said
-from inspector.simulated.moves import Move, farewell, handed_on, plan
+from inspector.simulated.arguments import ArgumentSource, fill, in_shell, is_freeform, schema_of, words_for
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a tool is used for: what is said with it, the names such a tool has, the only path it is given, and the
+    shell's way to do the same (`{path}` and `{word}` are filled in; empty: there is none)."""
+
+    words: str
+    names: re.Pattern[str]
+    path: str = ""
+    command: str = ""
+    changes: bool = False
+    """Does it change what was read?"""
+    agent: str = ""
+    """The kind of sub-agent that is started, and ..."""
+    task: str = ""
+    """... its task."""
+
+
+_SHELL = re.compile(r"(?i)bash|shell|run|exec|command|terminal|test")
+_READ = re.compile(r"(?i)read|view|cat|open|fetch|get")
+_SHOW = "head -c 4000 {path}"
+MOVES = (
+    Move(
+        "I will look around first.",
+        re.compile(r"(?i)(?:^|_)(?:ls|list|glob|find|tree)|list_?(?:dir|files)"),
+        ".",
+        "ls -la",
+    ),
+    Move("Let me read what is there.", _READ, "", _SHOW),
+    Move(
+        "Now I look for the place that matters.",
+        re.compile(r"(?i)grep|search|find|query|lookup"),
+        ".",
+        "grep -rn {word} . | head -n 20",
+    ),
+    Move("This is the line to change.", re.compile(r"(?i)edit|replace|patch|update"), changes=True),
+    Move("I write down what I found.", re.compile(r"(?i)write|create|save"), "SIMULATED.md"),
+    Move("Let me see whether it works.", _SHELL),
+)
+_RUN = MOVES[-1]
+_END = re.compile(r"(?i)\b(?:submit|finish|end|complete)\b[^`\n]{0,120}`(echo \w{4,64})`")
+AGAIN = Move("And the next one.", _READ, "", _SHOW)
+ANY = Move("I will use what there is.", re.compile(""))
+
+_LEFT_ALONE = re.compile(
+    r"(?i)image|web|stdin|goal|plan|todo|agent|task|skill|question|user|memory|mcp|resource|worktree|cron|monitor"
+    r"|notif|team|notebook|background|output|kill|thread|title|schedule|workflow|artifact|topic|mode"
+)
+_STARTS = re.compile(r"(?i)agent|task|spawn_agent|invoke_agent")
+_HAND_ON = re.compile(r"""(?i)\blet an? sub-agent(?: \\?["']([\w-]+)\\?["'])? ([^"]{4,400})""", re.DOTALL)
+"""Clients may quote the user, quotes and all."""
+_OURS = (None, "function", "custom")
+"""Kinds of tools that the client runs; any other is the provider's own."""
+
+
+def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
+    """The moves for which there is a tool, in order; it reads `1 + more` times."""
+    usable = [tool for tool in tools if _may_be_called(tool)]
+    shell = _fitting(_RUN, usable)
+    found: list[tuple[Move, Tool]] = []
+    for move in MOVES:
+        taken = [tool for _, tool in found if tool is not shell]
+        tool = _fitting(move, [one for one in usable if one not in taken])
+        if tool is None and move.command:
+            tool = shell
+        if tool is not None:
+            found.append((move, tool))
+            found += [(AGAIN, tool)] * (more if move.names is _READ else 0)
+    return found or [(ANY, tool) for tool in usable[:1]]
+
+
+def handed_on(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+    """The call that starts a sub-agent, where the user wants one and there is a tool for it."""
+    inner = (Tool(one.get("name", ""), one) for tool in tools for one in in_namespace(tool.definition))
+    usable = [tool for tool in (*tools, *inner) if _may_be_called(tool) and _STARTS.fullmatch(tool.name)]
+    if not usable or (told := _HAND_ON.search(asked)) is None:
+        return []
+    return [(Move("Somebody else can do that.", _STARTS, agent=told[1] or "", task=told[2]), usable[0])]
+
+
+def in_namespace(definition: Any) -> Sequence[Mapping[str, Any]]:
+    """The tools of a namespace (Responses); none of any other tool."""
+    is_one = isinstance(definition, Mapping) and definition.get("type") == "namespace"
+    tools = definition.get("tools") if is_one else None
+    return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+
+
+def farewell(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+    """The command by which the user wants to see that all is done, where one is asked for: a mere `echo`."""
+    told, shell = _END.search(asked), _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)])
+    return [(Move("That is all.", _SHELL, command=told[1]), shell)] if told and shell else []
+
+
+def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:
+    return next((one for one in tools if move.names.search(one.name) and not _LEFT_ALONE.search(one.name)), None)
+
+
+def _may_be_called(tool: Tool) -> bool:
+    definition = tool.definition
+    if not isinstance(definition, Mapping) or not tool.name:
+        return False
+    return definition.get("type") in _OURS and definition.get("defer_loading") is not True
+
+
+# -- what was done so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +142,13 @@ class _Past:
 
 
 def made(text: str) -> int:
-    """Calls that a text tells of: by our own word, else by the lines that a summary or a serialised talk has."""
+    """Calls that a text speaks of: by our own word, else by the lines that a summary or a serialised talk has."""
     said = _COUNTED.findall(text)
     return int(said[-1]) + len(_CALLED.findall(text[text.rindex(said[-1]) :])) if said else len(_TOLD.findall(text))
 
 
 def counted(messages: Sequence[Message]) -> str:
-    """What a summary says, so that an agent that goes on from it does not begin again."""
+    """What a summary says, so that an agent that continues from it does not begin again."""
     if len(messages) == 1:
         number = made(messages[0].text) or len(_CALLED.findall(messages[0].text))
     else:
@@ -61,18 +171,18 @@ _MACHINE = re.compile(
 _GOAL = re.compile(r"(?m)^Goal:\s*^- (.+)$")
 
 
-def next_move(call: Call) -> Said:
+def next_move(call: SimulatedCall) -> SimulatedAnswer:
     """The next tool call, or the final words."""
     past = _past(call.buffer.messages)
     tools = call.buffer.prompt.tools or ()
     steps = plan(tools, 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
     steps = handed_on(past.asked, tools) + steps + farewell(past.asked, tools)
     if past.moves >= len(steps):
-        return Said(_report(past))
+        return SimulatedAnswer(_report(past))
     move, tool = steps[past.moves]
     known = _known(past, move)
     arguments = words_for(tool.name, known) if is_freeform(tool.definition) else fill(schema_of(tool.definition), known)
-    return Said(
+    return SimulatedAnswer(
         move.words, (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),), "calls"
     )
 
@@ -93,7 +203,7 @@ def _typed(message: Message) -> str:
     return "\n".join(text for text in texts if text.strip() and not _MACHINE.match(text))
 
 
-def _known(past: _Past, move: Move) -> Known:
+def _known(past: _Past, move: Move) -> ArgumentSource:
     """What arguments can be made of: paths that were named, words that were asked for, lines that were read."""
     paths = dict.fromkeys(fact.text for fact in facts(Message("", "user", (Text(past.asked),))) if fact.kind == "path")
     calls = {call.id: call for message in past.since for call in message.calls}
@@ -109,7 +219,7 @@ def _known(past: _Past, move: Move) -> Known:
     words = [word for word in re.findall(r"[A-Za-z_]{4,40}", past.asked) if word.lower() not in _COMMON]
     only = (move.path,) if move.path else ()
     where, about = only or tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
-    known = Known(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
+    known = ArgumentSource(where, about, tuple(lines), len(calls), agent=move.agent, task=move.task)
     return replace(known, command=in_shell(move.command, known)) if move.command else known
 
 
@@ -135,13 +245,9 @@ _FILE = re.compile(r"(?m)^(?:[-rwxdl]{10}.*\s)?([\w./-]{1,120}\.\w{1,6})$")
 
 def _report(past: _Past) -> str:
     """The final words: what was called and how it went."""
-    used = _counted(call.name for message in past.since for call in message.calls)
+    names = Counter(call.name for message in past.since for call in message.calls)
+    used = ", ".join(f"{name} ({count})" for name, count in names.items())
     failed = sum(1 for message in past.since if message.result and message.result.is_error)
     told = f"{failed} of the calls failed. " if failed else ""
     goal = " ".join(past.asked.split())[:160]
     return f"(simulated) That is done. You asked: {goal}\nI used {used or 'no tool'}. {told}Nothing is left to do."
-
-
-def _counted(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(f"{name} ({listed.count(name)})" for name in dict.fromkeys(listed))

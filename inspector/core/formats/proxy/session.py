@@ -1,4 +1,4 @@
-"""What a recording tells: its threads by name, side calls with what came of them, notes."""
+"""What a recording holds: its threads by name, side calls with what came of them, notes."""
 
 import re
 from bisect import bisect_left
@@ -19,7 +19,7 @@ _EARLY = 50
 _GIST = 160
 
 
-class Teller:
+class RecordingSession:
     """Knows which exchange belongs where, and says it."""
 
     def __init__(self, conversations: Conversations) -> None:
@@ -61,7 +61,7 @@ class Teller:
 
     def _claim(self, begun: Conversation) -> None:
         """The early side calls that were made for a thread. Of a kind those that came on one connection: two clients
-        may be told the same."""
+        may be given the same task."""
         taken: dict[str, tuple[int, int]] = {}
         for early in sorted(self._early, key=lambda one: one.connection not in begun.connections):
             if taken.get(early.kind, early.connection) == early.connection and self._conversations.owner(early, begun):
@@ -77,7 +77,7 @@ class Teller:
 
     def session(self, problems: Sequence[Problem]) -> Session:
         """Everything so far."""
-        steps, singles = _split([one for one in self._conversations.all if one.steps])
+        steps, singles = steps_and_singles([one for one in self._conversations.all if one.steps])
         for one in steps:
             self._conversations.adopt(one)
         names = _names(steps)
@@ -159,7 +159,7 @@ def _aside(
     return found if not kind else SideCall(kind, *[getattr(found, name) for name in SideCall.__slots__[1:]])
 
 
-def _split(found: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
+def steps_and_singles(found: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
     """The threads, that of the first real work in front, and the single calls without tools beside them."""
     worked = [one for one in found if one.worked]
     singles = [one for one in found if worked and not one.worked and len(one.steps) == 1 and _beside(one, worked)]

@@ -1,0 +1,147 @@
+"""What a provider's dialect is: all that differs in how requests and responses are written, as one value.
+
+The payload formats, the proxy's recordings, the rewriting at its gate, real and simulated providers all read it here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from inspector.core.buffer import Buffer, Prompt
+from inspector.core.message import Message, ToolCall
+from inspector.core.usage import Usage
+
+Units: TypeAlias = Iterable[Sequence[Message]]
+"""Messages by the wire item that they came in."""
+
+
+class StreamAssembler:
+    """A stream put back together. Feed every event; events come from anywhere: one of another shape is passed over."""
+
+    def __init__(self) -> None:
+        self.finished = False
+        """Did the stream come to its own end?"""
+        self.failure: Mapping[str, Any] | None = None
+        """The error that the stream reported, where it did."""
+
+    def feed(self, event: Mapping[str, Any]) -> str:
+        """The text that this event brought, if any."""
+        raise NotImplementedError
+
+    def body(self) -> dict[str, Any]:
+        """What has come so far, as a call without streaming returns it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One provider's way to write a conversation. A wire *item* is one element of the list in a request body."""
+
+    name: str
+    key: str
+    """Under which a request body holds its items."""
+    read: Callable[[Any, str, int, str], Sequence[Message]]
+    """(item, id, line, time) -> the messages it holds."""
+    write: Callable[[Sequence[Message], Mapping[str, ToolCall]], Sequence[Any]]
+    """(messages, the calls of the whole buffer by id) -> items. Calls without an id on the wire got one of us."""
+    prompt: Callable[[Mapping[str, Any]], Prompt]
+    """System prompt and tools of a request body."""
+    answer: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """The items of a response body: what the next request will repeat."""
+    write_body: Callable[[Buffer, str, int], dict[str, Any]]
+    """(buffer, model, most tokens of the answer) -> a request body that is complete in itself."""
+    usage: Callable[[Any], Usage | None]
+    finish: Callable[[Mapping[str, Any]], str]
+    is_response: Callable[[Mapping[str, Any]], bool]
+    is_message: Callable[[Any], bool]
+    """Is it one item, standing alone?"""
+    assembler: type[StreamAssembler]
+    content: str = "content"
+    """Under which an item holds its blocks."""
+    counts: str = "usage"
+    """Under which a response holds its usage."""
+    wrapper: str = ""
+    """Under which some clients send the body inside another one."""
+    head: Callable[[Sequence[Any]], int] = lambda items: 0
+    """How many items at the beginning are the system prompt."""
+    bare: Callable[[Any], Any] = lambda text: {"role": "user", "content": text}
+    """The item that stands for a string in the place of the list."""
+    shares: Callable[[Message, Message], bool] = lambda before, message: False
+    """Do these neighbours share an item?"""
+    join: Callable[[Units], Units] = lambda units: units
+    """What was read item by item, as the messages of a conversation."""
+    pair: Callable[[Units, Iterable[Message]], Units] = lambda units, before: units
+    """(messages, those in front of them) -> the same, with names for calls and results that have none."""
+
+    def units(self, items: Iterable[Any], line: int = 0, time: str = "", before: Iterable[Message] = ()) -> Units:
+        """The messages of these items, without ids of their own."""
+        read = (unit for item in items if (unit := self.read(item, "", line, time)))
+        return self.pair(self.join(read), before)
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        """All items of a body, in order."""
+        value = self.unwrapped(body).get(self.key)
+        if isinstance(value, str | Mapping):
+            return [self.bare(value)]
+        return list(value) if isinstance(value, list) else []
+
+    def conversation(self, body: Mapping[str, Any]) -> list[Any]:
+        """The items of a body that are not its system prompt."""
+        items = self.items(body)
+        return items[self.head(items) :]
+
+    def unwrapped(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The part of the body that holds the items."""
+        inner = body.get(self.wrapper) if self.wrapper and self.key not in body else None
+        return inner if isinstance(inner, Mapping) else body
+
+
+def calls_of(messages: Iterable[Message]) -> Mapping[str, ToolCall]:
+    """All calls of a buffer by id."""
+    return {call.id: call for message in messages for call in message.calls}
+
+
+_SCHEMAS = (
+    ("output_config", "format", "schema"),
+    ("output_format", "schema"),
+    ("text", "format", "schema"),
+    ("response_format", "json_schema", "schema"),
+    ("generationConfig", "responseJsonSchema"),
+    ("generationConfig", "responseSchema"),
+)
+"""Where each dialect says which JSON schema the answer must keep to."""
+
+
+def answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The JSON schema that the answer must keep to; None where any text will do."""
+    for *path, last in _SCHEMAS:
+        found = body
+        for name in path:
+            found = object_of(found, name)
+        if isinstance(schema := found.get(last), Mapping):
+            return schema
+        if found.get("type") == "json_schema":
+            return {}
+    return None
+
+
+def text_of(value: Any) -> str:
+    """The value where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def object_of(value: Any, key: str) -> Mapping[str, Any]:
+    """The object under a key; an empty one where there is none."""
+    inner = value.get(key) if isinstance(value, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def first_object(values: Any) -> Mapping[str, Any]:
+    """The first of several choices or candidates: only that one goes on in the conversation."""
+    found = [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
+    return next((one for one in found if not one.get("index")), {})
+
+
+def count_of(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
+    return value if type(value) is int and value > 0 else 0

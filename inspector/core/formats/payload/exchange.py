@@ -1,0 +1,168 @@
+"""How the values of a payload file are taken apart: request and response; events of a stream, in a list or one a line.
+
+Also: which requests are no steps of a conversation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.dialects.catalogue import assemble
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema, object_of, text_of
+from inspector.core.formats.proxy.replies import unwrapped
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPair:
+    """One request with its response, as far as the file holds them."""
+
+    request: Mapping[str, Any] | None
+    response: Mapping[str, Any] | None = None
+    line: int = 0
+    time: str = ""
+
+    @property
+    def previous(self) -> str:
+        """The response that the request continues; empty where it is complete in itself."""
+        return text_of((self.request or {}).get("previous_response_id"))
+
+    @property
+    def response_id(self) -> str:
+        """The name of the response; empty where the file does not hold it."""
+        return text_of((self.response or {}).get("id"))
+
+
+def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
+    """A request body, a response, `{"request", "response"}`, or a list of messages. None for anything else."""
+    if isinstance(value, list):
+        return BodyPair({dialect.key: value}, None, line)
+    if not isinstance(value, Mapping) or dialect.is_message(value):
+        return None
+    if isinstance(request := value.get("request"), Mapping):
+        time = next((t for key in _TIMES if isinstance(t := value.get(key), str)), "")
+        response = unwrapped(value.get("response"))
+        known = response if response and (dialect.is_response(response) or _counted(response)) else None
+        return BodyPair(request, known, line, time) if _is_body(dialect, request) else None
+    if response := _response(dialect, value):
+        return BodyPair(None, response, line)
+    return BodyPair(value, None, line) if _is_body(dialect, value) else None
+
+
+_TIMES = ("timestamp", "time", "created_at", "ts")
+
+
+def _is_body(dialect: Dialect, value: Mapping[str, Any]) -> bool:
+    """A request body, or just an object with the message list."""
+    return isinstance(value.get(dialect.key), list | str)
+
+
+def _response(dialect: Dialect, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    inner = unwrapped(value)
+    return inner if inner is not None and dialect.is_response(inner) else None
+
+
+def _counted(response: Mapping[str, Any]) -> bool:
+    """The answer of a `count_tokens` call."""
+    return "input_tokens" in response and len(response) <= 2
+
+
+def side_reason(dialect: Dialect, one: BodyPair) -> str:
+    """Why the exchange is no step of the conversation: title, prewarm, ...; empty where it is one."""
+    if one.response is not None and _counted(one.response):
+        return "token count"
+    body = one.request or {}
+    if body.get("generate") is False:
+        return "prewarm"
+    items = dialect.conversation(body)
+    if items and object_of({"last": items[-1]}, "last").get("type") == "compaction_trigger":
+        return "compaction"
+    if answer_schema(body) is not None and not body.get("tools"):
+        return "title or other answer to a schema"
+    if body.get("max_tokens") == 1 and len(items) == 1:
+        return "quota probe"
+    last = _last_text(items)
+    if last.startswith("CRITICAL: Respond with TEXT ONLY") and "summary of the conversation" in last:
+        return "call for a summary"
+    return ""
+
+
+def _last_text(items: Sequence[Any]) -> str:
+    content = items[-1].get("content") if items and isinstance(items[-1], Mapping) else ""
+    if isinstance(content, list) and content and isinstance(content[-1], Mapping):
+        content = content[-1].get("text")
+    return text_of(content)
+
+
+_ANTHROPIC = ("message_", "content_block_")
+_ASKING = ("response.create", "response.cancel")
+"""What a client says over a WebSocket: no event of an answer."""
+_BESIDE = ("ping", "error")
+"""Types of events that stand in the streams of several providers."""
+_FINAL = ("message_stop", "response.completed", "response.incomplete", "response.failed")
+
+
+def event_of(row: Any) -> Mapping[str, Any] | None:
+    """The event in a row, also where it stands under `data` beside its name. None for what is none."""
+    if not isinstance(row, Mapping):
+        return None
+    inner = row.get("data")
+    return inner if isinstance(inner, Mapping) and ("event" in row or "type" not in row) else row
+
+
+def dialect_of(row: Any) -> str:
+    """Whose event it is, by shapes that no body has; empty where it is none. Gemini's look like whole responses."""
+    event = event_of(row) or {}
+    kind = event.get("type")
+    if isinstance(kind, str):
+        if kind.startswith("response.") and kind not in _ASKING:
+            return "openai-responses"
+        return "anthropic" if kind.startswith(_ANTHROPIC) else ""
+    return "openai-chat" if event.get("object") == "chat.completion.chunk" else ""
+
+
+def stream_of(rows: Sequence[Any]) -> str:
+    """Whose stream these rows are from their beginning on; empty where they are something else."""
+    said = [row for row in rows[:8] if not is_beside(row)]
+    names = {dialect_of(row) or _chunk(row) for row in said}
+    if len(names) != 1:
+        return ""
+    (name,) = names
+    return name if name != "gemini" or _is_one_answer(rows) else ""
+
+
+def _chunk(row: Any) -> str:
+    return "gemini" if isinstance((event_of(row) or {}).get("candidates"), list) else ""
+
+
+def _is_one_answer(rows: Sequence[Any]) -> bool:
+    """Only the last of several chunks says why it ended."""
+    return len(rows) > 1 and not any(_ended(row) for row in rows[:-1])
+
+
+def _ended(row: Any) -> bool:
+    candidates = (event_of(row) or {}).get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    return isinstance(first, Mapping) and isinstance(first.get("finishReason"), str)
+
+
+def is_beside(row: Any) -> bool:
+    """Is it an event that says nothing of the response, or of its failure only?"""
+    return (event_of(row) or {}).get("type") in _BESIDE
+
+
+def is_final(row: Any) -> bool:
+    """Does the stream end with this event? With chat chunks nobody can say: usage may follow."""
+    return (event_of(row) or {}).get("type") in _FINAL
+
+
+def follows(rows: Sequence[Any], row: Any) -> bool:
+    """Does the event belong to the same response as those before it? Chat chunks bear its id."""
+    before, event = event_of(rows[-1]) or {}, event_of(row) or {}
+    if is_final(rows[-1]):
+        return False
+    return "object" not in event or before.get("id") == event.get("id")
+
+
+def put_together(dialect: Dialect, rows: Sequence[Any]) -> StreamAssembler:
+    """The response of these events."""
+    return assemble(dialect, filter(None, map(event_of, rows)))

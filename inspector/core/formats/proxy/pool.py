@@ -1,0 +1,144 @@
+"""Messages and buffers of bare bodies, each once, so that many bodies share them.
+
+The id of a message is a hash of what the model reads in it plus its number among equals in the buffer: the same
+message has the same id in every body of a file, in every file. Equal messages are one object. A body that goes on where
+another ended costs its own messages only: the counts by which equal messages get different ids are carried along the
+stretch, not counted anew.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
+from inspector.core.dialects.dialect import Units
+from inspector.core.message import Message, Text
+from inspector.core.same_message import content_hashes, hash_of
+
+SUMMARY_LEADS = (
+    "This session is being continued from a previous conversation",
+    "The conversation history before this point was compacted into the following summary",
+    "Another language model started to solve this problem and produced a summary",
+    "[COMPACTED_CONTEXT]",
+    "[Conversation summary]\n",
+    "[Mid-tier context collapse ",
+    "[Session memory summary]\n",
+)
+"""How the summaries of known clients begin, once they stand in the buffer; the last three are Roku's."""
+
+
+class Pool:
+    """Every message and prompt of a file, each once."""
+
+    def __init__(self) -> None:
+        self._messages: dict[tuple[str, int], tuple[Message, ...]] = {}
+        self._prompts: dict[str, Prompt] = {}
+        self.summaries: list[str] = []
+        """Beginnings of texts that are known to be summaries (a call for one was answered so), newest last."""
+
+    def messages(self, units: Units, seen: Counter[str]) -> list[Message]:
+        """The messages of `units`, after those counted in `seen` (which is brought up to date)."""
+        return [message for unit in units for message in self._unit(unit, seen)]
+
+    def _unit(self, unit: Sequence[Message], seen: Counter[str]) -> tuple[Message, ...]:
+        name, exact = content_hashes(unit)
+        seen[name] += 1
+        key = (exact, seen[name])
+        if key not in self._messages:
+            named = _named(unit, name + (f".{seen[name]}" if seen[name] > 1 else ""))
+            self._messages[key] = tuple(map(self._marked, named)) if self.summaries else named
+        return self._messages[key]
+
+    def _marked(self, message: Message) -> Message:
+        if message.summary or message.role == "tool" or not any(known in message.text for known in self.summaries):
+            return message
+        return replace(message, summary=True)
+
+    def prompt(self, prompt: Prompt) -> Prompt:
+        """The same prompt as one object."""
+        key = hash_of((prompt.system, [tool.definition for tool in prompt.tools or ()], prompt.tools is None), 8)
+        return self._prompts.setdefault(key, prompt)
+
+
+def counted(messages: Iterable[Message]) -> Counter[str]:
+    """How often each content stands in a buffer, as `Pool.messages` counts it."""
+    return Counter(message.id.partition(".")[0] for message in messages if "-" not in message.id)
+
+
+def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
+    together = name if len(unit) > 1 else ""
+    return tuple(
+        replace(message, id=f"{name}-{n}" if n else name, together=together, summary=message.summary or _leads(message))
+        for n, message in enumerate(unit)
+    )
+
+
+def _leads(message: Message) -> bool:
+    texts = (part.text for part in message.parts if isinstance(part, Text))
+    return any(text.lstrip().startswith(SUMMARY_LEADS) for text in texts)
+
+
+_LINES = 64
+"""Stretches whose counts are kept; another is counted anew when it goes on."""
+
+
+class Counts:
+    """How often each content stands in a view, for many views of few stretches."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[Stretch, int, Counter[str]]] = {}
+
+    def take(self, view: View) -> Counter[str]:
+        """The counts of `view`: the caller may change them, and gives them back with `give`. Usually O(1)."""
+        stretch = view.stretch
+        found = self._lines.pop(id(stretch), None)
+        if found is None or found[0] is not stretch:
+            return counted(view.messages())
+        below = stretch.base.length if stretch.base else 0
+        _, length, counts = found
+        low, high = min(length, view.length) - below, max(length, view.length) - below
+        if low < 0:
+            return counted(view.messages())
+        more = counted(stretch.own[low:high])
+        if view.length >= length:
+            counts.update(more)
+        else:
+            counts.subtract(more)
+        return counts
+
+    def give(self, view: View, counts: Counter[str]) -> None:
+        """`counts` are those of `view`."""
+        self._lines[id(view.stretch)] = (view.stretch, view.length, counts)
+        while len(self._lines) > _LINES:
+            del self._lines[next(iter(self._lines))]
+
+
+def trimmed(view: View) -> View:
+    """The same messages as a view of the deepest stretch that holds them all."""
+    stretch = view.stretch
+    while stretch.base is not None and view.length <= stretch.base.length:
+        stretch = stretch.base.stretch
+    return View(stretch, view.length) if stretch is not view.stretch else view
+
+
+def extended(view: View, more: Sequence[Message]) -> View:
+    """`view` and `more` after it: along what already stands there, where it is the same."""
+    view = trimmed(view) if view.length else EMPTY_VIEW
+    stretch, length = view.stretch, view.length
+    own = length - (stretch.base.length if stretch.base else 0)
+    same = 0
+    while same < len(more) and own + same < len(stretch.own) and stretch.own[own + same] is more[same]:
+        same += 1
+    return _grown(View(stretch, length + same), more[same:])
+
+
+def _grown(view: View, more: Sequence[Message]) -> View:
+    """`view` and `more`: in the same stretch where nothing stands after it there."""
+    stretch = view.stretch
+    if not more:
+        return view
+    if stretch is EMPTY_VIEW.stretch or view.length < len(stretch):
+        stretch = Stretch(view if view.length else None)
+    for message in more:
+        stretch.append(message)
+    return stretch.view()

@@ -1,0 +1,351 @@
+"""Three of the dialects as the simulated provider reads and writes them: Anthropic Messages, OpenAI Chat, Gemini.
+
+What a request holds is read with the dialect's own value; what is added here is what a server says: answers, streams,
+errors.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import time
+from typing import Any, TypeAlias
+
+from inspector.core.buffer import Buffer, Prompt, Tool
+from inspector.core.dialects.anthropic import ANTHROPIC
+from inspector.core.dialects.dialect import Dialect, object_of
+from inspector.core.dialects.gemini import GEMINI
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.dialects.rewrite import read_items
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message
+from inspector.simulated.arguments import lower_types
+from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent, within
+from inspector.simulated.faults import Fault
+from inspector.simulated.refusals import (
+    ApiError,
+    RequestRefused,
+    anthropic_body,
+    invalid,
+    needed,
+    openai_body,
+    output_overflow,
+    overflow,
+    status_refusal,
+)
+from inspector.simulated.state import SimulatedServerState
+from inspector.simulated.talk import speak, unseal
+
+StreamEvent: TypeAlias = tuple[str, Any]
+"""Name of an event of the stream (empty where the dialect has none) and its data."""
+
+
+class SimulatedApi:
+    """One provider's API: a body is read, an answer is written, at once or as events of a stream."""
+
+    dialect: Dialect
+    needs: tuple[str, ...] = ("model", "messages")
+    """Fields without which a request is refused."""
+    answers_need: tuple[str, ...] = ()
+    """Those that only a call for an answer must have."""
+
+    def read(self, body: Mapping[str, Any]) -> SimulatedCall:
+        """The request. Raises RequestRefused."""
+        needed(body, *self.needs)
+        messages = tuple(map(unseal, read_items(self.dialect.name, self.items(body))))
+        return SimulatedCall(
+            Buffer(messages, self.prompt(body)),
+            str(body.get("model") or ""),
+            _limit(body),
+            body.get("stream") is True,
+            body,
+            self.cached_upto(body, messages),
+            str(body.get("prompt_cache_key") or ""),
+        )
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        """The items of the request. Raises RequestRefused."""
+        return self.dialect.items(body)
+
+    def prompt(self, body: Mapping[str, Any]) -> Prompt:
+        return self.dialect.prompt(body)
+
+    def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
+        """So many messages from the beginning may be cached."""
+        return len(messages)
+
+    def check(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault) -> None:
+        """Raises RequestRefused for a prompt that does not pair up or does not fit."""
+        if (refusal := invalid(self.dialect.name, call)) is not None:
+            raise RequestRefused(refusal)
+        tokens = state.prompt_tokens(call)
+        if fault.kind == "overflow-output" and self.dialect is ANTHROPIC:
+            wanted = call.max_tokens or 0
+            raise RequestRefused(output_overflow(max(tokens, state.window - wanted + 1), wanted, state.window))
+        if tokens > state.window or fault.kind in ("overflow", "overflow-output"):
+            raise RequestRefused(overflow(self.dialect.name, max(tokens, state.window + 1), state.window))
+
+    def reply(self, call: SimulatedCall, state: SimulatedServerState, fault: Fault, key: str) -> dict[str, Any]:
+        """What the model says, as the whole answer."""
+        said = SimulatedAnswer() if fault.kind == "empty" else within(speak(call), call.max_tokens)
+        return self.answer(call, said, state.spend(self.dialect.name, call, said, key))
+
+    def late_refusal(self, state: SimulatedServerState, fault: Fault) -> ApiError:
+        """What goes wrong in mid-stream."""
+        if fault.kind == "overflow-late":
+            return overflow(self.dialect.name, state.window + 1, state.window)
+        return status_refusal(529)
+
+    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        """The whole answer, as JSON."""
+        raise NotImplementedError
+
+    def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
+        """The same answer as a stream."""
+        raise NotImplementedError
+
+    def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
+        """The last events of a stream that goes wrong."""
+        yield "", self.refused(refusal)
+
+    def alive(self) -> StreamEvent:
+        """An event that says nothing but that the server is there."""
+        raise NotImplementedError
+
+    def refused(self, refusal: ApiError) -> dict[str, Any]:
+        """The body of an error."""
+        return openai_body(refusal)
+
+
+def _limit(body: Mapping[str, Any]) -> int | None:
+    """The most tokens of the answer, in whichever word."""
+    asked = (body.get(key) for key in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
+    values = (*asked, object_of(body, "generationConfig").get("maxOutputTokens"))
+    return next((value for value in values if type(value) is int and value > 0), None)
+
+
+def pieces(text: str, size: int = 24) -> Iterator[str]:
+    """A text in the bits that a stream brings it in."""
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
+
+
+class AnthropicApi(SimulatedApi):
+    """`/v1/messages`."""
+
+    dialect = ANTHROPIC
+    answers_need = ("max_tokens",)
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        wire = body["messages"]
+        if not isinstance(wire, list) or not all(isinstance(one, dict) for one in wire):
+            raise RequestRefused(ApiError(400, "messages: Input should be a valid list"))
+        blocks = [body.get("system"), body.get("tools"), *(one.get("content") for one in wire)]
+        marked = sum(map(_marked, blocks))
+        if marked > MARKERS:
+            words = f"A maximum of {MARKERS} blocks with cache_control may be provided. Found {marked}."
+            raise RequestRefused(ApiError(400, words))
+        return wire
+
+    def cached_upto(self, body: Mapping[str, Any], messages: Sequence[Message]) -> int:
+        """Those that the last marker covers."""
+        wire = body["messages"]
+        last = max((n for n, one in enumerate(wire) if _marked(one.get("content"))), default=-1)
+        return len(read_items(self.dialect.name, wire[: last + 1]))
+
+    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        content: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
+        for one in said.calls:
+            id_ = one.id.replace("call_", "toolu_")
+            content.append({"type": "tool_use", "id": id_, "name": one.name, "input": one.arguments})
+        return {
+            "id": f"msg_{call.digest}",
+            "type": "message",
+            "role": "assistant",
+            "model": call.model,
+            "content": content,
+            "stop_reason": {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[said.finish],
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": spent.prompt - spent.read - spent.written,
+                "cache_creation_input_tokens": spent.written,
+                "cache_read_input_tokens": spent.read,
+                "cache_creation": {"ephemeral_5m_input_tokens": spent.written, "ephemeral_1h_input_tokens": 0},
+                "output_tokens": spent.output,
+                "service_tier": "standard",
+            },
+        }
+
+    def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
+        begun = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
+        yield _typed("message_start", message=begun)
+        yield self.alive()
+        for n, block in enumerate(answer["content"]):
+            if block["type"] == "text":
+                started: dict[str, Any] = {"type": "text", "text": ""}
+                deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+            else:
+                started = {**block, "input": {}}
+                bits = pieces(dumps(block["input"]))
+                deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in bits]
+            yield _typed("content_block_start", index=n, content_block=started)
+            for delta in deltas:
+                yield _typed("content_block_delta", index=n, delta=delta)
+            yield _typed("content_block_stop", index=n)
+        usage = {key: value for key, value in answer["usage"].items() if key.endswith("_tokens")}
+        yield from self._end(answer["stop_reason"], usage)
+
+    def _end(self, reason: str, usage: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        yield _typed("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=usage)
+        yield _typed("message_stop")
+
+    def failed(self, refusal: ApiError) -> Iterator[StreamEvent]:
+        """An overflow is a reason to stop, anything else an error event."""
+        if "too long" in refusal.message:
+            yield from self._end("model_context_window_exceeded", {"output_tokens": 1})
+        else:
+            yield "error", anthropic_body(refusal)
+
+    def alive(self) -> StreamEvent:
+        return _typed("ping")
+
+    def refused(self, refusal: ApiError) -> dict[str, Any]:
+        return anthropic_body(refusal)
+
+
+MARKERS = 4
+"""The most `cache_control` markers of a request."""
+
+
+def _typed(name: str, **data: Any) -> StreamEvent:
+    return name, {"type": name, **data}
+
+
+def _marked(blocks: Any) -> int:
+    found = blocks if isinstance(blocks, list) else ()
+    return sum(1 for one in found if isinstance(one, dict) and one.get("cache_control"))
+
+
+class ChatApi(SimulatedApi):
+    """`/v1/chat/completions`."""
+
+    dialect = CHAT
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        if not isinstance(body["messages"], list):
+            words = "Invalid type for 'messages': expected an array."
+            raise RequestRefused(ApiError(400, words, param="messages"))
+        return body["messages"]
+
+    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        """A stream brings its usage only where the request asked for it."""
+        message: dict[str, Any] = {"role": "assistant", "content": said.text or None, "refusal": None}
+        if said.calls:
+            message["tool_calls"] = [
+                {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": dumps(one.arguments)}}
+                for one in said.calls
+            ]
+        wanted = not call.stream or object_of(call.body, "stream_options").get("include_usage") is True
+        finish = {"stop": "stop", "calls": "tool_calls", "length": "length"}[said.finish]
+        usage = {
+            "prompt_tokens": spent.prompt,
+            "completion_tokens": spent.output,
+            "total_tokens": spent.prompt + spent.output,
+            "prompt_tokens_details": {"cached_tokens": spent.read, "cache_write_tokens": spent.written},
+            "completion_tokens_details": {"reasoning_tokens": 0},
+        }
+        return {
+            "id": f"chatcmpl-{call.digest}",
+            "object": "chat.completion",
+            "created": int(time()),
+            "model": call.model,
+            "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+            "usage": usage if wanted else None,
+        }
+
+    def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
+        head = {**_CHUNK, **{key: answer[key] for key in ("id", "created", "model")}}
+        message = answer["choices"][0]["message"]
+        yield _chunk(head, {"role": "assistant", "content": ""})
+        for piece in pieces(message["content"] or ""):
+            yield _chunk(head, {"content": piece})
+        for n, call in enumerate(message.get("tool_calls", ())):
+            function = {"name": call["function"]["name"], "arguments": ""}
+            yield _chunk(head, {"tool_calls": [{**call, "index": n, "function": function}]})
+            for piece in pieces(call["function"]["arguments"]):
+                yield _chunk(head, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
+        yield _chunk(head, {}, answer["choices"][0]["finish_reason"])
+        if answer["usage"]:
+            yield "", {**head, "choices": [], "usage": answer["usage"]}
+        yield "", "[DONE]"
+
+    def alive(self) -> StreamEvent:
+        return _chunk({**_CHUNK, "id": "chatcmpl-alive", "created": int(time()), "model": ""}, {"content": ""})
+
+
+_CHUNK = {"object": "chat.completion.chunk"}
+
+
+def _chunk(head: dict[str, Any], delta: dict[str, Any], finish: str | None = None) -> StreamEvent:
+    return "", {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
+
+
+class GeminiApi(SimulatedApi):
+    """`:generateContent`, `:streamGenerateContent`: `model` and `stream` stand in the path."""
+
+    dialect = GEMINI
+    needs = ()
+
+    def items(self, body: Mapping[str, Any]) -> list[Any]:
+        if not isinstance(body.get("contents"), list | Mapping):
+            raise RequestRefused(ApiError(400, "* GenerateContentRequest.contents: contents is not specified"))
+        return self.dialect.items(body)
+
+    def prompt(self, body: Mapping[str, Any]) -> Prompt:
+        prompt = self.dialect.prompt(body)
+        return Prompt(prompt.system, tuple(Tool(one.name, lower_types(one.definition)) for one in prompt.tools or ()))
+
+    def answer(self, call: SimulatedCall, said: SimulatedAnswer, spent: TokensSpent) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = [{"text": said.text}] if said.text else []
+        parts += [{"functionCall": {"name": one.name, "args": one.arguments}} for one in said.calls]
+        finish = "MAX_TOKENS" if said.finish == "length" else "STOP"
+        return {
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}],
+            "usageMetadata": {
+                "promptTokenCount": spent.prompt,
+                "candidatesTokenCount": spent.output,
+                "totalTokenCount": spent.prompt + spent.output,
+                **({"cachedContentTokenCount": spent.read} if spent.read else {}),
+            },
+            "modelVersion": call.model,
+            "responseId": call.digest,
+        }
+
+    def events(self, answer: dict[str, Any]) -> Iterator[StreamEvent]:
+        """Text in pieces, a call whole, usage with every chunk."""
+        head = {key: answer[key] for key in ("modelVersion", "responseId")}
+        candidate = answer["candidates"][0]
+        usage = {key: value for key, value in answer["usageMetadata"].items() if key != "candidatesTokenCount"}
+        for part in candidate["content"]["parts"]:
+            for one in [{"text": piece} for piece in pieces(part["text"])] if "text" in part else [part]:
+                yield "", {**head, **_candidate(one), "usageMetadata": usage}
+        last = _candidate({"text": ""}, finishReason=candidate["finishReason"])
+        yield "", {**head, **last, "usageMetadata": answer["usageMetadata"]}
+
+    def alive(self) -> StreamEvent:
+        return "", _candidate({"text": ""})
+
+    def refused(self, refusal: ApiError) -> dict[str, Any]:
+        status = _STATUS.get(refusal.status, "INTERNAL" if refusal.status >= 500 else "INVALID_ARGUMENT")
+        return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
+
+
+_STATUS = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+def _candidate(part: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": [part]}, **more, "index": 0}]}

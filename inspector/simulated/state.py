@@ -1,0 +1,215 @@
+"""What the simulated provider remembers: its window, its prompt cache, the faults that wait, what it was asked.
+
+The cache holds what of a prompt was sent before, by the longest common prefix of its messages: kept a model and key
+apart, for `ttl_s` seconds after the last use. Only hashes are kept.
+"""
+
+import os
+from base64 import b64encode
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message
+from inspector.core.tokens.counted import Tiktoken
+from inspector.core.tokens.tokenizer import TokenizerRefused
+from inspector.core.validity import ANTHROPIC
+from inspector.simulated.call import COUNTED, SimulatedAnswer, SimulatedCall, TokensSpent
+from inspector.simulated.faults import FaultQueue
+
+# -- the log of the wire
+
+
+class WireLog:
+    """The bytes that came over the wire and those that went back, without keys: a line of JSON an exchange, in its
+    owner's file alone. Raises InspectorError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise InspectorError(f"{path} cannot be written: {error.strerror or error}") from None
+
+    def add(
+        self, method: str, path: str, headers: Mapping[str, str], received: bytes, status: int, sent: bytes
+    ) -> None:
+        """One exchange: both sides as they were on the wire, before any unpacking."""
+        told = {"method": method, "path": path, "headers": dict(headers), "status": status}
+        line = dumps({**told, "received": _bytes(received), "sent": _bytes(sent)}) + "\n"
+        os.write(self._file, line.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Nothing is written after this."""
+        os.close(self._file)
+
+
+def _bytes(data: bytes) -> dict[str, Any]:
+    return {"size": len(data), "sha256": sha256(data).hexdigest(), "base64": b64encode(data).decode()}
+
+
+# -- the prompt cache
+
+SMALLEST = 1_024
+"""Tokens below which neither provider caches a prefix."""
+LARGEST = 20_000
+"""Prefixes and counts that are kept at most: the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPrefix:
+    """A beginning of a prompt: its hash, and its tokens."""
+
+    digest: str
+    tokens: int
+
+
+class PromptCounts:
+    """Tokens of prompts. A message is counted once, however often it is sent."""
+
+    def __init__(self, counted: Tiktoken = COUNTED) -> None:
+        self._counted = counted
+        self._known: dict[str, int] = {}
+
+    def prefixes(self, call: SimulatedCall) -> list[PromptPrefix]:
+        """The prompt (system and tools), then one prefix more for each message. Never empty; the last is all of it."""
+        prompt = call.buffer.prompt
+        digest = sha256(repr((call.model, prompt)).encode("utf-8", "replace")).hexdigest()
+        found = [PromptPrefix(digest, self._count(digest, lambda: self._counted.weigh_prompt(prompt)))]
+        for message in call.buffer.messages:
+            own = sha256(repr((message.role, message.parts)).encode("utf-8", "replace")).hexdigest()
+            tokens = self._count(own, lambda message=message: self._weigh(message))  # type: ignore[misc]
+            digest = sha256(f"{digest} {own}".encode()).hexdigest()
+            found.append(PromptPrefix(digest, found[-1].tokens + tokens))
+        return found
+
+    def _weigh(self, message: Message) -> int:
+        try:
+            return self._counted.weigh(message)
+        except TokenizerRefused:
+            return len(message.text) // 4
+
+    def _count(self, digest: str, weigh: Callable[[], int]) -> int:
+        if digest not in self._known:
+            self._known[digest] = weigh()
+            _forget(self._known)
+        return self._known[digest]
+
+
+class PromptCache:
+    """What was sent, and until when it is remembered."""
+
+    def __init__(self, ttl_s: float = 300.0, clock: Callable[[], float] = monotonic) -> None:
+        self._ttl_s = ttl_s
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._until.clear()
+
+    def use(self, scope: str, prefixes: Sequence[PromptPrefix]) -> tuple[int, int]:
+        """(tokens read, tokens written) for a prompt that may be cached up to the last of `prefixes`."""
+        if not prefixes or prefixes[-1].tokens < SMALLEST:
+            return 0, 0
+        now = self._clock()
+        read = next((one.tokens for one in reversed(prefixes) if self._until.get(scope + one.digest, 0) > now), 0)
+        read = read if read >= SMALLEST else 0
+        for one in prefixes:
+            self._until.pop(scope + one.digest, None)
+            self._until[scope + one.digest] = now + self._ttl_s
+        _forget(self._until)
+        return read, prefixes[-1].tokens - read
+
+
+def _forget(known: dict[str, int] | dict[str, float]) -> None:
+    while len(known) > LARGEST:
+        del known[next(iter(known))]
+
+
+# -- all of it
+
+WINDOW = 200_000
+STEP = 128
+"""OpenAI caches in steps of so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """A request as it arrived. Keys are left out of the headers."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class SimulatedServerState:
+    """The state behind one server. `window` in tokens; `pause_s` between the events of a stream.
+
+    `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
+    windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.
+    `compactions`: so many remote ones are made, then there is no such endpoint any more; None = it stays.
+    """
+
+    def __init__(
+        self,
+        window: int = WINDOW,
+        pause_s: float = 0.0,
+        remember: int = 0,
+        ttl_s: float = 300.0,
+        clock: Callable[[], float] = monotonic,
+        scale: float = 1.0,
+        websocket: bool = True,
+        log: WireLog | None = None,
+        compactions: int | None = None,
+    ) -> None:
+        self.window = window
+        self.scale = scale
+        self.websocket = websocket
+        self.log = log
+        self.compactions = compactions
+        self.pause_s = pause_s
+        self.faults = FaultQueue()
+        self.seen: deque[SeenRequest] = deque(maxlen=remember)
+        self._counts = PromptCounts()
+        self._cache = PromptCache(ttl_s, clock)
+
+    def forget(self) -> None:
+        """Begin anew: no faults wait, nothing is cached, nothing was seen."""
+        self.faults.clear()
+        self.seen.clear()
+        self._cache.clear()
+
+    def may_compact(self) -> bool:
+        """Is there an endpoint for remote compaction? PromptCounts the request."""
+        if self.compactions is None:
+            return True
+        self.compactions -= 1
+        return self.compactions >= 0
+
+    def prompt_tokens(self, call: SimulatedCall) -> int:
+        """Tokens of a prompt: system, tools, messages."""
+        return self._scaled(self._counts.prefixes(call)[-1].tokens)
+
+    def _scaled(self, tokens: int) -> int:
+        return round(tokens * self.scale)
+
+    def spend(self, dialect: str, call: SimulatedCall, said: SimulatedAnswer, key: str) -> TokensSpent:
+        """What a call costs. Fills the cache."""
+        prefixes = self._counts.prefixes(call)
+        prompt = prefixes[-1].tokens
+        scope = sha256(f"{dialect} {call.model} {call.session} {key}".encode("utf-8", "replace")).hexdigest()
+        cached = prefixes[: call.cached_upto + 1] if call.cached_upto else []
+        read, written = self._cache.use(scope, cached)
+        if dialect != ANTHROPIC:
+            whole = (read + written) // STEP * STEP
+            read = read // STEP * STEP
+            written = whole - read
+        parts = [self._scaled(tokens) for tokens in (prompt - read - written, read, written)]
+        return TokensSpent(sum(parts), self._scaled(said.tokens), *parts[1:])

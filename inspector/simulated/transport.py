@@ -1,0 +1,249 @@
+"""Requests as they arrive, and answers on their way out.
+
+A body is read and unpacked, its JSON parsed, the fault found that it is to meet; answers are streams that may fall
+silent, break off or never end.
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+from aiohttp import ClientPayloadError, web
+
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.simulated.apis import SimulatedApi, StreamEvent
+from inspector.simulated.faults import HEADER, NONE, QUERY, Fault, read_faults, split_model
+from inspector.simulated.refusals import ApiError, RequestRefused, status_refusal
+from inspector.simulated.state import SeenRequest, SimulatedServerState
+
+LARGEST_BODY = 64_000_000
+SECRET = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
+"""Headers that are never kept."""
+RAW = web.RequestKey("raw", bytes)
+"""The body as it came."""
+ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
+"""To be handed what goes out in a stream."""
+
+
+async def received(request: web.Request, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+    """The body with the model's true name, and the fault of this request. Raises RequestRefused."""
+    body = {**await parsed(request, state), **_in_path(request)}
+    asked = request.headers.get(HEADER) or request.query.get(QUERY) or ""
+    return faulted(body, asked, state)
+
+
+def _in_path(request: web.Request) -> dict[str, Any]:
+    """What Gemini says in the path, as the others say it in the body."""
+    if "model" not in request.match_info:
+        return {}
+    return {"model": request.match_info["model"], "stream": ":stream" in request.path}
+
+
+def faulted(body: Mapping[str, Any], asked: str, state: SimulatedServerState) -> tuple[Mapping[str, Any], Fault]:
+    """The body with the model's true name; the fault asked for, else the model's, else the queue's.
+
+    Raises RequestRefused.
+    """
+    model, of_model = split_model(str(body.get("model") or ""))
+    asked = asked or of_model
+    try:
+        found = read_faults(asked)
+    except InspectorError as why:
+        raise RequestRefused(ApiError(400, str(why), param="fault")) from None
+    fault = (found or [NONE])[0] if asked else state.faults.next()
+    return ({**body, "model": model} if model else body), fault
+
+
+async def parsed(request: web.Request, state: SimulatedServerState) -> Mapping[str, Any]:
+    """The body as JSON; takes no fault from the queue. Raises RequestRefused."""
+    raw = await _bytes(request)
+    request[RAW] = raw
+    body = read_object(unpacked(raw, request.headers.get("content-encoding", "")))
+    remember(request, state, raw)
+    return body
+
+
+def read_object(raw: bytes) -> Mapping[str, Any]:
+    """A JSON object. Raises RequestRefused."""
+    try:
+        body = loads(raw)
+    except NotJson as why:
+        raise RequestRefused(ApiError(400, f"We could not parse the JSON body of your request: {why}")) from None
+    if not isinstance(body, Mapping):
+        raise RequestRefused(ApiError(400, "The body of the request must be a JSON object"))
+    return body
+
+
+def remember(request: web.Request, state: SimulatedServerState, raw: bytes) -> None:
+    """For tests that look at what arrived."""
+    if state.seen.maxlen:
+        state.seen.append(SeenRequest(request.path, open_headers(request), raw))
+
+
+def open_headers(request: web.Request) -> dict[str, str]:
+    """The headers without keys, their names in small letters."""
+    return {name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET}
+
+
+async def strikes_early(request: web.Request, fault: Fault) -> bool:
+    """The faults that come before any answer. True: garbage is to be sent. Raises RequestRefused."""
+    if fault.status is not None:
+        raise RequestRefused(status_refusal(fault.status, fault.number))
+    if fault.kind == "stall":
+        await asyncio.sleep(FOREVER_S if fault.number is None else fault.number)
+    if fault.kind == "no-key":
+        words = f"Incorrect API key provided: {key(request)}. You can find your API key at your account."
+        raise RequestRefused(ApiError(401, words, "authentication_error", "invalid_api_key"))
+    return fault.kind == "garbage"
+
+
+def key(request: web.Request) -> str:
+    """Whose cache it is."""
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    return request.headers.get("x-api-key") or request.headers.get("x-goog-api-key") or bearer
+
+
+async def _bytes(request: web.Request) -> bytes:
+    data = bytearray()
+    try:
+        async for piece in request.content.iter_any():
+            data += piece
+            if len(data) > LARGEST_BODY:
+                raise RequestRefused(status_refusal(413))
+    except (ClientPayloadError, ConnectionError):
+        raise RequestRefused(status_refusal(400)) from None  # nobody is there to read it
+    return bytes(data)
+
+
+def unpacked(raw: bytes, encoding: str) -> bytes:
+    """A body out of its `content-encoding`s, never larger than a body may be. Raises RequestRefused."""
+    for name in reversed([one.strip().lower() for one in encoding.split(",") if one.strip()]):
+        try:
+            raw = _unpack(raw, name)
+        except (zlib.error, zstandard.ZstdError, brotli.error):
+            raise RequestRefused(
+                ApiError(400, f"The body is not packed as its content-encoding says ({name}).")
+            ) from None
+        if len(raw) > LARGEST_BODY:
+            raise RequestRefused(status_refusal(413))
+    return raw
+
+
+def _unpack(raw: bytes, name: str) -> bytes:
+    match name:
+        case "gzip" | "x-gzip":
+            return zlib.decompressobj(wbits=31).decompress(raw, LARGEST_BODY + 1)
+        case "deflate":
+            return zlib.decompressobj().decompress(raw, LARGEST_BODY + 1)
+        case "zstd":
+            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw) as reader:
+                return reader.read(LARGEST_BODY + 1)
+        case "br":
+            return bytes(brotli.Decompressor().process(raw, output_buffer_limit=LARGEST_BODY + 1))
+        case "identity":
+            return raw
+    raise RequestRefused(ApiError(415, f"Unsupported content encoding: {name}"))
+
+
+# -- on their way out
+
+FOREVER_S = 3_600.0
+GARBAGE = "<html><body>502 Bad Gateway</body></html>"
+BEAT_S = 0.1
+MIDSTREAM = ("cut", "end", "hang", "drip", "error-event", "overflow-late")
+"""Faults that strike in the middle of a stream."""
+ID = {"request-id": "req_simulated", "x-request-id": "req_simulated"}
+
+
+def plain(text: str, status: int = 200, kind: str = "text/plain") -> web.Response:
+    """A text."""
+    return web.Response(text=text, status=status, content_type=kind)
+
+
+def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    """A JSON document."""
+    data = dumps(value).encode("utf-8", "replace")
+    return web.Response(body=data, status=status, headers=headers, content_type="application/json")
+
+
+def error(api: SimulatedApi, refusal: ApiError) -> web.Response:
+    """An error with its status and headers."""
+    return json(api.refused(refusal), refusal.status, error_headers(refusal))
+
+
+def error_headers(refusal: ApiError) -> dict[str, str]:
+    """What comes with an error besides its body."""
+    return ID if refusal.retry_after is None else {**ID, "retry-after": f"{refusal.retry_after:g}"}
+
+
+async def whole(request: web.Request, api: SimulatedApi, answer: dict[str, Any], fault: Fault) -> web.StreamResponse:
+    """An answer at once."""
+    match fault.kind:
+        case "cut" | "end" | "hang" | "drip":
+            return await _half(request, dumps(answer).encode("utf-8", "replace"))
+        case "error-event":
+            return error(api, status_refusal(529))
+    return json(answer, headers=ID)
+
+
+async def _half(request: web.Request, data: bytes) -> web.StreamResponse:
+    """Promise all, send half; then the connection breaks."""
+    response = web.StreamResponse(headers={"content-type": "application/json", "content-length": str(len(data))})
+    await response.prepare(request)
+    half = data[: len(data) // 2]
+    request[ON_SENT](half)
+    await response.write(half)
+    break_off(request)
+    return response
+
+
+async def streamed(request: web.Request, events: AsyncIterator[StreamEvent], broken: bool) -> web.StreamResponse:
+    """An answer as a stream. `broken`: it ends without its end, as when the connection is cut."""
+    response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache", **ID})
+    await response.prepare(request)
+    async for event in events:
+        name, value = event
+        head = f"event: {name}\n" if name else ""
+        data = f"{head}data: {value if isinstance(value, str) else dumps(value)}\n\n".encode("utf-8", "replace")
+        request[ON_SENT](data)
+        await response.write(data)
+    if broken:
+        break_off(request)
+    return response
+
+
+def break_off(request: web.Request) -> None:
+    """Close the connection, with whatever was promised still owed."""
+    if request.transport is not None:
+        request.transport.close()
+
+
+async def paced(
+    api: SimulatedApi, events: Iterable[StreamEvent], fault: Fault, late: ApiError, pause_s: float
+) -> AsyncIterator[StreamEvent]:
+    """The events as the fault lets them through; `late` is what goes wrong in mid-stream, where the fault wants it."""
+    strikes = fault.events(3) if fault.kind in MIDSTREAM else None
+    for n, event in enumerate(events):
+        if n == strikes:
+            break
+        yield event
+        if pause_s:
+            await asyncio.sleep(pause_s)
+    match fault.kind:
+        case "cut":
+            await asyncio.sleep(
+                BEAT_S
+            )  # what came before is read before the connection breaks, however quick the client
+        case "hang":
+            await asyncio.sleep(FOREVER_S)
+        case "drip":
+            while True:
+                yield api.alive()
+                await asyncio.sleep(BEAT_S)
+        case "error-event" | "overflow-late":
+            for event in api.failed(late):
+                yield event
