@@ -131,8 +131,8 @@ class Memory:
         return found
 
     def predicted(self, call: ModelCall, state: ConversationState, counted: TokenCount) -> Prediction | None:
-        """What its provider will report for a buffer of that conversation. Where it continues from what nobody saw, what
-        was counted comes on top of what was reported last; None where nothing was.
+        """What its provider will report for a buffer of that conversation. Where it continues from what nobody saw,
+        what was counted comes on top of what was reported last; None where nothing was.
         """
         if call.items is None:
             if (last := state.usage) is None:
