@@ -36,9 +36,10 @@ def without_pinned(buffer: Buffer) -> Buffer:
 
 
 def with_pinned(before: Buffer, after: Buffer) -> Buffer:
-    """What a policy made of `without_pinned(before)`, as it is sent: each instruction where it stood, after the
-    same message. Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
-    conversation."""
+    """What a policy made of `without_pinned(before)`, as it is sent: each instruction after the same message as before.
+    Where all before it is gone it follows what was put in their place, so that nothing else comes to begin the
+    conversation.
+    """
     pinned = _pinned(before.messages)
     old, stay = {message.id for message in before.messages}, {message.id for message in after.messages}
     front: list[Message] = []
