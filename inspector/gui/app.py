@@ -13,7 +13,7 @@ from inspector.gui.guard import Trouble
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -32,11 +32,11 @@ def main(argv: Sequence[str] = ()) -> int:
     return application.exec()
 
 
-def build(application: QApplication, settings: Settings) -> Window:
-    """A window that is ready to be shown; unexpected failures are told in it."""
+def build(application: QApplication, settings: Settings) -> MainWindow:
+    """A window that is ready to be shown; unexpected failures are reported in it."""
     fonts.load()
     calling = Calling()
-    window = Window(Theme(application, settings), settings, calling)
+    window = MainWindow(Theme(application, settings), settings, calling)
     application.aboutToQuit.connect(calling.close)
     Garbage(window)
     Trouble(window.tell_trouble).install()

@@ -77,14 +77,14 @@ class TopBar(QFrame):
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
         self.limit.setText(f"{_cut(model, 30)} · {tokens} {source} ▾")
-        told = (model, window.basis, *window.warnings) if window else (model,)
-        self.limit.setToolTip(tip("\n".join(filter(None, told))))
+        known = (model, window.basis, *window.warnings) if window else (model,)
+        self.limit.setToolTip(tip("\n".join(filter(None, known))))
 
     # -- menus ---------------------------------------------------------------------------------------------------------
 
     def _fill_live(self, menu: QMenu) -> None:
         for command in self._commands():
-            if command.words in LIVE:  # behind the tab its key is shown, which the window hears
+            if command.words in LIVE:  # after the tab its key is shown, which the window hears
                 menu.addAction(f"{command.words}\t{command.shown_keys}").triggered.connect(command.run)
 
     def _fill_threads(self, menu: QMenu) -> None:

@@ -68,7 +68,7 @@ class Bridge:
     """Between the GUI thread and the others."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        self._threads = _Threads(parent)
+        self._threads = _ThreadPools(parent)
         self._fell: Callable[[BaseException], None] | None = None
 
     def for_part(self, fell: Callable[[BaseException], None]) -> "Bridge":
@@ -137,7 +137,7 @@ class Bridge:
         return bool(self._threads.tasks)
 
 
-class _Threads(QObject):
+class _ThreadPools(QObject):
     """The threads, and the way back from them."""
 
     _arrived = Signal(object)

@@ -20,7 +20,7 @@ class Desk:
     theme: Theme
     settings: Settings
     open_path: Callable[[str], None]
-    """Open a transcript, off the GUI thread; failures are told by the window."""
+    """Open a transcript, off the GUI thread; failures are reported by the window."""
     show_panel: Callable[[str], None]
     """Bring the panel of that TITLE to the front."""
     say: Callable[[str], None]

@@ -20,13 +20,13 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure"))
-"""What of a State is for panels: how far a reading is and what failed is told above them."""
+"""What of a State is for panels: how far a reading is and what failed is shown above them."""
 VERSION = 2
 """Of the remembered layout: a layout of another version is not restored."""
 
 
 class Docks(QMainWindow):
-    """Holds every panel of the list; tells each the State."""
+    """Holds every panel of the list; hands each the State."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Docks(QMainWindow):
         self.panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         self._set_up()
-        self._told: State | None = None
+        self._shown: State | None = None
         self.fresh = QByteArray()
         """The layout as it is without a user's hand; empty until the last panel was placed."""
 
@@ -122,16 +122,16 @@ class Docks(QMainWindow):
         return next(self.panels[title] for place, title in self._places if place == "centre")
 
     def tell(self, state: State) -> None:
-        """Every panel is told what concerns it; those that cannot be seen show it later."""
-        told, self._told = self._told, state
-        if told is not None and _is_same(told, state):
+        """Every panel gets what concerns it; those that cannot be seen show it later."""
+        former, self._shown = self._shown, state
+        if former is not None and _is_same(former, state):
             return
         for panel in self.panels.values():
             if failure := attempt(partial(panel.receive, state)):
                 panel.fall(failure)
 
     def is_current(self, panel: Panel) -> bool:
-        """Does the panel show what it was last told, and is that the state?"""
+        """Does the panel show what it last got, and is that the state?"""
         return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state)
 
     def restyle(self) -> None:

@@ -80,7 +80,7 @@ def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*arguments, **more)
         except BaseException:  # noqa: BLE001  # also one that ends the program must not do so in the middle of Qt
-            told()
+            call_hook()
         return instead()  # here the trace is gone, and with it a painter that it may have held
 
     def paints(self: Any, painter: QPainter, *arguments: Any) -> None:
@@ -99,20 +99,20 @@ def guarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def attempt(call: Callable[[], object]) -> BaseException | None:
-    """Call it. What it raises is told and returned, without its trace."""
+    """Call it. What it raises is reported and returned, without its trace."""
     try:
         call()
     except BaseException as error:  # noqa: BLE001
-        told()
+        call_hook()
         return error.with_traceback(None)
     return None
 
 
-def told() -> None:
+def call_hook() -> None:
     """Hand the exception that is being handled to the hook, whatever that makes of it."""
     try:
         sys.excepthook(*sys.exc_info())
-    except Exception:  # noqa: BLE001  # the hook is the last to be told; there is nobody behind it
+    except Exception:  # noqa: BLE001  # there is nobody after the hook
         sys.__excepthook__(*sys.exc_info())
 
 

@@ -41,7 +41,7 @@ from inspector.workbench.workbench import Workbench
 HALF = 0.5
 
 
-class Window(Guarded, QMainWindow):
+class MainWindow(Guarded, QMainWindow):
     """One window, one workbench. The docks are built when there is something to show in them."""
 
     def __init__(self, theme: Theme, settings: Settings, answerers: Answerers = only_offline) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication
 
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 
 PATIENCE = 60.0
 """Seconds for a transcript to open and all plots to be drawn."""
@@ -33,7 +33,7 @@ def screen() -> Iterator[None]:
             server.terminate()
 
 
-def rest(window: Window, until: Callable[[], bool] = lambda: True) -> None:
+def rest(window: MainWindow, until: Callable[[], bool] = lambda: True) -> None:
     """Let the window work until it is as wanted and at rest, the mouse out of the way. Raises TimeoutError."""
     QCursor.setPos(1919, 1199)
     end, quiet = time.monotonic() + PATIENCE, 0

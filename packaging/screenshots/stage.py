@@ -15,7 +15,7 @@ from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.gauge import reading
 
 P = TypeVar("P", bound=QWidget)
@@ -25,7 +25,7 @@ SIZE = (1280, 800)
 class Stage:
     """`window` is open and shown."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: MainWindow) -> None:
         self.window = window
         self.bench = window.workbench
         self.stepping = window.workbench.stepping

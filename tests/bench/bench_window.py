@@ -19,7 +19,7 @@ from inspector.core.usage import Usage
 from inspector.gui.app import build
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.settings import Settings
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = 7
@@ -145,7 +145,7 @@ def session(requests: int, per_request: int) -> Session:
     return Session("claude-code", (thread,), path="made-up.jsonl")
 
 
-def opened(made: Session) -> tuple[Window, Callable[[float], None]]:
+def opened(made: Session) -> tuple[MainWindow, Callable[[float], None]]:
     """The real window with a session in it, all panels drawn, and what runs the event loop for some seconds."""
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)

@@ -14,7 +14,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look import fonts
 from inspector.gui.look.theme import Theme
 from inspector.gui.settings import Settings
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.workbench import Workbench
 from tests.gui.live_runs import Stage
 
@@ -61,10 +61,10 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
 
 
 @pytest.fixture
-def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Window]:
+def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test."""
     settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
-    made = Window(Theme(application, settings), settings)
+    made = MainWindow(Theme(application, settings), settings)
     made.resize(1280, 800)
     made.show()
     qtbot.waitExposed(made)
@@ -74,7 +74,7 @@ def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[
 
 
 @pytest.fixture
-def stage(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """The window with a workspace to run an agent in; its journals and demos go to the test's own folder."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     yield Stage(window, qtbot, tmp_path)

@@ -14,7 +14,7 @@ from inspector.gui.panels.run.bar import RunBar
 from inspector.gui.panels.run.panel import RunPanel
 from inspector.gui.runs.controller import About, Run, Tell
 from inspector.gui.runs.desk import _started
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.hands import press
 
 PATIENCE = 40_000
@@ -25,7 +25,7 @@ QUICK = RunLimits(backoff_s=0.01)
 class Stage:
     """A window with a run, and what a user sees of it."""
 
-    def __init__(self, window: Window, qtbot: QtBot, folder: Path) -> None:
+    def __init__(self, window: MainWindow, qtbot: QtBot, folder: Path) -> None:
         self.window, self.qtbot = window, qtbot
         self.workspace = folder / "workspace"
         self.workspace.mkdir()

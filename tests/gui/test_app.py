@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.gui import app
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.made import payload
 
 
@@ -24,11 +24,11 @@ def test_a_path_on_the_command_line_is_opened(
     application: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = payload(tmp_path / "body.json")
-    shown: list[Window] = []
+    shown: list[MainWindow] = []
 
     def run() -> int:
         (window,) = (
-            widget for widget in QApplication.topLevelWidgets() if isinstance(widget, Window) and widget.isVisible()
+            widget for widget in QApplication.topLevelWidgets() if isinstance(widget, MainWindow) and widget.isVisible()
         )
         shown.append(window)
         qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)

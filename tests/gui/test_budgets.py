@@ -18,7 +18,7 @@ from inspector.gui.look.visible import MOST_JOINED, visible
 from inspector.gui.widgets.images import MOST, MOST_BYTES, ImageStrip, Picture
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from tests.gui.gaps import many_records, watched
 
@@ -99,7 +99,9 @@ def test_a_chain_of_joined_pictures_that_nobody_uses_shows_its_joiners() -> None
 
 
 @pytest.mark.parametrize("records", [200_000 if os.environ.get("LONG") else 24_000])
-def test_many_records_are_opened_without_a_stall(window: Window, qtbot: QtBot, tmp_path: Path, records: int) -> None:
+def test_many_records_are_opened_without_a_stall(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, records: int
+) -> None:
     path = many_records(tmp_path / "many.jsonl", records)
     qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy, timeout=20_000)
     with watched() as gaps:

@@ -13,7 +13,7 @@ from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.compare.plot import spread
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
 from tests.core.sessions import said
@@ -295,7 +295,7 @@ def test_letters_never_touch() -> None:
     assert found == [(5, "a"), (15, "b"), (80, "c"), (90, "d"), (100, "e")]
 
 
-def test_the_palette_compares_the_sample(window: Window, qtbot: QtBot) -> None:
+def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> None:
     window.open_path(str(resource("sample.jsonl")))
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=30_000)
     window.open_palette()

@@ -9,7 +9,7 @@ from inspector.core.outcome import FateName
 from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.diff.rows import words
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.steps import ORIGIN
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
@@ -170,7 +170,7 @@ def test_the_text_is_searched_and_large_ones_are_shown_in_parts(desk: Desk, pane
     assert not panel.reading.rest.isVisible()
 
 
-def test_f7_walks_from_anywhere_in_the_window(window: Window, qtbot: QtBot) -> None:
+def test_f7_walks_from_anywhere_in_the_window(window: MainWindow, qtbot: QtBot) -> None:
     open_it(window.workbench)
     qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     window.workbench.stepping.step("L0")

@@ -12,7 +12,7 @@ from inspector.core.message import Message
 from inspector.gui.edits.dialogs import DropDialog, EditDialog
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.message.view import MessageView
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.core.policies.build import result
 from tests.gui.hands import click, press
 from tests.gui.stepping import messages, session
@@ -21,20 +21,20 @@ D = TypeVar("D", bound=QDialog)
 
 
 @pytest.fixture
-def opened(window: Window, qtbot: QtBot) -> Window:
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     qtbot.waitUntil(lambda: window.docks.ready)
     window.workbench.open(session())
     qtbot.waitUntil(lambda: buffer_of(window).model.rowCount() == 21)
     return window
 
 
-def buffer_of(window: Window) -> BufferPanel:
+def buffer_of(window: MainWindow) -> BufferPanel:
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     return panel
 
 
-def pick(window: Window, row: int) -> Message:
+def pick(window: MainWindow, row: int) -> Message:
     """A click on a row of the buffer."""
     view = buffer_of(window).view
     view.scrollTo(buffer_of(window).model.index(row, 0))
@@ -72,12 +72,12 @@ def typed(editor: QWidget, text: str) -> None:
     press(editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
 
 
-def fates(window: Window) -> dict[str, str]:
+def fates(window: MainWindow) -> dict[str, str]:
     steps = window.workbench.state.steps
     return {fate.id: fate.name for fate in steps.fates() if fate.name != "kept"} if steps else {}
 
 
-def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: Window, qtbot: QtBot) -> None:
+def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: MainWindow, qtbot: QtBot) -> None:
     message = pick(opened, 0)
     assert message.role == "tool"
 
@@ -96,7 +96,7 @@ def test_f2_edits_a_result_and_ctrl_z_takes_it_back(opened: Window, qtbot: QtBot
     assert opened.workbench.state.buffer().messages[-1] is message
 
 
-def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: Window, qtbot: QtBot) -> None:
+def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: MainWindow, qtbot: QtBot) -> None:
     message = pick(opened, 1)
 
     def act(dialog: EditDialog) -> None:
@@ -115,7 +115,7 @@ def test_arguments_that_are_not_json_are_told_and_nothing_is_lost(opened: Window
     assert opened.workbench.state.buffer().messages[-2].calls[0].arguments == {"command": "ls -l"}
 
 
-def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: Window, qtbot: QtBot) -> None:
+def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: MainWindow, qtbot: QtBot) -> None:
     listed = [*messages(1), result("c0", "\x1b[31mred\x1b[0m")]
     opened.workbench.open(session("controls.jsonl", listed[:2] + listed[3:]))
     qtbot.waitUntil(lambda: buffer_of(opened).model.rowCount() == 3)
@@ -133,7 +133,7 @@ def test_what_an_editor_would_change_is_replaced_whole_or_left(opened: Window, q
 
 
 @pytest.mark.parametrize(("row", "alone"), [(0, False), (0, True), (1, False)])
-def test_a_drop_asks_about_what_pairs_with_it(opened: Window, qtbot: QtBot, row: int, alone: bool) -> None:
+def test_a_drop_asks_about_what_pairs_with_it(opened: MainWindow, qtbot: QtBot, row: int, alone: bool) -> None:
     message = pick(opened, row)
     valid = opened.docks.panels["Valid"]
 
@@ -146,13 +146,13 @@ def test_a_drop_asks_about_what_pairs_with_it(opened: Window, qtbot: QtBot, row:
     qtbot.waitUntil(lambda: valid.windowTitle() == ("Valid ✗ (1)" if alone else "Valid ✓"))
 
 
-def test_a_message_without_partners_is_dropped_at_once(opened: Window, qtbot: QtBot) -> None:
+def test_a_message_without_partners_is_dropped_at_once(opened: MainWindow, qtbot: QtBot) -> None:
     message = pick(opened, 20)
     press(buffer_of(opened).view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: fates(opened) == {message.id: "dropped"})
 
 
-def test_insert_adds_a_user_message_at_the_end(opened: Window, qtbot: QtBot) -> None:
+def test_insert_adds_a_user_message_at_the_end(opened: MainWindow, qtbot: QtBot) -> None:
     def act(dialog: EditDialog) -> None:
         click(dialog.save)
         assert "Write something" in dialog.trouble.text()
@@ -165,7 +165,7 @@ def test_insert_adds_a_user_message_at_the_end(opened: Window, qtbot: QtBot) -> 
     assert opened.workbench.state.buffer().messages[-1].text == "请继续"
 
 
-def test_the_context_menu_offers_it_all(opened: Window, qtbot: QtBot) -> None:
+def test_the_context_menu_offers_it_all(opened: MainWindow, qtbot: QtBot) -> None:
     panel = buffer_of(opened)
     at = panel.view.visualRect(panel.model.index(2, 0)).center()
     menu = panel.menu_at(QPoint(at))
@@ -174,7 +174,7 @@ def test_the_context_menu_offers_it_all(opened: Window, qtbot: QtBot) -> None:
     assert panel.desk.workbench.state.selected == panel.model.message_at(2).id
 
 
-def test_the_message_view_has_an_edit_button(opened: Window, qtbot: QtBot) -> None:
+def test_the_message_view_has_an_edit_button(opened: MainWindow, qtbot: QtBot) -> None:
     message = pick(opened, 0)
     opened.docks.bring("Message")
     view = opened.docks.panels["Message"]
@@ -189,7 +189,7 @@ def test_the_message_view_has_an_edit_button(opened: Window, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: message.id in fates(opened))
 
 
-def test_while_a_tier_waits_nothing_is_edited(opened: Window, qtbot: QtBot) -> None:
+def test_while_a_tier_waits_nothing_is_edited(opened: MainWindow, qtbot: QtBot) -> None:
     opened.workbench.stepping.choose(answer_by="hand")
     opened.workbench.stepping.step("L3b")
     qtbot.waitUntil(lambda: opened.workbench.state.asking is not None)

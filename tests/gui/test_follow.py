@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.hands import click
 from tests.transcripts.made import lines_of, record, write
 
@@ -18,12 +18,12 @@ def until(qtbot: QtBot) -> Until:
     return lambda condition: qtbot.waitUntil(lambda: bool(condition()), timeout=15_000)
 
 
-def requests(window: Window) -> int:
+def requests(window: MainWindow) -> int:
     session = window.workbench.state.session
     return len(session.main.requests) if session else 0
 
 
-def following(window: Window) -> str:
+def following(window: MainWindow) -> str:
     return window.workbench.state.following
 
 
@@ -33,14 +33,14 @@ def append(path: Path, *lines: bytes) -> None:
 
 
 @pytest.fixture
-def opened(window: Window, until: Until, tmp_path: Path) -> Path:
+def opened(window: MainWindow, until: Until, tmp_path: Path) -> Path:
     path = write(tmp_path, lines_of(8))
     window.open_path(str(path))
     until(lambda: requests(window) == 4 and not window.bridge.busy)
     return path
 
 
-def test_new_requests_come_and_the_end_is_followed(window: Window, opened: Path, until: Until) -> None:
+def test_new_requests_come_and_the_end_is_followed(window: MainWindow, opened: Path, until: Until) -> None:
     bench = window.workbench
     click(window.top.follow)
     assert bench.state.following == "file"
@@ -63,7 +63,7 @@ def test_new_requests_come_and_the_end_is_followed(window: Window, opened: Path,
 
 
 def test_it_ends_by_the_button_by_another_and_by_closing(
-    window: Window, opened: Path, until: Until, tmp_path: Path
+    window: MainWindow, opened: Path, until: Until, tmp_path: Path
 ) -> None:
     bench = window.workbench
     click(window.top.follow)
@@ -84,7 +84,7 @@ def test_it_ends_by_the_button_by_another_and_by_closing(
     assert bench.state.following == ""
 
 
-def test_the_window_closes_while_it_follows(window: Window, opened: Path, until: Until) -> None:
+def test_the_window_closes_while_it_follows(window: MainWindow, opened: Path, until: Until) -> None:
     window.follow_session()
     window.close()
     append(opened, record(8), record(9))
@@ -92,7 +92,7 @@ def test_the_window_closes_while_it_follows(window: Window, opened: Path, until:
 
 
 def test_the_newest_of_the_project(
-    window: Window, opened: Path, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow, opened: Path, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "claude"
     folder = home / "projects" / "-home-dev-project"
@@ -115,7 +115,7 @@ def test_the_newest_of_the_project(
     until(lambda: not window.bridge.busy)
 
 
-def test_a_file_that_cannot_be_followed_is_told(window: Window, opened: Path, until: Until) -> None:
+def test_a_file_that_cannot_be_followed_is_told(window: MainWindow, opened: Path, until: Until) -> None:
     opened.unlink()
     window.follow_session()
     until(lambda: window.workbench.state.failure)
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_followed_is_told(window: Window, opened: Path, un
     assert window.workbench.state.following == ""
 
 
-def test_the_file_is_not_read_a_second_time(window: Window, opened: Path, until: Until) -> None:
+def test_the_file_is_not_read_a_second_time(window: MainWindow, opened: Path, until: Until) -> None:
     before = window.workbench.state.session
     assert before is not None
     window.follow_session()

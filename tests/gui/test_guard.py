@@ -20,7 +20,7 @@ from pytestqt.qtbot import QtBot
 import inspector.gui
 from inspector.gui.guard import Guarded, attempt, is_guarded, overrides
 from inspector.gui.widgets import plot
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.thrown import Thrown, thrown_in
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -86,7 +86,7 @@ def test_what_is_attempted_is_told_and_returned(qtbot: QtBot) -> None:
 
 
 @pytest.fixture
-def opened(window: Window, qtbot: QtBot) -> Window:
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.open_sample()
     bench = window.workbench
     qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None, timeout=20_000)
@@ -94,7 +94,7 @@ def opened(window: Window, qtbot: QtBot) -> Window:
     return window
 
 
-def everything(window: Window) -> Iterator[QWidget]:
+def everything(window: MainWindow) -> Iterator[QWidget]:
     """Every widget of every panel, each brought to light."""
     for title, panel in window.docks.panels.items():
         window.docks.bring(title)
@@ -116,9 +116,9 @@ def touch(widget: QWidget) -> None:
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
-def test_nothing_leaves_any_panel(opened: Window, qtbot: QtBot) -> None:
+def test_nothing_leaves_any_panel(opened: MainWindow, qtbot: QtBot) -> None:
     """Real widgets, real events; every method that Qt calls throws at its first line."""
-    methods = [vars(kind)[name] for kind, name in ours() if kind is not Window]
+    methods = [vars(kind)[name] for kind, name in ours() if kind is not MainWindow]
     methods += [vars(kind)[name] for kind in plot.classes() for name in plot.called(kind)]
     methods = [one for one in methods if one.__name__ not in ("eventFilter", "rowCount", "columnCount", "count")]
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:
@@ -132,7 +132,7 @@ def test_nothing_leaves_any_panel(opened: Window, qtbot: QtBot) -> None:
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
-def test_filters_and_models_that_throw(opened: Window, qtbot: QtBot) -> None:
+def test_filters_and_models_that_throw(opened: MainWindow, qtbot: QtBot) -> None:
     methods = [vars(kind)[name] for kind, name in ours() if name in ("eventFilter", "rowCount", "columnCount", "count")]
     with warnings.catch_warnings(), qtbot.captureExceptions() as caught:
         warnings.simplefilter("error")
@@ -153,7 +153,7 @@ def has_colour(image: QImage, colour: Qt.GlobalColor) -> bool:
     return any(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(0, image.height(), 2))
 
 
-def test_a_sentence_stands_where_nothing_could_be_painted(opened: Window, qtbot: QtBot) -> None:
+def test_a_sentence_stands_where_nothing_could_be_painted(opened: MainWindow, qtbot: QtBot) -> None:
     from inspector.gui.guard import GROUND
     from inspector.gui.panels.timeline.tank import Tank
 

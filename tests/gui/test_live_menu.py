@@ -3,11 +3,11 @@
 from pytestqt.qtbot import QtBot
 
 from inspector.gui.bars import LIVE
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.live_runs import PATIENCE
 
 
-def test_the_demo_is_one_menu_away(window: Window, qtbot: QtBot) -> None:
+def test_the_demo_is_one_menu_away(window: MainWindow, qtbot: QtBot) -> None:
     menu = window.top.live.menu()
     assert menu is not None
     menu.aboutToShow.emit()

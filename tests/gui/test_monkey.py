@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from tests.gui.monkey.files import CRASHES
 from tests.gui.monkey.fresh import stale
@@ -25,7 +25,7 @@ def test_a_monkey_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-def test_the_look_for_what_is_stale_sees_it(window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The monkey's eyes: a panel that shows an older state, or none, is found."""
     window.open_sample()
     bench = window.workbench
@@ -46,7 +46,7 @@ INPUTS = sorted(path for path in CRASHES.glob("*") if path.suffix != ".md") if C
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: path.name)
-def test_what_broke_something_opens_or_ends_in_a_sentence(window: Window, qtbot: QtBot, path: Path) -> None:
+def test_what_broke_something_opens_or_ends_in_a_sentence(window: MainWindow, qtbot: QtBot, path: Path) -> None:
     window.open_path(str(path))
 
     def state() -> State:

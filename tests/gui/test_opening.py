@@ -15,7 +15,7 @@ from inspector.core.message import Message
 from inspector.core.session import Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.transcripts.files import TranscriptReading
 from tests.gui.hands import click
 from tests.gui.made import session
@@ -57,7 +57,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return made
 
 
-def test_the_first_requests_come_before_the_rest(window: Window, slow: Slow, qtbot: QtBot) -> None:
+def test_the_first_requests_come_before_the_rest(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     bench = window.workbench
     window.open_path("/made/long.jsonl")
     qtbot.waitUntil(lambda: bench.state.session is not None, timeout=10_000)
@@ -76,7 +76,7 @@ def test_the_first_requests_come_before_the_rest(window: Window, slow: Slow, qtb
     assert not window.notice.isVisible()
 
 
-def test_who_has_not_walked_stands_at_the_end(window: Window, slow: Slow, qtbot: QtBot) -> None:
+def test_who_has_not_walked_stands_at_the_end(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/long.jsonl")
     qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
     slow.on.set()
@@ -84,7 +84,7 @@ def test_who_has_not_walked_stands_at_the_end(window: Window, slow: Slow, qtbot:
     assert window.workbench.state.at == 11
 
 
-def test_cancel_stops_the_reading_and_keeps_the_picture(window: Window, slow: Slow, qtbot: QtBot) -> None:
+def test_cancel_stops_the_reading_and_keeps_the_picture(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/long.jsonl")
     qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
     click(window.notice.button)
@@ -96,7 +96,7 @@ def test_cancel_stops_the_reading_and_keeps_the_picture(window: Window, slow: Sl
     assert window.workbench.state.failure == ""
 
 
-def test_opening_another_stops_the_first(window: Window, slow: Slow, qtbot: QtBot) -> None:
+def test_opening_another_stops_the_first(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/one.jsonl")
     qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
     window.open_path("/made/two.jsonl")
@@ -107,7 +107,7 @@ def test_opening_another_stops_the_first(window: Window, slow: Slow, qtbot: QtBo
     assert window.settings.recents() == ("/made/two.jsonl",)
 
 
-def test_a_real_file_through_all_layers(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_real_file_through_all_layers(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     words = ["one", "two", "three"]
     body = {"model": "m", "messages": [{"role": "user", "content": word} for word in words]}
     path = tmp_path / "body.json"
@@ -177,7 +177,7 @@ def test_nothing_arrives_after_a_cancel(bridge: Bridge, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
 
 
-def test_sessions_are_let_go_when_others_were_opened(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     """What is remembered of a session (sizes, previews) must not keep every one of a day in memory."""
     names = [f"session{n}" for n in range(8)]
     for name in names:
@@ -192,5 +192,5 @@ def test_sessions_are_let_go_when_others_were_opened(window: Window, qtbot: QtBo
     assert len(alive & set(names)) <= 4
 
 
-def _shows(window: Window, name: str) -> bool:
+def _shows(window: MainWindow, name: str) -> bool:
     return window.windowTitle().startswith(name) and not window.bridge.busy

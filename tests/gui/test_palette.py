@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.commands import Command, matches
 from inspector.gui.dialogs.palette import CommandPalette, KeyList
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.hands import click, press, write
 from tests.gui.made import session
 
@@ -15,7 +15,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def opened(window: Window, qtbot: QtBot) -> Window:
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.workbench.open(session())
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
     return window
@@ -26,7 +26,7 @@ def offered(palette: CommandPalette) -> list[str]:
     return [model.index(n, 0).data() for n in range(model.rowCount())]
 
 
-def test_opened_by_its_key_and_by_the_box(opened: Window) -> None:
+def test_opened_by_its_key_and_by_the_box(opened: MainWindow) -> None:
     press(opened, Qt.Key.Key_K, CONTROL)
     assert opened.palette_box.isVisible()
     press(opened.palette_box.line, Qt.Key.Key_Escape)
@@ -35,7 +35,7 @@ def test_opened_by_its_key_and_by_the_box(opened: Window) -> None:
     assert opened.palette_box.isVisible()
 
 
-def test_a_command_is_found_and_run(opened: Window) -> None:
+def test_a_command_is_found_and_run(opened: MainWindow) -> None:
     dark = opened.theme.colours.dark
     press(opened, Qt.Key.Key_K, CONTROL)
     write(opened.palette_box.line, "light or")
@@ -45,7 +45,7 @@ def test_a_command_is_found_and_run(opened: Window) -> None:
     assert not opened.palette_box.isVisible()
 
 
-def test_a_number_is_a_request(opened: Window) -> None:
+def test_a_number_is_a_request(opened: MainWindow) -> None:
     press(opened, Qt.Key.Key_K, CONTROL)
     write(opened.palette_box.line, "4")
     assert offered(opened.palette_box)[0] == "Go to request 4"
@@ -53,7 +53,7 @@ def test_a_number_is_a_request(opened: Window) -> None:
     assert opened.workbench.state.at == 4
 
 
-def test_arrows_choose_and_a_click_runs(opened: Window) -> None:
+def test_arrows_choose_and_a_click_runs(opened: MainWindow) -> None:
     press(opened, Qt.Key.Key_K, CONTROL)
     write(opened.palette_box.line, ">request")
     names = offered(opened.palette_box)
@@ -68,7 +68,7 @@ def test_arrows_choose_and_a_click_runs(opened: Window) -> None:
     assert opened.workbench.state.at == 11
 
 
-def test_a_text_is_searched(opened: Window, qtbot: QtBot) -> None:
+def test_a_text_is_searched(opened: MainWindow, qtbot: QtBot) -> None:
     opened.open_palette()
     write(opened.palette_box.line, "needle-7")
     assert offered(opened.palette_box) == ["Search the session for “needle-7”"]
@@ -76,7 +76,7 @@ def test_a_text_is_searched(opened: Window, qtbot: QtBot) -> None:
     assert opened.docks.panels["Search"].seen
 
 
-def test_letters_belong_to_whoever_types(opened: Window) -> None:
+def test_letters_belong_to_whoever_types(opened: MainWindow) -> None:
     opened.workbench.move(5)
     press(opened.docks.centre, Qt.Key.Key_Slash)
     field = opened.focusWidget()
@@ -91,13 +91,13 @@ def test_letters_belong_to_whoever_types(opened: Window) -> None:
     assert opened.workbench.state.at == 6
 
 
-def test_every_key_is_given_once(opened: Window) -> None:
+def test_every_key_is_given_once(opened: MainWindow) -> None:
     keys = [QKeySequence(keys).toString() for command in opened.commands for keys in command.keys]
     assert len(keys) == len(set(keys))
     assert all(keys)
 
 
-def test_the_list_of_keys_names_them(opened: Window, qtbot: QtBot) -> None:
+def test_the_list_of_keys_names_them(opened: MainWindow, qtbot: QtBot) -> None:
     listed = KeyList(opened, opened.commands)
     qtbot.addWidget(listed)
     words = " ".join(label.text() for label in listed.findChildren(type(opened.notice.words)))

@@ -17,7 +17,7 @@ from inspector.gui.panels.proxy.rule_row import EACH, OFF, WATERMARK
 from inspector.gui.proxies.connect_dialog import COPIED, ConnectDialog
 from inspector.gui.proxies.controller import Wanted
 from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.proxy.connect import connections
 from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
@@ -40,7 +40,7 @@ TOLD: list[Any] = [
 class Stage:
     """A window, a provider, and an agent."""
 
-    def __init__(self, window: Window, qtbot: QtBot, folder: Path, provider: SimulatedServer) -> None:
+    def __init__(self, window: MainWindow, qtbot: QtBot, folder: Path, provider: SimulatedServer) -> None:
         self.window, self.qtbot, self.provider = window, qtbot, provider
         self.record = folder / "recording.jsonl"
 
@@ -104,7 +104,7 @@ class Stage:
 
 
 @pytest.fixture
-def stage(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with SimulatedServer(SimulatedServerState(remember=50)) as provider:
         yield Stage(window, qtbot, tmp_path, provider)

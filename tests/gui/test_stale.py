@@ -15,7 +15,7 @@ from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.catalogue import PANELS
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps import files as steps_files
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.transcripts.saving import save_text
 from inspector.workbench import workbench as bench_module
 from inspector.workbench.state import State
@@ -37,7 +37,7 @@ def fall(*arguments: object, **more: object) -> None:
     raise Thrown
 
 
-def _tells(window: Window, word: str) -> bool:
+def _tells(window: MainWindow, word: str) -> bool:
     return word in window.workbench.state.failure
 
 
@@ -45,13 +45,13 @@ def covered(panel: Panel) -> bool:
     return panel.cover is not None
 
 
-def idle(window: Window) -> bool:
+def idle(window: MainWindow) -> bool:
     state = window.workbench.state
     return state.session is not None and state.opening is None and not window.bridge.busy
 
 
 @pytest.fixture
-def opened(window: Window, until: Until) -> Window:
+def opened(window: MainWindow, until: Until) -> MainWindow:
     window.open_sample()
     until(lambda: idle(window))
     return window
@@ -59,7 +59,7 @@ def opened(window: Window, until: Until) -> Window:
 
 @pytest.mark.parametrize("kind", [kind for _, kind in PANELS], ids=lambda kind: kind.__name__)
 def test_a_panel_that_fails_says_so_and_starves_no_other(
-    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, kind: type[Panel]
+    opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, kind: type[Panel]
 ) -> None:
     panels = opened.docks.panels
     broken = panels[kind.TITLE]
@@ -81,7 +81,7 @@ def test_a_panel_that_fails_says_so_and_starves_no_other(
     until(lambda: idle(opened))
 
 
-def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: Window, until: Until, qtbot: QtBot) -> None:
+def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: Until, qtbot: QtBot) -> None:
     diff = opened.docks.panels["Diff"]
 
     with qtbot.captureExceptions() as caught:
@@ -91,7 +91,9 @@ def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: Window, until: Unti
     assert [one.TITLE for one in opened.docks.panels.values() if one.cover is not None] == ["Diff"]
 
 
-def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(opened: Window, until: Until, tmp_path: Path) -> None:
+def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(
+    opened: MainWindow, until: Until, tmp_path: Path
+) -> None:
     plot = opened.docks.panels["Timeline"].plot  # type: ignore[attr-defined]
     viewport = plot._graphics.viewport()
     whole = plot.above.getViewBox().viewRange()[0]
@@ -106,7 +108,7 @@ def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(opened: Window,
     assert not any(panel.cover for panel in opened.docks.panels.values())
 
 
-def test_the_plots_of_calibration_and_comparison_too(opened: Window, until: Until) -> None:
+def test_the_plots_of_calibration_and_comparison_too(opened: MainWindow, until: Until) -> None:
     calibration = opened.docks.panels["Calibration"]
     assert isinstance(calibration, CalibrationPanel)
     opened.docks.bring("Calibration")
@@ -163,7 +165,7 @@ def test_a_subscriber_that_fails_keeps_nothing_from_the_others() -> None:
 
 
 def test_opening_ends_whatever_fails_while_reading(
-    window: Window, until: Until, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow, until: Until, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "open_transcript", fall)
     with qtbot.captureExceptions() as caught:
@@ -174,7 +176,7 @@ def test_opening_ends_whatever_fails_while_reading(
 
 
 def test_opening_ends_whatever_fails_while_weighing(
-    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_module, "analyse", fall)
     with qtbot.captureExceptions() as caught:
@@ -186,7 +188,7 @@ def test_opening_ends_whatever_fails_while_weighing(
 
 
 def test_a_followed_file_that_vanishes_or_turns_to_garbage_is_told(
-    window: Window, until: Until, tmp_path: Path
+    window: MainWindow, until: Until, tmp_path: Path
 ) -> None:
     path = write(tmp_path, lines_of(8))
     whole = path.read_bytes()
@@ -221,7 +223,7 @@ def test_a_save_that_fails_names_the_file(tmp_path: Path) -> None:
 
 
 def test_a_save_that_fails_in_the_window_names_the_file(
-    opened: Window, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = opened.docks.panels["Steps"]
     monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json"))

@@ -13,7 +13,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
 from inspector.gui.panels.steps.panel import StepsPanel
 from inspector.gui.panels.steps.rows import words
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.saving import NATIVE, SHAPES
 from inspector.workbench.steps import ORIGIN, Steps
@@ -229,7 +229,7 @@ def test_the_transcript_itself_is_not_written_to(
 
 
 def test_replaying_opens_the_transcript_first(
-    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, steps = payload(tmp_path / "body.json", "Never touch src/reader.py. " * 40), tmp_path / "s.json"
     answer_dialogs(monkeypatch, steps)

@@ -15,7 +15,7 @@ from inspector.gui.panels.tiers.blocks import BY_HAND, GENERATED, NONE, PROVIDER
 from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.steps import Step
 from tests.gui.hands import click, press, write
 from tests.gui.stepping import open_it
@@ -25,7 +25,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
-def stepper(window: Window, qtbot: QtBot) -> TierPanel:
+def stepper(window: MainWindow, qtbot: QtBot) -> TierPanel:
     """The tier panel, in front, on a session with much to compact and every preview there."""
     open_it(window.workbench)
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
@@ -36,7 +36,7 @@ def stepper(window: Window, qtbot: QtBot) -> TierPanel:
     return panel
 
 
-def foreseen(window: Window, qtbot: QtBot) -> None:
+def foreseen(window: MainWindow, qtbot: QtBot) -> None:
     """Wait until every tier has its preview."""
 
     def ready() -> bool:
@@ -46,7 +46,7 @@ def foreseen(window: Window, qtbot: QtBot) -> None:
     qtbot.waitUntil(ready, timeout=20_000)
 
 
-def stepped(window: Window, qtbot: QtBot, act: Callable[[], object]) -> Step:
+def stepped(window: MainWindow, qtbot: QtBot, act: Callable[[], object]) -> Step:
     """Do it, and wait for the step it makes."""
     before = window.workbench.state.steps
     count = len(before.taken) if before else 0
@@ -55,12 +55,12 @@ def stepped(window: Window, qtbot: QtBot, act: Callable[[], object]) -> Step:
     return taken(window)[-1]
 
 
-def waits(window: Window) -> str:
+def waits(window: MainWindow) -> str:
     asking = window.workbench.state.asking
     return "" if asking is None else "for an answer" if asking.busy else "for the person"
 
 
-def taken(window: Window) -> tuple[Step, ...]:
+def taken(window: MainWindow) -> tuple[Step, ...]:
     steps = window.workbench.state.steps
     return steps.taken if steps else ()
 
@@ -68,7 +68,7 @@ def taken(window: Window) -> tuple[Step, ...]:
 # -- what is shown -------------------------------------------------------------------------------------------------
 
 
-def test_a_row_a_tier_in_order_with_verdict_and_preview(window: Window, stepper: TierPanel) -> None:
+def test_a_row_a_tier_in_order_with_verdict_and_preview(window: MainWindow, stepper: TierPanel) -> None:
     previews = window.workbench.state.previews
     assert previews is not None
     assert list(stepper.rows) == ["L0", "L1", "L2", "L3a", "L3b", "L4"]
@@ -84,13 +84,13 @@ def test_a_row_a_tier_in_order_with_verdict_and_preview(window: Window, stepper:
     assert "no call" in stepper.rows["L1"].preview.text()
 
 
-def test_showing_changes_nothing(window: Window, stepper: TierPanel) -> None:
+def test_showing_changes_nothing(window: MainWindow, stepper: TierPanel) -> None:
     assert window.workbench.state.steps is None
     assert not window.workbench.state.stepped
     assert window.workbench.state.buffer() == window.workbench.state.recorded()
 
 
-def test_the_cost_of_what_is_looked_at(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_the_cost_of_what_is_looked_at(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     shown = stepper.cost.texts()
     assert shown["model call"] == "none"
     assert shown["cached prefix broken at"].startswith("message ")
@@ -105,7 +105,7 @@ def test_the_cost_of_what_is_looked_at(window: Window, stepper: TierPanel, qtbot
     assert window.workbench.state.preview is None
 
 
-def test_the_mouse_on_a_row_shows_its_preview(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_the_mouse_on_a_row_shows_its_preview(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     row = stepper.rows["L1"]
     enter(row)
     qtbot.waitUntil(lambda: window.workbench.state.pointed == "L1", timeout=5_000)
@@ -121,7 +121,7 @@ def enter(widget: QWidget) -> None:
     QApplication.sendEvent(widget, QEnterEvent(here, here, QPointF(widget.mapToGlobal(here.toPoint()))))
 
 
-def test_walking_on_the_verdicts_follow(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     before = stepper.rows["L1"].why.text()
     press(window.docks.centre.focusProxy() or window, Qt.Key.Key_Left)
     assert stepper.rows["L1"].property("stale")
@@ -134,7 +134,7 @@ def test_walking_on_the_verdicts_follow(window: Window, stepper: TierPanel, qtbo
 
 
 @pytest.mark.parametrize("tier", ["L0", "L1", "L2", "L3a", "L3b", "L4"])
-def test_each_tier_by_its_button(window: Window, stepper: TierPanel, qtbot: QtBot, tier: str) -> None:
+def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: QtBot, tier: str) -> None:
     foretold = window.workbench.state.previews
     assert foretold is not None
     step = stepped(window, qtbot, lambda: click(stepper.rows[tier].button))
@@ -149,21 +149,21 @@ def test_each_tier_by_its_button(window: Window, stepper: TierPanel, qtbot: QtBo
 @pytest.mark.parametrize(
     ("key", "tier"), [("0", "L0"), ("1", "L1"), ("2", "L2"), ("3", "L3b"), ("4", "L4"), ("D", ""), ("E", "turn")]
 )
-def test_each_tier_by_its_key(window: Window, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
+def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
     list_ = window.docks.centre.focusProxy()
     assert list_ is not None
     list_.setFocus()
     assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier
 
 
-def test_the_number_of_two_is_the_one_for_this_provider(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_the_number_of_two_is_the_one_for_this_provider(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     click(stepper.answers.remote)
     assert window.workbench.state.choices.remote
     foreseen(window, qtbot)
     assert stepped(window, qtbot, lambda: press(window, Qt.Key.Key_3)).tier == "L3a"
 
 
-def test_letters_typed_in_a_field_are_no_steps(window: Window, stepper: TierPanel) -> None:
+def test_letters_typed_in_a_field_are_no_steps(window: MainWindow, stepper: TierPanel) -> None:
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     panel.text.setFocus()
@@ -172,7 +172,7 @@ def test_letters_typed_in_a_field_are_no_steps(window: Window, stepper: TierPane
     assert not taken(window)
 
 
-def test_what_is_due_undo_redo(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     step = stepped(window, qtbot, lambda: click(stepper.due))
     assert step.fired[0] == "L0"
     gauge, panel = window.docks.panels["Pressure"], window.docks.centre
@@ -190,7 +190,7 @@ def test_what_is_due_undo_redo(window: Window, stepper: TierPanel, qtbot: QtBot)
     assert window.workbench.state.stepped
 
 
-def test_a_branch_is_two_steps_from_one_buffer(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_a_branch_is_two_steps_from_one_buffer(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     press(window, Qt.Key.Key_Z, CONTROL)
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_1))
@@ -203,7 +203,7 @@ def test_a_branch_is_two_steps_from_one_buffer(window: Window, stepper: TierPane
 
 
 def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
-    window: Window, stepper: TierPanel, qtbot: QtBot
+    window: MainWindow, stepper: TierPanel, qtbot: QtBot
 ) -> None:
     click(stepper.answers.chips.buttons[BY_HAND])
     stepping = window.workbench.stepping
@@ -231,7 +231,7 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
 # -- choices -------------------------------------------------------------------------------------------------------
 
 
-def test_who_answers_is_chosen(window: Window, stepper: TierPanel) -> None:
+def test_who_answers_is_chosen(window: MainWindow, stepper: TierPanel) -> None:
     answers = stepper.answers
     assert not answers.provider.isVisible()
     click(answers.chips.buttons[PROVIDER])
@@ -254,7 +254,7 @@ def test_who_answers_is_chosen(window: Window, stepper: TierPanel) -> None:
     assert window.workbench.state.choices.model == "my-model"
 
 
-def test_nobody_who_answers_is_told_calmly(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_nobody_who_answers_is_told_calmly(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     window.workbench.stepping.choose(answer_by="nobody")
     click(stepper.rows["L3b"].button)
     qtbot.waitUntil(lambda: bool(window.workbench.state.failure), timeout=20_000)
@@ -266,7 +266,7 @@ def test_nobody_who_answers_is_told_calmly(window: Window, stepper: TierPanel, q
     assert [stepper.due.isEnabled(), stepper.turn.isEnabled()] == [True, True]
 
 
-def test_session_memory_typed_makes_another_tier_due(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_session_memory_typed_makes_another_tier_due(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     memory = stepper.memory
     assert memory.chips.buttons[NONE].isChecked()
     assert not memory.text.isVisible()
@@ -282,7 +282,7 @@ def test_session_memory_typed_makes_another_tier_due(window: Window, stepper: Ti
     assert window.workbench.state.choices.summary == ""
 
 
-def test_session_memory_recorded_and_generated(window: Window, stepper: TierPanel) -> None:
+def test_session_memory_recorded_and_generated(window: MainWindow, stepper: TierPanel) -> None:
     memory = stepper.memory
     click(memory.chips.buttons[RECORDED])
     assert [memory.chips.buttons[RECORDED].isChecked(), window.workbench.state.choices.recorded] == [True, True]
@@ -295,7 +295,7 @@ def test_session_memory_recorded_and_generated(window: Window, stepper: TierPane
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-def test_any_policy_can_be_stepped(window: Window, stepper: TierPanel, qtbot: QtBot, name: str) -> None:
+def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot: QtBot, name: str) -> None:
     stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     kept = window.workbench.state.steps
     menu = stepper.caption.menu()
@@ -309,7 +309,7 @@ def test_any_policy_can_be_stepped(window: Window, stepper: TierPanel, qtbot: Qt
     assert window.workbench.state.steps is kept or name == "roku"
 
 
-def test_enter_on_a_row_of_the_buffer_shows_the_message(window: Window, stepper: TierPanel) -> None:
+def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, stepper: TierPanel) -> None:
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     panel.view.setFocus()
@@ -318,7 +318,7 @@ def test_enter_on_a_row_of_the_buffer_shows_the_message(window: Window, stepper:
     assert not taken(window)
 
 
-def test_a_message_of_a_step_is_read_in_full(window: Window, stepper: TierPanel, qtbot: QtBot) -> None:
+def test_a_message_of_a_step_is_read_in_full(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     step = stepped(window, qtbot, lambda: press(window, Qt.Key.Key_0))
     cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
     window.workbench.select(cleared.id)

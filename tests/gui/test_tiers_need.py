@@ -16,7 +16,7 @@ from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.need_panel import NeedPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.text import LARGEST, NeedText, editable
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step
 from tests.gui.hands import click, press, write
@@ -53,14 +53,14 @@ def slow() -> Iterator[Slow]:
 
 
 @pytest.fixture
-def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow) -> Iterator[Window]:
+def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow) -> Iterator[MainWindow]:
     """The window, where L3b waits for the person; `slow` can be asked, as can `offline`."""
 
     def answerers(who: str, state: State) -> Answerer:
         return slow if who == "slow" else offline
 
     settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
-    made = Window(Theme(application, settings), settings, answerers)
+    made = MainWindow(Theme(application, settings), settings, answerers)
     made.resize(1280, 800)
     made.show()
     qtbot.waitExposed(made)
@@ -74,25 +74,25 @@ def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow)
     made.deleteLater()
 
 
-def ask(window: Window, qtbot: QtBot) -> None:
+def ask(window: MainWindow, qtbot: QtBot) -> None:
     window.workbench.stepping.step("L3b")
     qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
 
 
-def panel_of(window: Window) -> NeedPanel:
+def panel_of(window: MainWindow) -> NeedPanel:
     panel = window.docks.panels["Need"]
     assert isinstance(panel, NeedPanel)
     return panel
 
 
-def need_of(window: Window) -> Summarize:
+def need_of(window: MainWindow) -> Summarize:
     asking = window.workbench.state.asking
     assert asking is not None
     assert isinstance(asking.need, Summarize)
     return asking.need
 
 
-def ended(window: Window, qtbot: QtBot) -> Step:
+def ended(window: MainWindow, qtbot: QtBot) -> Step:
     qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
     steps = window.workbench.state.steps
     assert steps is not None
@@ -100,7 +100,7 @@ def ended(window: Window, qtbot: QtBot) -> Step:
     return steps.step
 
 
-def test_the_need_comes_to_the_front_in_full(waiting: Window) -> None:
+def test_the_need_comes_to_the_front_in_full(waiting: MainWindow) -> None:
     panel, need = panel_of(waiting), need_of(waiting)
     assert panel.seen
     assert panel.windowTitle() == "Need ●"
@@ -111,7 +111,7 @@ def test_the_need_comes_to_the_front_in_full(waiting: Window) -> None:
     assert not panel.use.isEnabled()
 
 
-def test_an_answer_is_pasted(waiting: Window, qtbot: QtBot) -> None:
+def test_an_answer_is_pasted(waiting: MainWindow, qtbot: QtBot) -> None:
     panel = panel_of(waiting)
     QApplication.clipboard().setText(FOUR)
     panel.answer.setFocus()
@@ -124,14 +124,14 @@ def test_an_answer_is_pasted(waiting: Window, qtbot: QtBot) -> None:
     assert waiting.docks.panels["Diff"].seen
 
 
-def test_control_enter_uses_the_answer(waiting: Window, qtbot: QtBot) -> None:
+def test_control_enter_uses_the_answer(waiting: MainWindow, qtbot: QtBot) -> None:
     panel = panel_of(waiting)
     panel.answer.setPlainText(FOUR)
     press(panel.answer, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
 
 
-def test_the_need_is_edited_and_sent(waiting: Window, qtbot: QtBot) -> None:
+def test_the_need_is_edited_and_sent(waiting: MainWindow, qtbot: QtBot) -> None:
     panel, text = panel_of(waiting), need_of(waiting).text
     panel.text.editor.setFocus()
     press(panel.text.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
@@ -146,14 +146,14 @@ def test_the_need_is_edited_and_sent(waiting: Window, qtbot: QtBot) -> None:
     assert [one.reply.by for one in step.asked if isinstance(one.reply, Answer)] == ["offline"]
 
 
-def test_what_was_not_edited_is_sent_to_the_letter(waiting: Window, qtbot: QtBot) -> None:
+def test_what_was_not_edited_is_sent_to_the_letter(waiting: MainWindow, qtbot: QtBot) -> None:
     need = need_of(waiting)
     click(panel_of(waiting).send)
     assert ended(waiting, qtbot).asked[0].need == need
 
 
 @pytest.mark.parametrize("words", [words for words, _ in FAILURES])
-def test_each_failure(waiting: Window, qtbot: QtBot, words: str) -> None:
+def test_each_failure(waiting: MainWindow, qtbot: QtBot, words: str) -> None:
     panel = panel_of(waiting)
     while waiting.workbench.state.asking is not None:  # an overflow is tried again with less
         next(action for action in panel.fail.menu().actions() if action.text() == words).trigger()
@@ -167,7 +167,7 @@ def test_each_failure(waiting: Window, qtbot: QtBot, words: str) -> None:
         assert len(step.asked) > 1
 
 
-def test_giving_up_leaves_no_trace(waiting: Window) -> None:
+def test_giving_up_leaves_no_trace(waiting: MainWindow) -> None:
     panel = panel_of(waiting)
     click(panel.give_up)
     state = waiting.workbench.state
@@ -176,7 +176,9 @@ def test_giving_up_leaves_no_trace(waiting: Window) -> None:
     assert not panel.send.isVisible()
 
 
-def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(
+    waiting: MainWindow, qtbot: QtBot, slow: Slow
+) -> None:
     panel = panel_of(waiting)
     panel.who.setCurrentText("slow")
     click(panel.send)
@@ -197,7 +199,7 @@ def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(waiting: Win
     assert any("mend the reader" in message.text for message in ended(waiting, qtbot).buffer.messages)
 
 
-def test_giving_up_ends_the_call(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+def test_giving_up_ends_the_call(waiting: MainWindow, qtbot: QtBot, slow: Slow) -> None:
     panel = panel_of(waiting)
     panel.who.setCurrentText("slow")
     click(panel.send)
@@ -209,7 +211,7 @@ def test_giving_up_ends_the_call(waiting: Window, qtbot: QtBot, slow: Slow) -> N
     assert not waiting.workbench.state.stepped
 
 
-def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: Window, qtbot: QtBot, slow: Slow) -> None:
+def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow, qtbot: QtBot, slow: Slow) -> None:
     stepping = waiting.workbench.stepping
     stepping.give_up()
     waiting.docks.bring("Calibration")
@@ -231,7 +233,7 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: Window, qt
     [("plain\ntext", True), ("nul\x00inside", False), ("x" * 20_000, False), ("line\n" * (LARGEST // 4), False)],
 )
 def test_what_an_editor_would_harm_is_shown_as_it_is(
-    application: QApplication, waiting: Window, text: str, fits: bool
+    application: QApplication, waiting: MainWindow, text: str, fits: bool
 ) -> None:
     shown = NeedText(waiting.theme, "text")
     shown.show_text(text)

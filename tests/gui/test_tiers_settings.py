@@ -11,7 +11,7 @@ from inspector.core.policies.settings import settable
 from inspector.gui.panels.tiers.what_if import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from inspector.workbench.gauge import firings, watermarks
 from tests.gui import stepping
 from tests.gui.hands import click, press, write
@@ -22,7 +22,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def opened(window: Window, qtbot: QtBot) -> Window:
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
@@ -30,7 +30,7 @@ def opened(window: Window, qtbot: QtBot) -> Window:
 
 
 @pytest.fixture
-def form(opened: Window) -> SettingsForm:
+def form(opened: MainWindow) -> SettingsForm:
     """The form, in front."""
     opened.docks.bring("What if")
     panel = opened.docks.panels["What if"]
@@ -38,11 +38,11 @@ def form(opened: Window) -> SettingsForm:
     return panel
 
 
-def chosen(window: Window) -> dict[str, str]:
+def chosen(window: MainWindow) -> dict[str, str]:
     return dict(window.workbench.state.choices.settings)
 
 
-def line(window: Window, setting: str = MID) -> int:
+def line(window: MainWindow, setting: str = MID) -> int:
     return next(line.tokens for line in watermarks(window.workbench.state) if line.setting == setting)
 
 
@@ -73,7 +73,7 @@ def test_every_setting_has_a_row_what_one_plays_with_first(form: SettingsForm) -
     assert not form.all_back.isVisible()
 
 
-def test_a_value_is_typed_marked_and_reset(opened: Window, form: SettingsForm) -> None:
+def test_a_value_is_typed_marked_and_reset(opened: MainWindow, form: SettingsForm) -> None:
     row = form.rows[MID]
     assert not row.back.isVisible()
     retype(row.editor, "0.5")
@@ -100,7 +100,7 @@ def test_a_value_is_typed_marked_and_reset(opened: Window, form: SettingsForm) -
     ],
 )
 def test_what_cannot_be_is_told_and_not_taken(
-    opened: Window, form: SettingsForm, name: str, text: str, told: str
+    opened: MainWindow, form: SettingsForm, name: str, text: str, told: str
 ) -> None:
     row = form.rows[name]
     retype(row.editor, text)
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_told_and_not_taken(
     assert not row.trouble.isVisible()
 
 
-def test_choices_and_boxes(opened: Window, form: SettingsForm) -> None:
+def test_choices_and_boxes(opened: MainWindow, form: SettingsForm) -> None:
     box, choice = form.rows["pin_last_user"].editor, form.rows["mode"].editor
     assert isinstance(box, QCheckBox)
     assert isinstance(choice, QComboBox)
@@ -128,13 +128,13 @@ def test_choices_and_boxes(opened: Window, form: SettingsForm) -> None:
     assert choice.currentText() == "faithful"
 
 
-def test_the_policys_own_value_is_no_change(opened: Window, form: SettingsForm) -> None:
+def test_the_policys_own_value_is_no_change(opened: MainWindow, form: SettingsForm) -> None:
     retype(form.rows[MID].editor, "0.5")
     retype(form.rows[MID].editor, "0.60")
     assert chosen(opened) == {}
 
 
-def test_the_window_may_be_the_models(opened: Window, form: SettingsForm) -> None:
+def test_the_window_may_be_the_models(opened: MainWindow, form: SettingsForm) -> None:
     """A number, or in one click that of the session's model; the row says whose it is."""
 
     def now() -> tuple[str, bool, str]:
@@ -189,7 +189,7 @@ def on_tank(tank: QWidget, tokens: int) -> QPoint:
     return QPoint(40, round(tank.height() - 1 - (tank.height() - 2) * tokens / 200_000))
 
 
-def test_a_line_is_dragged_on_the_gauge(opened: Window) -> None:
+def test_a_line_is_dragged_on_the_gauge(opened: MainWindow) -> None:
     gauge = opened.docks.panels["Pressure"]
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
@@ -206,7 +206,7 @@ def test_a_line_is_dragged_on_the_gauge(opened: Window) -> None:
     assert line(opened) == 120_000
 
 
-def test_escape_brings_it_back(opened: Window) -> None:
+def test_escape_brings_it_back(opened: MainWindow) -> None:
     gauge = opened.docks.panels["Pressure"]
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
@@ -221,7 +221,7 @@ def test_escape_brings_it_back(opened: Window) -> None:
     assert chosen(opened) == {MID: "0.55"}
 
 
-def test_a_press_beside_a_line_drags_nothing(opened: Window) -> None:
+def test_a_press_beside_a_line_drags_nothing(opened: MainWindow) -> None:
     gauge = opened.docks.panels["Pressure"]
     assert isinstance(gauge, Gauge)
     tank = gauge.tank
@@ -231,7 +231,9 @@ def test_a_press_beside_a_line_drags_nothing(opened: Window) -> None:
     assert chosen(opened) == {}
 
 
-def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fired(opened: Window, qtbot: QtBot) -> None:
+def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fired(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
     opened.workbench.open(stepping.session())
     qtbot.waitUntil(lambda: opened.workbench.state.place == 1 and not opened.bridge.busy, timeout=20_000)
     opened.workbench.set_window(3_000)
@@ -267,7 +269,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     assert opened.workbench.state.at == 0
 
 
-def test_the_ghost_of_a_step_stays_on_the_timeline(opened: Window, qtbot: QtBot) -> None:
+def test_the_ghost_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: QtBot) -> None:
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.guard import Trouble
 from inspector.gui.panels.timeline.gauge import Legend
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.hands import click
 
 
@@ -27,7 +27,7 @@ def meet(trouble: Trouble, word: str) -> None:
         trouble.meet(kind, error, trace)
 
 
-def test_told_once_with_a_report(window: Window, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+def test_told_once_with_a_report(window: MainWindow, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
     trouble = Trouble(window.tell_trouble)
     with caplog.at_level(logging.ERROR, "inspector"):
         meet(trouble, "first")
@@ -46,14 +46,14 @@ def test_told_once_with_a_report(window: Window, qtbot: QtBot, caplog: pytest.Lo
     assert not window.notice.isVisible()
 
 
-def test_a_sentence_stays_while_the_state_changes(window: Window) -> None:
+def test_a_sentence_stays_while_the_state_changes(window: MainWindow) -> None:
     window.tell_trouble("Something went wrong.", "report")
     window.workbench.progress(1, 2)
     window.show_state(window.workbench.state)
     assert window.notice.isVisible()
 
 
-def test_a_bug_while_painting_does_not_end_the_program(window: Window, qtbot: QtBot) -> None:
+def test_a_bug_while_painting_does_not_end_the_program(window: MainWindow, qtbot: QtBot) -> None:
     class Broken(Legend):
         def _paint(self, painter: QPainter) -> None:
             fall("in the middle of painting")

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.hands import click, press
 from tests.gui.made import payload, session
 
@@ -19,24 +19,24 @@ LAST = 11
 
 
 @pytest.fixture
-def opened(window: Window, qtbot: QtBot) -> Window:
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
     return window
 
 
-def buffer_of(window: Window) -> BufferPanel:
+def buffer_of(window: MainWindow) -> BufferPanel:
     panel = window.docks.centre
     assert isinstance(panel, BufferPanel)
     return panel
 
 
-def at(window: Window) -> int | None:
+def at(window: MainWindow) -> int | None:
     return window.workbench.state.at
 
 
-def settle(window: Window, qtbot: QtBot) -> None:
+def settle(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not window.bridge.busy and window.workbench.state.opening is None, timeout=20_000)
 
 
@@ -50,12 +50,12 @@ def choose(button: QToolButton, words: str) -> None:
 # -- opening -------------------------------------------------------------------------------------------------------
 
 
-def test_a_fresh_window_shows_the_welcome_page(window: Window) -> None:
+def test_a_fresh_window_shows_the_welcome_page(window: MainWindow) -> None:
     assert window.pages.currentWidget() is window.welcome
     assert window.welcome.open.isVisible()
 
 
-def test_open_by_dialog(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_by_dialog(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = payload(tmp_path / "body.json")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     click(window.top.opener)
@@ -64,7 +64,7 @@ def test_open_by_dialog(window: Window, qtbot: QtBot, tmp_path: Path, monkeypatc
     assert window.settings.recents() == (str(path),)
 
 
-def test_open_by_drop(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_open_by_drop(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(payload(tmp_path / "body.json")))])
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -78,7 +78,7 @@ def test_open_by_drop(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
 
 
-def test_the_recents_are_on_the_welcome_page(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_recents_are_on_the_welcome_page(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     window.open_path(str(payload(tmp_path / "body.json")))
     settle(window, qtbot)
     press(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
@@ -88,7 +88,7 @@ def test_the_recents_are_on_the_welcome_page(window: Window, qtbot: QtBot, tmp_p
     qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
 
 
-def test_a_missing_file_is_one_calm_sentence(opened: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_missing_file_is_one_calm_sentence(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     before = opened.workbench.state.session
     opened.open_path(str(tmp_path / "nowhere.jsonl"))
     qtbot.waitUntil(lambda: bool(opened.workbench.state.failure), timeout=20_000)
@@ -99,7 +99,7 @@ def test_a_missing_file_is_one_calm_sentence(opened: Window, qtbot: QtBot, tmp_p
     assert opened.workbench.state.failure == ""
 
 
-def test_an_unknown_format_is_one_calm_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+def test_an_unknown_format_is_one_calm_sentence(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     odd = tmp_path / "odd.jsonl"
     odd.write_text('{"what": "is this"}\n')
     window.open_path(str(odd))
@@ -111,7 +111,7 @@ def test_an_unknown_format_is_one_calm_sentence(window: Window, qtbot: QtBot, tm
 # -- walking -------------------------------------------------------------------------------------------------------
 
 
-def test_keys_walk_through_the_requests(opened: Window) -> None:
+def test_keys_walk_through_the_requests(opened: MainWindow) -> None:
     view = buffer_of(opened).view
     assert at(opened) == LAST
     press(view, Qt.Key.Key_Left)
@@ -133,7 +133,7 @@ def test_keys_walk_through_the_requests(opened: Window) -> None:
     assert at(opened) == LAST  # the compaction stands before it
 
 
-def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot) -> None:
+def test_a_click_in_the_timeline_moves_the_playhead(opened: MainWindow, qtbot: QtBot) -> None:
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
@@ -147,7 +147,7 @@ def test_a_click_in_the_timeline_moves_the_playhead(opened: Window, qtbot: QtBot
         assert at(opened) == wanted
 
 
-def test_the_gauge_follows(opened: Window) -> None:
+def test_the_gauge_follows(opened: MainWindow) -> None:
     gauge = opened.docks.panels["Pressure"]
     assert isinstance(gauge, Gauge)
     opened.workbench.move(10)
@@ -160,7 +160,7 @@ def test_the_gauge_follows(opened: Window) -> None:
 # -- choosing ------------------------------------------------------------------------------------------------------
 
 
-def test_a_sub_agent_is_chosen(opened: Window, qtbot: QtBot) -> None:
+def test_a_sub_agent_is_chosen(opened: MainWindow, qtbot: QtBot) -> None:
     choose(opened.top.agent, "agent-1")
     settle(opened, qtbot)
     assert opened.workbench.state.thread_id == "agent-1"
@@ -168,7 +168,7 @@ def test_a_sub_agent_is_chosen(opened: Window, qtbot: QtBot) -> None:
     assert buffer_of(opened).model.rowCount() == 5
 
 
-def test_the_window_is_chosen_and_taken_back(opened: Window) -> None:
+def test_the_window_is_chosen_and_taken_back(opened: MainWindow) -> None:
     choose(opened.top.limit, "1,000,000")
     window = opened.workbench.state.window
     assert window is not None
@@ -180,7 +180,7 @@ def test_the_window_is_chosen_and_taken_back(opened: Window) -> None:
     assert (window.tokens, window.source) == (200_000, "catalogue")
 
 
-def test_a_window_of_the_users_own(opened: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_of_the_users_own(opened: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QInputDialog, "getInt", lambda *_: (123_000, True))
     choose(opened.top.limit, "Other")
     window = opened.workbench.state.window
@@ -188,7 +188,7 @@ def test_a_window_of_the_users_own(opened: Window, monkeypatch: pytest.MonkeyPat
     assert window.tokens == 123_000
 
 
-def test_the_estimator_is_chosen(opened: Window, qtbot: QtBot) -> None:
+def test_the_estimator_is_chosen(opened: MainWindow, qtbot: QtBot) -> None:
     before = opened.workbench.state.pressures
     choose(opened.top.estimator, "chars4")
     settle(opened, qtbot)
@@ -196,7 +196,7 @@ def test_the_estimator_is_chosen(opened: Window, qtbot: QtBot) -> None:
     assert opened.workbench.state.pressures is not before
 
 
-def test_the_theme_toggles_and_is_remembered(opened: Window) -> None:
+def test_the_theme_toggles_and_is_remembered(opened: MainWindow) -> None:
     dark = opened.theme.colours.dark
     press(opened, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
     assert opened.theme.colours.dark is not dark
@@ -205,16 +205,16 @@ def test_the_theme_toggles_and_is_remembered(opened: Window) -> None:
     assert opened.theme.colours.dark is dark
 
 
-def test_problems_are_counted_and_shown(opened: Window) -> None:
+def test_problems_are_counted_and_shown(opened: MainWindow) -> None:
     assert opened.status.problems.text() == "1 problem"
     click(opened.status.problems)
     assert opened.docks.panels["Problems"].seen
 
 
-def test_the_layout_is_remembered(opened: Window, qtbot: QtBot) -> None:
+def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
     opened.docks.docks["Message"].hide()
     opened.close()
-    again = Window(opened.theme, opened.settings)
+    again = MainWindow(opened.theme, opened.settings)
     again.workbench.open(session())
     again.show()
     try:
@@ -229,12 +229,12 @@ def test_the_layout_is_remembered(opened: Window, qtbot: QtBot) -> None:
 # -- safety --------------------------------------------------------------------------------------------------------
 
 
-def test_no_label_interprets_text(opened: Window) -> None:
+def test_no_label_interprets_text(opened: MainWindow) -> None:
     labels = opened.findChildren(QLabel)
     assert len(labels) > 10
     assert [label.text() for label in labels if label.textFormat() != Qt.TextFormat.PlainText] == []
 
 
-def test_everything_that_can_have_the_focus_has_a_name(opened: Window) -> None:
+def test_everything_that_can_have_the_focus_has_a_name(opened: MainWindow) -> None:
     reachable = (widget for widget in opened.findChildren(QToolButton) if widget.isVisible())
     assert [widget for widget in reachable if not (widget.accessibleName() or widget.text())] == []

@@ -5,7 +5,7 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
 
 - `__init__(self, desk)` calls `super().__init__(desk)` and builds the widgets. Nothing is open yet.
 - `show_state(state)` is the only way in. It is called on the GUI thread after every change while the panel can be
-  seen (a hidden one is told when it comes to light) and must cost nothing when nothing it shows has changed: compare
+  seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: compare
   with what was shown by identity (`state.session is self._session`).
 - What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
 - Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.

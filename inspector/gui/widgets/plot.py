@@ -282,7 +282,7 @@ class Plot(Guarded, QWidget):
         column(self._graphics, of=self)
 
     def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
-        """`requests`: they stand along its x axis. `axes`: by their sides, a TokenAxis with its grid unless told."""
+        """`requests`: they stand along its x axis. `axes`: by their sides; without any, tokens with a grid."""
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)
         if requests:
@@ -323,7 +323,7 @@ class Plot(Guarded, QWidget):
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def about(self, at: int) -> str:
-        """What the mouse over a request is told."""
+        """What is said of a request under the mouse."""
         raise NotImplementedError
 
     def nearest(self, x: float) -> int | None:

@@ -10,13 +10,13 @@ from inspector.gui.panels.lists.problems import ProblemsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.gauge import Gauge
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 
 COMPARED = (Gauge, ProblemsPanel, ValidityPanel)
 """Panels that show nothing but the state: another one that is given it must show the same."""
 
 
-def stale(window: Window) -> Iterator[str]:
+def stale(window: MainWindow) -> Iterator[str]:
     """What does not show the state, in words."""
     state = window.workbench.state
     if state.session is None:
@@ -35,7 +35,7 @@ def stale(window: Window) -> Iterator[str]:
             yield from _compared(window, panel)
 
 
-def _compared(window: Window, panel: Panel) -> Iterator[str]:
+def _compared(window: MainWindow, panel: Panel) -> Iterator[str]:
     fresh = type(panel)(panel.desk)
     fresh.resize(panel.size())
     fresh.show()

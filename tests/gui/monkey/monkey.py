@@ -16,7 +16,7 @@ from PySide6.QtGui import QDropEvent, QHelpEvent, QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QFileDialog, QInputDialog, QMenu, QWidget
 
-from inspector.gui.window import Window
+from inspector.gui.window import MainWindow
 from tests.gui.monkey.files import Files
 from tests.gui.monkey.fresh import stale
 
@@ -56,7 +56,7 @@ class StaysOpen(QObject):
 class Monkey:
     """One at a time: it takes `sys.excepthook` and the file dialogs for itself."""
 
-    def __init__(self, window: Window, seed: int, folder: Path) -> None:
+    def __init__(self, window: MainWindow, seed: int, folder: Path) -> None:
         self.window, self.random = window, Random(seed)
         self.files = Files(folder, self.random)
         self.found: list[str] = []

@@ -44,7 +44,7 @@ KEPT = 64
 """Results that are kept."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
-Told: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
+CompareNews: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
 
 
 class CompareBar(QWidget):
@@ -193,14 +193,16 @@ class ComparePanel(PlotPanel):
         calls = self._state.session.side_calls if self._state.session is not None else ()
 
         def job(task: Task) -> None:
-            told = task.report
-            compare(thread, missing, lambda run, result: told((run, result)), told, task.cancelled, calls=calls)
+            def done(run: PolicyRun, result: Result) -> None:
+                task.report((run, result))
+
+            compare(thread, missing, done, task.report, task.cancelled, calls=calls)
 
         self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear, waits=True)
         self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
         self._show()
 
-    def _hear(self, news: Told) -> None:
+    def _hear(self, news: CompareNews) -> None:
         if isinstance(news, ComparisonProgress):
             self._underway = news
             self.say()

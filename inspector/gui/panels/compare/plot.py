@@ -35,7 +35,7 @@ class ComparePlot(Plot):
         self._picked = ""
         self.plot = self._add_plot()
         self.curves: dict[str, pg.PlotDataItem] = {}
-        self.overlay = _Overlay(self._graphics, theme, self._boxes[0])
+        self.overlay = CompareOverlay(self._graphics, theme, self._boxes[0])
         self.restyle()
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: str) -> None:
@@ -92,7 +92,7 @@ class ComparePlot(Plot):
             curve.setZValue(10 if name == self._picked else 0)
 
 
-class _Overlay(Overlay):
+class CompareOverlay(Overlay):
     """Window, steps, regrets, letters, the playhead last."""
 
     _reports: Sequence[ReplayReport] = ()

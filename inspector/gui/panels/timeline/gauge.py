@@ -20,7 +20,7 @@ from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.state import State
 
 _KINDS = {
-    "reported": "the provider told this number for this call",
+    "reported": "the provider reported this number for this call",
     "predicted": "what the provider would report: the last reported number, and what changed since at the rate at "
     "which this session's tokens grew; the band says how far off such predictions were",
     "counted": "counted by a tokenizer: nothing was ever reported in this session",
