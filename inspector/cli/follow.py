@@ -17,7 +17,7 @@ from inspector.extensions.windows import user_windows
 from inspector.transcripts.follow import follow, follow_newest
 
 SOON = 0.3
-"""Seconds that a request waits for its usage: some agents write it behind the answer, in a line of its own."""
+"""Seconds that a request waits for its usage: some agents write it after the answer, in a line of its own."""
 HELD = 60.0
 """Seconds of silence that it waits in JSON, where the usage is sure to come: scripts count on one line a request."""
 _LATE = ("codex", "opencode")

@@ -26,7 +26,7 @@ COMMANDS = {
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
 }
-"""Name and what it does. A command lives in `cli_NAME.py`, with `add_arguments(parser)` and `run(arguments)`."""
+"""Name and what it does. A command lives in `inspector/cli/NAME.py`: `add_arguments(parser)` and `run(arguments)`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

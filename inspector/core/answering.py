@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from inspector.core.dialects.anthropic import read_usage
 from inspector.core.dialects.neutral import read_messages
@@ -31,6 +31,15 @@ from inspector.core.offline import summarise
 from inspector.core.usage import Usage
 
 Answerer: TypeAlias = Callable[[Need], Answer]
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An answerer whose calls can be ended."""
+
+    def cancel(self) -> None: ...
+
+
 NOT_WRITTEN = "(not written)"
 """The path of what a rehearsal did not save."""
 

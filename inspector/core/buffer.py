@@ -47,7 +47,7 @@ class Stretch:
     """Messages that are only appended to, optionally on top of a view of an older stretch.
 
     Single messages of the older one may read otherwise here. They are kept apart, so that to clear a few old results
-    costs what was cleared, not what stands behind them.
+    costs what was cleared, not what stands after them.
     """
 
     __slots__ = ("_more", "_rewritten", "_sums", "_under", "base", "depth")
@@ -65,7 +65,7 @@ class Stretch:
 
     @property
     def own(self) -> Sequence[Message]:
-        """The messages behind `base`."""
+        """The messages after `base`."""
         return self._more if self.base is self._under else self.view().tail(len(self.base or ()))
 
     def _below(self) -> int:

@@ -1,4 +1,4 @@
-"""What became of the messages behind the place where two buffers part: lost, changed, or only told otherwise.
+"""What became of the messages after the place where two buffers part: lost, changed, or only told otherwise.
 
 Messages are aligned by id, then by the call they make or answer, then by their order. A change that takes nothing that
 was said (a reminder that moved, thinking of old turns, JSON written otherwise, an image's placeholder) is told as that.
@@ -21,7 +21,7 @@ HARMLESS: tuple[Change, ...] = ("reminders", "rewritten", "thinking", "images")
 
 @dataclass(frozen=True, slots=True)
 class MessageChanges:
-    """Of the messages that a buffer had behind a place."""
+    """Of the messages that a buffer had after a place."""
 
     lost: tuple[Message, ...]
     """Those of which nothing is left."""

@@ -77,7 +77,7 @@ class Recut:
 
 
 def recut(cuts: Sequence[BufferCut], items: Sequence[Any]) -> Recut:
-    """Each cut on what the one before it left. Those behind one that does not fit were made of it: they wait, too."""
+    """Each cut on what the one before it left. Those after one that does not fit were made of it: they wait, too."""
     now = list(items)
     for n, cut in enumerate(cuts):
         if not cut.fits(now):

@@ -82,7 +82,7 @@ def changed(changes: MessageChanges, same: int, former: Request, request: Reques
 
 
 def _replaced(changes: MessageChanges, same: int) -> Cause:
-    """All behind a place is gone: a rewind where the user speaks anew, else the end was taken away."""
+    """All after a place is gone: a rewind where the user speaks anew, else the end was taken away."""
     if not same:
         return Cause("edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common")
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
@@ -184,7 +184,7 @@ class Drop:
     changed: tuple[str, ...] = ()
     """Ids of the messages that read otherwise, as they were."""
     kept: int = 0
-    """Messages in front of the change, and behind it word for word."""
+    """Messages in front of the change, and after it word for word."""
     tokens_before: int | None = None
     """The last prompt that the provider counted before it; of a cut at the proxy, what the client sent."""
     tokens_after: int | None = None
@@ -336,7 +336,7 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
 
 
 def _compared(former: View, view: View) -> tuple[int, MessageChanges]:
-    """How many messages stand in front of the change, and what became of those behind it."""
+    """How many messages stand in front of the change, and what became of those after it."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)

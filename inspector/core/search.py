@@ -20,7 +20,7 @@ class Stay:
     came: int
     """First request that holds it."""
     left: int | None
-    """First request behind the last that holds it; None = it is still there at the end."""
+    """First request after the last that holds it; None = it is still there at the end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ CompactionKind: TypeAlias = Literal["summary", "micro", "edit"]
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """Tokens that a client puts into the buffer behind its compaction and does not record: files that it reads again,
+    """Tokens that a client puts into the buffer after its compaction and does not record: files that it reads again,
     its reminders. As measured over sessions of that client's versions, never of this one."""
 
     usual: int
@@ -76,7 +76,7 @@ class Compaction:
     tokens_before: int | None = None
     """As the file records it (of a cut at the proxy: what the client sent comes to so many); None where it does not."""
     tokens_after: int | None = None
-    """As the file records it: seldom the context of the next call (see `tokens.compacted`)."""
+    """As the file records it: seldom the context of the next call (see `compaction_sizes`)."""
     summary: Message | None = None
     kept: int = 0
     """Messages from before that stay word for word."""
@@ -112,9 +112,9 @@ class Filed:
     records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
     """By message id: the records between it and the message before it, and then its own."""
     trailing: Sequence[Record] = ()
-    """The records behind the last message."""
+    """The records after the last message."""
     kept: Mapping[str, int] = field(default_factory=dict)
-    """By id of a recorded summary: how many messages behind it are older than it."""
+    """By id of a recorded summary: how many messages after it are older than it."""
 
 
 NOTHING_FILED = Filed()
@@ -125,7 +125,7 @@ class RecordedEvent:
     """An event that a tier sent while the session ran, as the transcript records it."""
 
     before_request: int
-    """Index of the first request behind it; == number of requests where none was sent."""
+    """Index of the first request after it; == number of requests where none was sent."""
     tier: str
     event: Event
     line: int = 0
@@ -156,7 +156,7 @@ class Thread:
     records: Mapping[str, Sequence[Record]] = field(default_factory=dict)
     """As in `Filed`. Only for what it adds: most messages are not in it."""
     trailing: Sequence[Record] = ()
-    """Records behind the last message of `end`."""
+    """Records after the last message of `end`."""
     client: str = ""
     """The program that made the calls, where one transcript holds those of several."""
 
@@ -170,7 +170,7 @@ class SideCall:
     thread: str = ""
     """The thread that it was made for; empty where nothing tells."""
     before_request: int = 0
-    """Index of that thread's first request behind it; == number of requests where there is none."""
+    """Index of that thread's first request after it; == number of requests where there is none."""
     made: int | None = None
     """For a call that compacted: index of the thread's compaction that came of it."""
     what: str = ""
@@ -217,7 +217,7 @@ def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None
 
     Before: as recorded, unless that is less than what the call before reported: then the harness counted otherwise.
     After: what the next call reported - it holds the re-attached things as well -, else as recorded. Where several
-    stand in front of one call, the call before tells of the first, the call behind of the last.
+    stand in front of one call, the call before tells of the first, the call after it of the last.
     """
     at, listed = compaction.before_request, thread.compactions
     start, end = (bisect(listed, at, key=lambda one: one.before_request) for bisect in (bisect_left, bisect_right))

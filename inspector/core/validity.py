@@ -135,7 +135,7 @@ def _spots(messages: Sequence[Message]) -> tuple[dict[str, list[_Spot]], dict[st
 
 
 def _turn_ends(messages: Sequence[Message]) -> list[int]:
-    """For each message the index where its turn is over: behind the assistant's messages and their results."""
+    """For each message the index where its turn is over: after the assistant's messages and their results."""
     ends = [len(messages)] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         after = messages[at + 1].role if at + 1 < len(messages) else "user"
@@ -215,7 +215,7 @@ def _paired(messages: Iterable[Message]) -> tuple[list[Message], list[Message], 
 
 
 def _with_answers(messages: Iterable[Message], unanswered: dict[int, list[ToolCall]]) -> Iterator[Message]:
-    """The missing results behind the turn that made the calls: its assistant messages and the results they have."""
+    """The missing results after the turn that made the calls: its assistant messages and the results they have."""
     owed: list[Message] = []
     before = ""
     for message in messages:

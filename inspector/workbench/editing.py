@@ -42,7 +42,7 @@ class Editing:
         return partners(self._bench.state.buffer(), message_ids)
 
     def drop(self, message_ids: Sequence[str], with_partners: bool = True) -> None:
-        """Take messages out; the one that stood behind them is selected."""
+        """Take messages out; the one that stood after them is selected."""
         if self._free():
             edit = Removal(tuple(message_ids), with_partners)
             left = _next(self._bench.state.buffer().messages, edit, self.partners(message_ids))
@@ -104,9 +104,9 @@ class Editing:
 
 
 def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
-    """Id of the message behind the first that goes; of the one before where none is left behind it."""
+    """Id of the message after the first that goes; of the one before where none is left after it."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
     first = next((n for n, one in enumerate(messages) if one.id in gone), 0)
-    behind = (one.id for one in messages[first:] if one.id not in gone)
+    after = (one.id for one in messages[first:] if one.id not in gone)
     before = (one.id for one in reversed(messages[:first]) if one.id not in gone)
-    return next(behind, next(before, ""))
+    return next(after, next(before, ""))

@@ -166,7 +166,7 @@ def _by_step(state: State, message: Message) -> tuple[Message, ...]:
 
 
 def _recorded(state: State, message: Message) -> tuple[Message, ...]:
-    """What stood in the buffer right before a recorded compaction, and not behind it."""
+    """What stood in the buffer right before a recorded compaction, and not after it."""
     thread = state.thread
     for compaction in thread.compactions if thread else ():
         if thread is None or compaction.summary is None or compaction.summary.id != message.id:

@@ -63,7 +63,7 @@ def start_of(state: State) -> Steps:
 
 
 def called_at(state: State) -> RecordedCall:
-    """The recorded call at the request where we stand, with what it brought; an empty one behind the last record."""
+    """The recorded call at the request where we stand, with what it brought; an empty one after the last record."""
     thread, request = state.thread, state.request
     if thread is None or request is None:
         return RecordedCall()

@@ -40,6 +40,9 @@ class StepResult:
     """(name, fields) in order."""
 
 
+Ran = StepResult  # the name under which tests import it that were exported before
+
+
 def ran(steps: Steps, at: int) -> StepResult:
     """What came of the step `at`."""
     step, by = steps.taken[at], policy(steps.policy)

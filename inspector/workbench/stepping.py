@@ -7,9 +7,9 @@ and runs through `work`. Nothing is applied before the tier has ended; giving up
 from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
-from inspector.core.answering import Answerer, offline
+from inspector.core.answering import Answerer, Stoppable, offline
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Answer, Failure, Need
 from inspector.core.policies.catalogue import policy
@@ -28,13 +28,6 @@ def only_offline(who: str, state: State) -> Answerer:
     if who == "offline":
         return offline
     raise InspectorError(f"Nobody answers as {who!r} here.")
-
-
-@runtime_checkable
-class Stoppable(Protocol):
-    """An answerer whose calls can be ended."""
-
-    def cancel(self) -> None: ...
 
 
 class Stepping:

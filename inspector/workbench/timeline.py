@@ -104,7 +104,7 @@ def _silent(state: State) -> Iterator[Mark]:
 
 @dataclass(frozen=True, slots=True)
 class StepEffect:
-    """One step, at request `at` (None = behind the last record): from `before` to `after` tokens."""
+    """One step, at request `at` (None = after the last record): from `before` to `after` tokens."""
 
     at: int | None
     name: str

@@ -240,7 +240,7 @@ class _Driver:
         self._time = ""
 
     def next(self, request: Request) -> Replayed:
-        """One request, from what comes before it to what is done behind its answer."""
+        """One request, from what comes before it to what is done after its answer."""
         arrival, following = self._ground.arrivals[request.index : request.index + 2]
         start = self._start(request, arrival)
         self._running = self._prompt.calibrated(self._policy, self._settings, self._running, request.index)

@@ -47,7 +47,7 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A step that changed the buffer. Sizes in tokens, as `replay_sizes` works them out."""
+    """A step that changed the buffer. Sizes in tokens, as `costs.Sizes` works them out."""
 
     at: At
     kind: CompactedKind

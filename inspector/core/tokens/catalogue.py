@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
 
 _CLIENT_SUFFIX = re.compile(r"\[[^\]]*\]$")
-"""Claude Code writes `[1m]` behind a model for its million-token window."""
+"""Claude Code writes `[1m]` after a model for its million-token window."""
 _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai|meta|mistral|amazon|deepseek)\.")
 _CLOUD_VERSION = re.compile(r"-v\d+(?::\d+)?$")
 _ANY = "*"

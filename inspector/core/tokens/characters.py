@@ -166,7 +166,7 @@ class LearnClaudeCode(Estimator):
 
 
 def python_json(value: object) -> str:
-    """Python's own JSON text: a space behind each separator, ASCII escapes (spec 0.2). Any depth."""
+    """Python's own JSON text: a space after each separator, ASCII escapes (spec 0.2). Any depth."""
     try:
         return json.dumps(value, default=str)
     except RecursionError:  # nested deeper than Python's encoder goes: same text by way of our own

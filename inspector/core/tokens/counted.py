@@ -25,7 +25,7 @@ with Claude 4 to 5, read off what calls add to the next prompt; this is the midd
 
 
 def opaque_tokens(characters: int) -> int:
-    """Tokens behind base64 that only the provider can read: 3/4 byte a character, 4 bytes a token."""
+    """Tokens of base64 that only the provider can read: 3/4 byte a character, 4 bytes a token."""
     return -(-characters * 3 // 16)
 
 
@@ -79,7 +79,7 @@ LARGEST = 1600
 UNKNOWN = 1200
 """For an image whose size cannot be read (Pi's flat 4,800 characters / 4)."""
 _HEAD = 64 * 1024
-"""Base64 characters looked at: a JPEG's size may stand behind a thumbnail."""
+"""Base64 characters looked at: a JPEG's size may follow a thumbnail."""
 
 
 def image_tokens(image: Image) -> int:

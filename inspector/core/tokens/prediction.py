@@ -188,7 +188,7 @@ class Addition:
     extends: bool
     """It begins with the anchor's messages, and more follow."""
     answer: int = 0
-    """Counted tokens of the anchor's answer, which stands behind its buffer; 0 where it does not."""
+    """Counted tokens of the anchor's answer, which stands after its buffer; 0 where it does not."""
     attached: int = 0
     """Tokens that the client most likely attached anew without recording it, after its own compaction."""
     attached_range: tuple[int, int] = (0, 0)

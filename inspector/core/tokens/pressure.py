@@ -1,6 +1,6 @@
 """How full the buffer was at every request, each number with its kind.
 
-Reported where the transcript reports it. Where it does not - at the end of a thread, in a call without usage, behind a
+Reported where the transcript reports it. Where it does not - at the end of a thread, in a call without usage, after a
 compaction - predicted (`prediction`). Where nothing was ever reported, counted or estimated. All requests of a thread
 cost O(messages) once, and only what is new when the thread has grown.
 """
@@ -32,7 +32,7 @@ class Pressure:
     estimated: int
     """All that the transcript holds of the buffer, by the estimator alone: messages, system prompt, tools."""
     calibrated: int
-    """What a calibration through the origin makes of it (Roku's measure): see `belief`."""
+    """What a calibration through the origin makes of it (Roku's measure): see `calibration`."""
     reported: int | None = None
     """The true prompt size, as the provider told."""
     predicted: Prediction | None = None
@@ -182,7 +182,7 @@ class _Course:
         self._base: int | None = None
         """The unseen part of the first stretch, once that is over: later ones hold what was attached anew, too."""
         self._attached: list[int] = []
-        """What was attached anew behind each compaction so far, as far as the reports tell."""
+        """What was attached anew after each compaction so far, as far as the reports tell."""
 
     def follow(self, thread: Thread, request: Request) -> _RequestState:
         """The next request."""

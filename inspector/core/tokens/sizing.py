@@ -1,7 +1,7 @@
 """The one measure of every number that is shown at a place: what is there, what a tier would free, what would be left.
 
 A `Sizer` belongs to a place of a thread: a request, or the end. The buffer that stands there has the size that was
-reported or predicted for it, to the token; any other buffer - behind a step, in a preview, of another policy - has the
+reported or predicted for it, to the token; any other buffer - after a step, in a preview, of another policy - has the
 size that the next prompt would have if it were sent instead.
 """
 

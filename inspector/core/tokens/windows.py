@@ -15,7 +15,7 @@ from inspector.core.tokens.catalogue import catalogue_window, client_window, off
 Source: TypeAlias = Literal["recorded", "inferred", "catalogue", "user", "unknown"]
 
 _MILLION = "[1m]"
-"""What Claude Code writes behind the model's name for the window of a million."""
+"""What Claude Code writes after the model's name for the window of a million."""
 FULL_FROM = 0.65
 """A harness that compacts by itself does so above this share of its window (seen: 0.68 to 0.99)."""
 
