@@ -16,8 +16,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.dialects import anthropic, openai_chat
 from inspector.core.dialects.openai_responses import write_body as write_responses
 from inspector.core.errors import InspectorError
-from inspector.core.export import WRITERS, transcript
-from inspector.core.export.birth import Birth
+from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.jsontext import dumps
 from inspector.transcripts.database import file_of
 

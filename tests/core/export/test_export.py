@@ -6,8 +6,7 @@ import pytest
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.errors import InspectorError
-from inspector.core.export import WRITERS, transcript
-from inspector.core.export.birth import Birth
+from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.message import Image, Message, Part, Text, ToolCall, ToolResult
 from inspector.transcripts.files import open_transcript
 
