@@ -64,6 +64,35 @@ class Task:
         return self._stop.is_set()
 
 
+class Frames(QObject):
+    """Shows what other threads report, a frame at a time: `ask` on any thread, and `show` is called on this one, once
+    for however many asked within so many milliseconds."""
+
+    _asked = Signal()
+
+    def __init__(self, show: Callable[[], None], milliseconds: int) -> None:
+        super().__init__()
+        self._show, self._on_its_way = show, False
+        self._timer = QTimer(self, singleShot=True, interval=milliseconds)
+        self._timer.timeout.connect(self._due)
+        self._asked.connect(self._timer.start)
+
+    def ask(self) -> None:
+        """There is something new."""
+        if not self._on_its_way:
+            self._on_its_way = True
+            self._asked.emit()
+
+    def _due(self) -> None:
+        self._on_its_way = False  # before it is looked at: what comes now asks again
+        self._show()
+
+    def close(self) -> None:
+        """Nothing is shown any more."""
+        self._on_its_way = True
+        self._timer.stop()
+
+
 class Bridge:
     """Between the GUI thread and the others."""
 

@@ -19,8 +19,10 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
-_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure"))
-"""What of a State is for panels: how far a reading is and what failed is shown above them."""
+_LIVE = ("run", "proxy")
+"""What of a State is for those panels only that say so."""
+_CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure", *_LIVE))
+"""What of a State is for all panels: how far a reading is and what failed is told above them."""
 VERSION = 2
 """Of the remembered layout: a layout of another version is not restored."""
 
@@ -122,17 +124,19 @@ class Docks(QMainWindow):
         return next(self.panels[title] for place, title in self._places if place == "centre")
 
     def tell(self, state: State) -> None:
-        """Every panel gets what concerns it; those that cannot be seen show it later."""
-        former, self._shown = self._shown, state
-        if former is not None and _is_same(former, state):
+        """Every panel is told what concerns it; those that cannot be seen show it later."""
+        told, self._shown = self._shown, state
+        same = told is not None and _is_same(told, state)
+        if same and told is not None and _is_same(told, state, _LIVE):
             return
         for panel in self.panels.values():
-            if failure := attempt(partial(panel.receive, state)):
+            if (panel.LIVE or not same) and (failure := attempt(partial(panel.receive, state))):
                 panel.fall(failure)
 
     def is_current(self, panel: Panel) -> bool:
-        """Does the panel show what it last got, and is that the state?"""
-        return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state)
+        """Does the panel show what it was last told, and is that the state?"""
+        names = (*_CONCERNS, *_LIVE) if panel.LIVE else _CONCERNS
+        return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state, names)
 
     def restyle(self) -> None:
         """The colours have changed."""
@@ -166,9 +170,9 @@ class Docks(QMainWindow):
         return self.saveState(VERSION)
 
 
-def _is_same(one: State, other: State) -> bool:
+def _is_same(one: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
     """For panels."""
-    return all(getattr(one, name) is getattr(other, name) for name in _CONCERNS)
+    return all(getattr(one, name) is getattr(other, name) for name in names)
 
 
 def _head(kind: str, title: str) -> QWidget | None:

@@ -25,8 +25,6 @@ from inspector.gui.look.build import column
 from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place
-from inspector.gui.panels.proxy.commands import proxy_commands
-from inspector.gui.panels.run.commands import run_commands
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
 from inspector.gui.proxies.desk import ProxyDesk
 from inspector.gui.runs.desk import RunDesk
@@ -73,7 +71,6 @@ class MainWindow(Guarded, QMainWindow):
         self.palette_box = CommandPalette(self, theme, lambda: self.commands, self._offers)
         theme.changed.connect(self._restyle)
         self.workbench.subscribe(self.show_state)
-        self.runs.running.changed.connect(self._show_run)
 
     def _build(self) -> None:
         self.setWindowTitle("Context Inspector")
@@ -108,7 +105,12 @@ class MainWindow(Guarded, QMainWindow):
     # -- State ---------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        """Everything is shown from here down."""
+        """Everything is shown from here down. The first run brings its bar; from then on the bar shows itself."""
+        if state.run is not None and self.run_bar is None:
+            from inspector.gui.panels.run.bar import RunBar
+
+            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
+            self._column.insertWidget(2, self.run_bar)
         for part in (self.top, self.notice, self.status):
             attempt(partial(part.show_state, state))
         if state.session is None:
@@ -118,14 +120,6 @@ class MainWindow(Guarded, QMainWindow):
         self.setWindowTitle(f"{Path(state.session.path).name or state.session.format} – Context Inspector")
         self._show_docks()
         self.docks.tell(state)
-
-    def _show_run(self) -> None:
-        """The first run brings its bar; from then on the bar shows itself."""
-        if self.run_bar is None:
-            from inspector.gui.panels.run.bar import RunBar
-
-            self.run_bar = RunBar(self.runs, self.workbench, self.bridge, self._bring_run)
-            self._column.insertWidget(2, self.run_bar)
 
     def _bring_run(self) -> None:
         self.runs.show()
@@ -188,8 +182,8 @@ class MainWindow(Guarded, QMainWindow):
             Command("Previous change of the diff", partial(self.step_change, -1), ("Shift+F7",), "Walk"),
             *stepper_commands(bench),
             *edit_commands(self.desk, self),
-            *run_commands(self.runs),
-            *proxy_commands(self.proxies),
+            *self.runs.commands(),
+            *self.proxies.commands(),
             Command("Compare policies", self.compare_policies, (), "Session"),
             Command("Filter the buffer", self.filter_messages, ("/",), "Find", typed=True),
             Command("Search the session", partial(self.search, ""), ("Ctrl+F",), "Find"),
@@ -333,7 +327,7 @@ class MainWindow(Guarded, QMainWindow):
         if not (self.runs.may_close(self.close) and self.proxies.may_close()):
             event.ignore()
             return
-        self.runs.running.close()
+        self.runs.controller.close()
         self.proxies.close()
         self.settings.keep_data("geometry", self.saveGeometry())
         if self._laid_out:

@@ -11,6 +11,7 @@ from inspector.core.needs import Need
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
+from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.steps import Origin, Steps
 
@@ -113,6 +114,32 @@ class State:
     """The tier whose preview the user looks at; empty = none, None = the one that would fire, before the first step."""
     preview: Preview | None = None
     """The preview that is looked at: of `pointed`, as soon as it is there."""
+    run: RunView | None = None
+    """The run of our own agent, until the person takes it away."""
+    proxy: ProxyView | None = None
+    """The proxy, while one listens."""
+
+    def is_open(self, record: str) -> bool:
+        """Is what is open the transcript of that path?"""
+        return bool(record) and self.session is not None and self.session.path == record
+
+    @property
+    def run_is_open(self) -> bool:
+        """Is what is open the journal of the run?"""
+        return self.run is not None and self.is_open(self.run.record)
+
+    @property
+    def proxy_is_open(self) -> bool:
+        """Is what is open the recording of the proxy?"""
+        return self.proxy is not None and self.is_open(self.proxy.record)
+
+    @property
+    def run_steps(self) -> Steps | None:
+        """The steps that were taken on the buffer of a run that is paused; None where we look at it as it is."""
+        if self.run is None or self.run.now.state != "paused" or not self.run_is_open:
+            return None
+        steps = self.trees.get((self.run.now.thread, None, self.choices.policy))
+        return steps if steps is not None and steps.step is not None else None
 
     @property
     def steps(self) -> Steps | None:

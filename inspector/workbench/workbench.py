@@ -19,6 +19,7 @@ from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.workbench.composition import weigh_categories
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
+from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.state import Following, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
@@ -86,6 +87,11 @@ def _same_thread(one: State, other: State) -> bool:
     if one.session is None or other.session is None:
         return False
     return one.thread is other.thread or (one.session.path, one.thread_id) == (other.session.path, other.thread_id)
+
+
+def _nothing_open(now: State) -> State:
+    """What outlasts the open transcript: what the user chose, and what runs."""
+    return State(estimator=now.estimator, choices=now.choices, run=now.run, proxy=now.proxy)
 
 
 class Workbench:
@@ -180,7 +186,7 @@ class Workbench:
 
         def opened(now: State) -> State:
             same = now.session is not None and bool(session.path) and now.session.path == session.path
-            fresh = now if same else State(estimator=now.estimator, choices=now.choices, following=now.following)
+            fresh = now if same else replace(_nothing_open(now), following=now.following)
             return replace(fresh, session=session, opening=now.opening if more else None, failure="")
 
         if self._state.session is None or self._state.session.path != session.path:
@@ -215,7 +221,17 @@ class Workbench:
         """Back to nothing open."""
         self.stepping.give_up()
         self._asked += 1
-        self.show(State(estimator=self._state.estimator, choices=self._state.choices))
+        self.show(_nothing_open(self._state))
+
+    # -- what runs beside it ---------------------------------------------------------------------------------------
+
+    def show_run(self, run: RunView | None) -> None:
+        """How the run of our own agent stands; None: there is none."""
+        self.show(replace(self._state, run=run))
+
+    def show_proxy(self, proxy: ProxyView | None) -> None:
+        """How the proxy stands; None: there is none."""
+        self.show(replace(self._state, proxy=proxy))
 
     # -- walking ---------------------------------------------------------------------------------------------------
 

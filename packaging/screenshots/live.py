@@ -16,17 +16,14 @@ from screenshots.stage import Stage
 
 from inspector.agent.controls import Breakpoints
 from inspector.agent.demo import demo_plan
-from inspector.agent.plan import Permissions
-from inspector.agent.runner import Runner
 from inspector.core.dialects.anthropic import write_body
-from inspector.gui.proxies.connect_dialog import ConnectDialog
-from inspector.gui.proxies.controller import Wanted
-from inspector.gui.runs.controller import About, Begin, Run, Tell
+from inspector.gui.proxies.dialog import ConnectDialog
 from inspector.proxy.holds.hold import Rule
 from inspector.resources import resource
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
 from inspector.transcripts.files import open_transcript
+from inspector.workbench.live import ProxyView
 
 PATIENCE = 90.0
 SETTLE_S = 1.5
@@ -56,77 +53,73 @@ def _until(stage: Stage, met: Callable[[], object], settle_s: float = SETTLE_S) 
             raise TimeoutError("the scene did not come about")
 
 
-def _begin(folder: Path, permissions: Permissions) -> Begin:
-    def begin(tell: Tell, breakpoints: Breakpoints) -> tuple[Run, About]:
-        plan = demo_plan(folder, permissions, 0.0)
-        runner = Runner(plan, tell, breakpoints)
-        runner.start()
-        who = (plan.provider, plan.model, plan.policy, plan.settings)
-        return runner, About(plan.task, str(plan.record), str(plan.workspace), *who)
-
-    return begin
-
-
 def _state(stage: Stage, name: str) -> Callable[[], bool]:
-    running = stage.window.runs.running
-    return lambda: running.shown and running.standing is not None and running.standing.state == name
+    def is_so() -> bool:
+        state = stage.bench.state
+        return state.run_is_open and state.run is not None and state.run.now.state == name
+
+    return is_so
 
 
 def _demo(stage: Stage, folder: Path, save: Save) -> None:
     """Stopped where the model has refused the buffer, right before L4; then at its end."""
-    running = stage.window.runs.running
-    running.break_at(Breakpoints(overflow=True))
-    running.begin(_begin(folder, "always"))
+    run = stage.window.runs.controller
+    run.break_at(Breakpoints(overflow=True))
+    run.begin(lambda: demo_plan(folder, "always", 0.0))
     _until(stage, _state(stage, "paused"))
     stage.window.show_panel("Run")
     stage.window.show_panel("Events")
     _until(stage, lambda: True)
     save(stage.window.grab().toImage(), "17-paused")
-    running.break_at(Breakpoints())
-    running.go()
+    run.break_at(Breakpoints())
+    run.go()
     _until(stage, _state(stage, "ended"))
 
 
 def _question(stage: Stage, folder: Path, save: Save) -> None:
     """It would like to run a command."""
-    running = stage.window.runs.running
-    running.begin(_begin(folder, "ask"))
+    run = stage.window.runs.controller
+    run.begin(lambda: demo_plan(folder, "ask", 0.0))
     _until(stage, _state(stage, "asking"))
     stage.window.show_panel("Run")
     _until(stage, lambda: True)
     save(stage.window.grab().toImage(), "18-asks")
-    running.stop()
+    run.stop()
     _until(stage, _state(stage, "ended"))
-    running.forget()
+    run.forget()
 
 
 def _watch(stage: Stage, folder: Path, save: Save) -> None:
     """A conversation passes through the proxy; its last request is held and L1 tried on it."""
-    proxying = stage.window.proxies.proxying
+    proxy = stage.window.proxies.controller
     thread = open_transcript(resource("sample.jsonl")).main
     with SimulatedServer(SimulatedServerState()) as provider:
-        proxying.begin(Wanted(provider.url, str(folder / "recording.jsonl"), rule=Rule("watermark", 0.6, 170_000)))
-        _until(stage, lambda: proxying.shown)
-        watching = proxying.watching
-        assert watching is not None
+        proxy.begin(provider.url, folder / "recording.jsonl", rule=Rule("watermark", 0.6, 170_000))
+        _until(stage, lambda: stage.bench.state.proxy_is_open and _status(stage).url)
+        url = _status(stage).url
         bodies = [write_body(request.buffer(), "claude-sonnet-4-5", 1_000) for request in thread.requests[40:FULL:3]]
-        agent = threading.Thread(target=_play, args=(watching.url, bodies), daemon=True)
+        agent = threading.Thread(target=_play, args=(url, bodies), daemon=True)
         agent.start()
-        _until(stage, lambda: proxying.holds)
+        _until(stage, lambda: _status(stage).holds)
         stage.window.show_panel("Proxy")
         stage.window.show_panel("Diff")
         stage.stepping.step("L1")
         _until(stage, lambda: stage.bench.state.stepped)
         save(stage.window.grab().toImage(), "19-held")
-        dialog = ConnectDialog(stage.window, watching.url)
+        dialog = ConnectDialog(stage.window, url)
         dialog.show()
         _until(stage, lambda: True)
         save(dialog.grab().toImage(), "20-connect")
         dialog.close()
-        for hold in proxying.holds:
-            proxying.drop(hold)
-        proxying.stop()
+        for hold in _status(stage).holds:
+            proxy.drop(hold)
+        proxy.stop()
         agent.join(PATIENCE)
+
+
+def _status(stage: Stage) -> ProxyView:
+    assert stage.bench.state.proxy is not None
+    return stage.bench.state.proxy
 
 
 def _play(url: str, bodies: list[dict[str, object]]) -> None:

@@ -7,13 +7,10 @@ from typing import Any
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from inspector.agent.controls import Breakpoints
 from inspector.agent.plan import Plan, RunLimits
 from inspector.agent.status import RunStatus
 from inspector.gui.panels.run.bar import RunBar
 from inspector.gui.panels.run.panel import RunPanel
-from inspector.gui.runs.controller import About, Run, Tell
-from inspector.gui.runs.desk import _started
 from inspector.gui.window import MainWindow
 from tests.gui.hands import press
 
@@ -32,18 +29,20 @@ class Stage:
         (self.workspace / "README.md").write_text("# Notes\n\nThe parser lies in parser.py and matters most.\n")
         (self.workspace / "big.txt").write_text("".join(f"line {n}: what happened is told here\n" for n in range(400)))
         self.record = folder / "run.jsonl"
-        self.running = window.runs.running
+        self.run = window.runs.controller
 
     def begin(self, paused: bool = False, **changes: Any) -> None:
         """Start a run and wait until the window shows it."""
         fields = {"record": self.record, "permissions": "always", "limits": QUICK, "window": 200_000, **changes}
         plan = Plan(fields.pop("task", "Please look after the parser."), self.workspace, **fields)
+        self.run.begin(lambda: plan, paused)
+        self.until(lambda: self.window.workbench.state.run_is_open)
 
-        def make(tell: Tell, breakpoints: Breakpoints) -> tuple[Run, About]:
-            return _started(plan, tell, breakpoints, paused)
-
-        self.running.begin(make)
-        self.until(lambda: self.running.shown)
+    @property
+    def now(self) -> RunStatus | None:
+        """How the run stands, as the window shows it."""
+        status = self.window.workbench.state.run
+        return status.now if status is not None else None
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait for it."""
@@ -51,8 +50,8 @@ class Stage:
 
     def state(self, name: str) -> RunStatus:
         """Wait until the run stands so."""
-        self.until(lambda: self.running.standing is not None and self.running.standing.state == name)
-        standing = self.running.standing
+        self.until(lambda: self.now is not None and self.now.state == name)
+        standing = self.now
         assert standing is not None
         return standing
 

@@ -14,7 +14,11 @@ def test_the_demo_is_one_menu_away(window: MainWindow, qtbot: QtBot) -> None:
     offered = {action.text().partition("\t")[0]: action for action in menu.actions()}
     assert set(offered) == set(LIVE)
     offered["Run a live demo"].trigger()
-    running = window.runs.running
-    qtbot.waitUntil(lambda: running.shown and bool(running.reports), timeout=PATIENCE)
-    running.stop()
-    qtbot.waitUntil(lambda: not running.active, timeout=PATIENCE)
+    run, bench = window.runs.controller, window.workbench
+
+    def reported() -> bool:
+        return bench.state.run_is_open and bench.state.run is not None and bool(bench.state.run.reports)
+
+    qtbot.waitUntil(reported, timeout=PATIENCE)
+    run.stop()
+    qtbot.waitUntil(lambda: not run.active, timeout=PATIENCE)

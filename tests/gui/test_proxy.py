@@ -14,14 +14,13 @@ from pytestqt.qtbot import QtBot
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.panels.proxy.rule_row import EACH, OFF, WATERMARK
-from inspector.gui.proxies.connect_dialog import COPIED, ConnectDialog
-from inspector.gui.proxies.controller import Wanted
-from inspector.gui.proxies.dialog import ADDRESS, ProxyDialog
+from inspector.gui.proxies.dialog import ADDRESS, COPIED, ConnectDialog, ProxyDialog
 from inspector.gui.window import MainWindow
 from inspector.proxy.connect import connections
 from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
+from inspector.workbench.live import ProxyView
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import click, press
 from tests.gui.test_edit import in_dialog
@@ -50,15 +49,13 @@ class Stage:
 
     def begin(self, rule: Rule | None = None) -> None:
         """A proxy in front of the provider; wait until the window shows its recording."""
-        wanted = Wanted(self.provider.url, str(self.record), 0, rule or Rule())
-        self.window.proxies.proxying.begin(wanted)
-        self.until(lambda: self.window.proxies.proxying.shown)
+        self.window.proxies.controller.begin(self.provider.url, self.record, rule=rule)
+        self.until(lambda: self.bench.state.proxy_is_open)
+        self.until(lambda: self.status.url)
 
     def ask(self, messages: Any = TOLD, stream: bool = True, tag: str = "") -> Later:
         """The agent's turn."""
-        watching = self.window.proxies.proxying.watching
-        assert watching is not None
-        url = f"{watching.url}/s/{tag}" if tag else watching.url
+        url = f"{self.status.url}/s/{tag}" if tag else self.status.url
 
         def call() -> str:
             given: Any = {"model": "claude-simulated", "max_tokens": 300, "messages": messages}
@@ -69,6 +66,12 @@ class Stage:
                     return told.get_final_text()
 
         return Later(call)
+
+    @property
+    def status(self) -> ProxyView:
+        """How the proxy stands."""
+        assert self.bench.state.proxy is not None
+        return self.bench.state.proxy
 
     @property
     def bench(self) -> Workbench:
@@ -82,9 +85,9 @@ class Stage:
         """The one held request, as soon as the window stands at it."""
         self.until(lambda: len(self.panel.boxes) == 1)
         (box,) = self.panel.boxes.values()
-        proxying = self.window.proxies.proxying
+        proxy = self.window.proxies.controller
         self.until(
-            lambda: (place := proxying.place(box.hold)) and place == (self.bench.state.thread_id, self.bench.state.at)
+            lambda: (place := proxy.place(box.hold)) and place == (self.bench.state.thread_id, self.bench.state.at)
         )
         return box
 
@@ -118,20 +121,19 @@ def test_from_the_welcome_page(stage: Stage) -> None:
     def act(dialog: ProxyDialog) -> None:
         click(dialog.chips.buttons[ADDRESS])
         assert dialog.address.isVisible()
-        click(dialog.start)
+        click(dialog.go)
         assert "address" in dialog.trouble.text()
         dialog.address.setText("https://gateway.example/v1?key=k")
-        click(dialog.start)
+        click(dialog.go)
         assert "not into the URL" in dialog.trouble.text()
         assert window.settings.text("proxy/upstream") == ""
         click(dialog.chips.buttons["simulated"])
         assert not dialog.address.isVisible()
         assert "data" in dialog.record.text()
-        click(dialog.start)
+        click(dialog.go)
 
     in_dialog(stage.qtbot, ProxyDialog, act, lambda: click(window.welcome.watch))
-    proxying = window.proxies.proxying
-    stage.until(lambda: proxying.shown)
+    stage.until(lambda: stage.bench.state.proxy_is_open)
     stage.until(lambda: window.docks.ready)
     assert stage.bench.state.following == "file"
     assert stage.bench.state.session is not None
@@ -147,17 +149,17 @@ def test_from_the_welcome_page(stage: Stage) -> None:
     assert QGuiApplication.clipboard().text() == stage.panel.address.text()
     window.proxies.watch()  # runs already: shows it
     click(stage.panel.stop)
-    stage.until(lambda: not proxying.active)
+    stage.until(lambda: stage.bench.state.proxy is None)
     assert window.settings.text("proxy/upstream") == "simulated"
 
 
 def test_what_cannot_begin_is_told(stage: Stage) -> None:
-    proxying = stage.window.proxies.proxying
-    proxying.begin(Wanted("ftp://nowhere", str(stage.record)))
+    proxy = stage.window.proxies.controller
+    proxy.begin("ftp://nowhere", stage.record)
     stage.until(lambda: stage.bench.state.failure)
-    assert not proxying.active
+    assert stage.bench.state.proxy is None
     stage.bench.dismiss()
-    proxying.begin(Wanted("http://127.0.0.1:9", "/proc/nothing/x.jsonl"))
+    proxy.begin("http://127.0.0.1:9", Path("/proc/nothing/x.jsonl"))
     stage.until(lambda: stage.bench.state.failure)
     stage.bench.dismiss()
     stage.window.proxies.connect()
@@ -231,7 +233,7 @@ def test_as_it_was_and_drop(stage: Stage) -> None:
     stage.begin()
     stage.window.show_panel("Proxy")
     click(stage.panel.rule.next)
-    assert stage.window.proxies.proxying.is_next
+    assert stage.status.is_next
     call = stage.ask()
     box = stage.box()
     assert not stage.panel.rule.next.isChecked()
@@ -254,7 +256,7 @@ def test_a_watermark_is_chosen(stage: Stage) -> None:
     stage.window.show_panel("Proxy")
     row = stage.panel.rule
     click(row.kind.buttons[WATERMARK])
-    stage.until(lambda: stage.window.proxies.proxying.rule.kind == "watermark")
+    stage.until(lambda: stage.status.rule.kind == "watermark")
     row.ratio.setFocus()
     row.ratio.setText("x")
     press(row.ratio, Qt.Key.Key_Return)
@@ -264,7 +266,7 @@ def test_a_watermark_is_chosen(stage: Stage) -> None:
     row.window_.setFocus()
     row.window_.setText("1,000")
     press(row.window_, Qt.Key.Key_Return)
-    assert stage.window.proxies.proxying.rule == Rule("watermark", 0.5, 1_000)
+    assert stage.status.rule == Rule("watermark", 0.5, 1_000)
     call = stage.ask([{"role": "user", "content": "words and more " * 400}])
     box = stage.box()
     assert "of 1,000" in box.size_.text()
@@ -283,7 +285,7 @@ def test_look_comes_back_to_it(stage: Stage, tmp_path: Path) -> None:
     stage.until(lambda: stage.bench.state.session is not None and stage.bench.state.session.path == str(other))
     stage.until(lambda: stage.panel.show_recording.isVisible())
     click(box.look)
-    stage.until(lambda: stage.window.proxies.proxying.shown)
+    stage.until(lambda: stage.bench.state.proxy_is_open)
     box = stage.box()
     click(box.as_it_was)
     call.result()
@@ -306,11 +308,10 @@ def test_two_agents_are_told_apart(stage: Stage) -> None:
 
 def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     stage.begin(Rule("each"))
-    watching = stage.window.proxies.proxying.watching
-    assert watching is not None
+    url = stage.status.url
 
     def impatient() -> None:
-        with anthropic.Anthropic(api_key="k", base_url=watching.url, max_retries=0, timeout=0.6) as one:
+        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=0.6) as one:
             one.messages.create(model="claude-simulated", max_tokens=9, messages=TOLD)
 
     call = Later(impatient)
@@ -367,20 +368,20 @@ def test_closing_asks_while_a_request_is_held(stage: Stage) -> None:
     (box,) = stage.panel.boxes.values()
     click(box.as_it_was)
     call.result()
-    stage.until(lambda: not stage.window.proxies.proxying.busy)
+    stage.until(lambda: not stage.status.busy)
 
 
 def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    proxying = stage.window.proxies.proxying
+    proxy = stage.window.proxies.controller
 
     def fall(*given: object) -> Never:
         raise LookupError("nobody thought of this")
 
     with monkeypatch.context() as broken, stage.qtbot.captureExceptions() as caught:
         broken.setattr("inspector.gui.proxies.controller.LiveProxy", fall)
-        proxying.begin(Wanted(stage.provider.url, str(stage.record), 0, Rule()))
-        assert proxying.active
+        proxy.begin(stage.provider.url, stage.record)
+        assert stage.bench.state.proxy is not None
         stage.until(lambda: caught)
     assert [kind for kind, *_ in caught] == [LookupError]
-    stage.until(lambda: not proxying.active)
+    stage.until(lambda: stage.bench.state.proxy is None)
     stage.begin()

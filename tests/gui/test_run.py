@@ -8,9 +8,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
 
 from inspector.gui.runs.desk import JOURNAL
-from inspector.gui.runs.dialog import RunDialog
-from inspector.gui.runs.form import ADDRESS
-from inspector.gui.runs.resume_dialog import ResumeDialog
+from inspector.gui.runs.dialog import ADDRESS, ResumeDialog, RunDialog
 from inspector.transcripts.files import open_transcript
 from tests.agent.running import call, script
 from tests.gui.hands import click
@@ -24,15 +22,15 @@ def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.Monk
     window = stage.window
 
     def act(dialog: RunDialog) -> None:
-        click(dialog.run)
+        click(dialog.go)
         assert "what is to be done" in dialog.trouble.text()
         dialog.task.setPlainText("Where does the parser lie?")
         dialog.workspace.setText(str(stage.workspace / "nowhere"))
-        click(dialog.run)
+        click(dialog.go)
         assert "no folder" in dialog.trouble.text()
         dialog.workspace.setText(str(stage.workspace))
         assert "data" in dialog.record.text()
-        click(dialog.run)
+        click(dialog.go)
 
     in_dialog(stage.qtbot, RunDialog, act, lambda: click(window.welcome.run))
     assert stage.state("ended").end == "done"
@@ -53,19 +51,19 @@ def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: py
         dialog.task.setPlainText("Later")
         dialog.workspace.setText(str(stage.workspace))
         click(dialog.provider.chips.buttons[ADDRESS])
-        click(dialog.run)
+        click(dialog.go)
         assert "address" in dialog.trouble.text()
         dialog.provider.model.setText("m")
         for bad in ("http://me:pw@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=k", "http://127.0.0.1:9/v1#k"):
             dialog.provider.address.setText(bad)
-            click(dialog.run)
+            click(dialog.go)
             assert "not into the URL" in dialog.trouble.text()
             assert stage.window.settings.text("run/last") == ""
         dialog.provider.address.setText("http://127.0.0.1:9/v1")
         dialog.policy.which.setCurrentIndex(dialog.policy.which.findData("pi"))
         dialog.limit.setText("50,000")
         dialog.record.setText("/proc/nothing/run.jsonl")
-        click(dialog.run)
+        click(dialog.go)
 
     def second(dialog: RunDialog) -> None:
         assert dialog.task.toPlainText() == "Later"
@@ -76,7 +74,7 @@ def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: py
 
     in_dialog(stage.qtbot, RunDialog, first, stage.window.runs.ask_new)
     stage.until(lambda: "cannot be kept" in stage.window.notice.words.text())
-    assert not stage.running.active
+    assert not stage.run.active
     in_dialog(stage.qtbot, RunDialog, second, stage.window.runs.ask_new)
 
 
@@ -92,7 +90,7 @@ def test_stopped_at_once_and_resumed_from_its_journal(stage: Stage, monkeypatch:
     stage.begin(paused=True)
     stage.paused()
     stage.key(Qt.Key.Key_F10)
-    stage.until(lambda: stage.running.standing and stage.running.standing.calls)
+    stage.until(lambda: stage.now and stage.now.calls)
     stage.key(Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     assert stage.state("ended").end == "stopped"
     before = len(open_transcript(stage.record).main.requests)
@@ -101,7 +99,7 @@ def test_stopped_at_once_and_resumed_from_its_journal(stage: Stage, monkeypatch:
         click(dialog.go)
 
     in_dialog(stage.qtbot, ResumeDialog, act, lambda: click(stage.bar.resume))
-    stage.until(lambda: stage.running.standing is not None and stage.running.standing.end == "done")
+    stage.until(lambda: stage.now is not None and stage.now.end == "done")
     session_now = open_transcript(stage.record)
     assert len(session_now.main.requests) > before
     assert not session_now.problems
@@ -143,7 +141,7 @@ def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.
         dialog.task.setPlainText("Go on.")
         dialog.limit.setText("200,000")
         dialog.paused.setChecked(False)
-        click(dialog.run)
+        click(dialog.go)
 
     modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     in_dialog(stage.qtbot, RunDialog, act, lambda: stage.key(Qt.Key.Key_R, modifiers))
@@ -152,8 +150,9 @@ def test_forked_from_a_request_with_its_steps(stage: Stage, monkeypatch: pytest.
     said = [message.text for message in sent.buffer.messages]
     assert "Mend it at once. 马上" in said[0]
     assert said[-1] == "Go on."
-    stage.until(lambda: stage.running.shown)
-    assert '"forked_from"' in Path(stage.running.about.record).read_text()  # type: ignore[union-attr]
+    stage.until(lambda: bench.state.run_is_open)
+    assert bench.state.run is not None
+    assert '"forked_from"' in Path(bench.state.run.record).read_text()
 
 
 def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +162,10 @@ def test_the_demo_needs_nothing_but_a_click(stage: Stage, monkeypatch: pytest.Mo
     monkeypatch.setattr(demo, "demo_plan", lambda folder: plan(folder, pace_s=0.0))
     click(stage.window.welcome.demo)
     assert stage.state("ended").end == "done"
-    stage.until(lambda: stage.running.shown)
-    fired = {tier for report in stage.running.reports for tier in report.fired}
+    bench = stage.window.workbench
+    stage.until(lambda: bench.state.run_is_open)
+    assert bench.state.run is not None
+    fired = {tier for report in bench.state.run.reports for tier in report.fired}
     assert fired == {"L0", "L1", "L2", "L3a", "L3b", "L4"}
 
 
@@ -200,7 +201,7 @@ def test_the_window_asks_before_it_closes_on_a_run(stage: Stage) -> None:
     stage.window.close()
     assert met
     assert stage.window.isVisible()
-    assert stage.running.active
+    assert stage.run.active
     answer(stage, "Stop it and close")
     stage.window.close()
     stage.until(lambda: not stage.window.isVisible())
@@ -210,15 +211,15 @@ def test_the_window_asks_before_it_closes_on_a_run(stage: Stage) -> None:
 
 
 def test_a_start_that_falls_leaves_room_for_the_next(stage: Stage) -> None:
-    running = stage.window.runs.running
+    run = stage.run
 
     def make(*given: object) -> Never:
         raise LookupError("nobody thought of this")
 
     with stage.qtbot.captureExceptions() as caught:
-        running.begin(make)
-        assert running.active
+        run.begin(make)
+        assert run.active
         stage.until(lambda: caught)
     assert [kind for kind, *_ in caught] == [LookupError]
-    stage.until(lambda: not running.active)
-    assert running.standing is None
+    stage.until(lambda: not run.active)
+    assert stage.now is None

@@ -16,6 +16,7 @@ from inspector.simulated.call import SimulatedAnswer
 from tests.agent.running import call, opened, script, texts
 from tests.gui.hands import click, write
 from tests.gui.live_runs import Stage
+from tests.gui.made import payload
 
 READ = {"path": "README.md"}
 
@@ -61,24 +62,60 @@ def test_as_it_was_drops_the_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch
     assert texts(heard[0].buffer) == ["Please look after the parser."]
 
 
+def test_a_step_under_another_policy_does_not_hand_over_its_state(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The buffer that was made of it goes on; what the run's own policy knows stays."""
+    heard = script(monkeypatch, "Done.")
+    stage.begin(paused=True)
+    stage.paused()
+    bench = stage.window.workbench
+    for name, kept in (("roku", True), ("pi", False)):
+        bench.stepping.choose(policy=name)
+        bench.editing.insert(f"Be brief, {name}.")
+        stage.until(lambda: bench.state.run_steps)
+        changed = stage.run._pause.changed()
+        assert changed is not None
+        assert (changed[1] is not None) == kept
+    stage.run.go()
+    assert stage.state("ended").end == "done"
+    assert texts(heard[0].buffer)[-1] == "Be brief, pi."
+
+
+def test_steps_on_another_transcript_are_no_part_of_the_run(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = script(monkeypatch, "Done.")
+    stage.begin(paused=True)
+    stage.paused()
+    bench, other = stage.window.workbench, str(payload(stage.record.parent / "other.json"))
+    stage.window.open_path(other)
+    stage.until(lambda: bench.state.is_open(other) and bench.state.opening is None)
+    bench.move(None)
+    bench.editing.insert("Only here.")
+    stage.until(lambda: bench.state.stepped)
+    stage.run.go()
+    assert stage.state("ended").end == "done"
+    assert texts(heard[0].buffer) == ["Please look after the parser."]
+    assert bench.state.stepped
+
+
 def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = script(monkeypatch, *[[call("read_file", path="big.txt", limit=50)] for _ in range(5)], "Done.")
     stage.begin(paused=True)
     for n in range(1, 5):
         stage.paused()
         stage.key(Qt.Key.Key_F10)
-        stage.until(lambda: stage.running.standing and stage.running.standing.calls)
+        stage.until(lambda: stage.now and stage.now.calls)
         assert len(heard) == n
         stage.paused()
         stage.key(Qt.Key.Key_F11)
-        stage.until(lambda: stage.running.standing and not stage.running.standing.calls)
+        stage.until(lambda: stage.now and not stage.now.calls)
     stage.paused()
     bench = stage.window.workbench
     stage.key(Qt.Key.Key_1)
     stage.until(lambda: bench.state.stepped)
     stage.until(lambda: stage.bar.go.text() == GO_WITH)
     wanted = [message.id for message in bench.state.buffer().messages]
-    standing = stage.running.standing
+    standing = stage.now
     assert standing is not None
     assert wanted != [message.id for message in standing.buffer.messages]
     click(stage.bar.go)
@@ -133,16 +170,16 @@ def test_a_permission_is_asked_for_word_for_word(stage: Stage, monkeypatch: pyte
     assert [one.name for one in asking.buffer.messages[-1].calls] == ["write_file"]
     panel = stage.panel
     stage.until(lambda: panel.text.toPlainText() == "I keep notes.")
-    stage.until(panel.asked.isVisible)
+    stage.until(panel.question.isVisible)
     assert panel.windowTitle() == "Run ●"
-    shown = panel.asked.what.toPlainText()
+    shown = panel.question.what.toPlainText()
     assert shown == "@@ -0,0 +1,1 @@\n+记下来了"
-    assert "笔记.md" in panel.asked.about.text()
-    assert "until this run ends" in panel.asked.covers.text()
-    click(panel.asked.buttons[how])  # type: ignore[index]
+    assert "笔记.md" in panel.question.about.text()
+    assert "until this run ends" in panel.question.covers.text()
+    click(panel.question.buttons[how])  # type: ignore[index]
     stage.state("ended")
     assert (stage.workspace / "笔记.md").exists() == (how == "once")
-    stage.until(lambda: not panel.asked.isVisible())
+    stage.until(lambda: not panel.question.isVisible())
     assert panel.windowTitle() == "Run"
 
 
@@ -153,7 +190,7 @@ def test_nothing_of_a_question_is_hidden(stage: Stage, monkeypatch: pytest.Monke
     wanted = [call("write_file", path="a.py", content=hidden), call("run_command", command=command)]
     script(monkeypatch, wanted, "Done.")
     stage.begin(permissions="ask")
-    box = stage.panel.asked
+    box = stage.panel.question
     first = stage.state("asking").asked
     stage.until(box.isVisible)
     assert f"+{hidden}\n\\ no line end" in box.what.toPlainText()
@@ -176,7 +213,7 @@ def test_nothing_of_a_question_is_hidden(stage: Stage, monkeypatch: pytest.Monke
 def test_what_is_too_long_to_lay_in_says_so(stage: Stage) -> None:
     """The first part, a sentence, and the whole on demand."""
     text = "+line of some length, to be written\n" * 40_000
-    box = stage.panel.asked
+    box = stage.panel.question
     asked = Permission("id", ToolCall("c", "write_file", {}), Question("Write big.py", text, "", is_diff=True))
     assert box.show_permission(asked)
     stage.until(lambda: not box.rest.isHidden())
@@ -224,7 +261,7 @@ def test_breakpoints_are_remembered_and_a_share_that_is_none_is_mended(stage: St
     stops.share.setText("72,5%")
     stops.share.editingFinished.emit()
     wanted = Breakpoints(watermark=0.725, tiers=frozenset({"L1"}), errors=True)
-    assert stage.running.breakpoints == wanted
+    assert stage.run.breakpoints == wanted
     again = BreakRows(stage.window.settings, ["read_file"])
     again.name_tiers(["L0", "L1"])
     assert again.breakpoints == wanted

@@ -2,12 +2,14 @@
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
 
-from inspector.gui.runs.wanted import Wanted, remember, remembered
+from inspector.agent.plan import Plan
+from inspector.gui.runs.dialog import remember, remembered
 from inspector.gui.settings import Settings
 
 
@@ -34,7 +36,8 @@ def test_nobody_else_reads_the_settings(tmp_path: Path, before: int | None) -> N
 
 def test_an_address_with_a_key_that_was_kept_once_is_forgotten(tmp_path: Path) -> None:
     settings = Settings(QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat))
-    remember(settings, Wanted(provider="http://127.0.0.1:9/v1?key=k", model="m"))
+    plan = Plan("", tmp_path, tmp_path / "run.jsonl", "http://127.0.0.1:9/v1?key=k", "m")
+    remember(settings, plan)
     assert remembered(settings).provider == "simulated"
-    remember(settings, Wanted(provider="http://127.0.0.1:9/v1", model="m"))
+    remember(settings, replace(plan, provider="http://127.0.0.1:9/v1"))
     assert remembered(settings).provider == "http://127.0.0.1:9/v1"

@@ -66,6 +66,8 @@ class Panel(Guarded, QWidget):
     """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
 
     TITLE: ClassVar[str]
+    LIVE: ClassVar[bool] = False
+    """It shows the run or the proxy of the State: the others are not told of each word that a model says."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()

@@ -1,24 +1,29 @@
-"""The proxy and the window: intents go to its gate, what passes and what is held comes back a frame at a time, and the
-recording is followed like any transcript. One proxy at a time.
+"""The proxy and the window: intents go to its gate, what passes and what is held goes into the State a frame at a time,
+and the recording is followed like any transcript. One proxy at a time.
 
 A held request is the last request of its thread in the recording. Steps that are taken there are what goes on in its
 place.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from inspector.core.errors import InspectorError
-from inspector.gui.bridge import Bridge
+from inspector.core.policies.catalogue import policy
+from inspector.gui.bridge import Bridge, Frames
 from inspector.gui.navigation import go_to
-from inspector.gui.proxies.hold_prospects import Prospect, Prospects
+from inspector.proxy.holds.compacting import Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo, Rule
-from inspector.proxy.live_proxy import ExchangeRow, LiveProxy
-from inspector.workbench.state import State
+from inspector.proxy.holds.holds import Holds
+from inspector.proxy.live_proxy import LiveProxy
+from inspector.workbench.live import Prospect, ProxyView
+from inspector.workbench.state import Choices, State
 from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
@@ -28,97 +33,54 @@ _BACK = 60
 """Requests of a thread, from its last one back, among which a held one is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A proxy as the person asked for it."""
-
-    upstream: str
-    record: str
-    port: int = 0
-    rule: Rule = field(default_factory=Rule)
-
-
-class Proxying(QObject):
-    """`changed`: `holds`, `rows`, the rule or the proxy itself are others."""
-
-    changed = Signal()
-    held = Signal(object)
-    """A request came to be held."""
-    _arrived = Signal()
+class ProxyController(QObject):
+    """What the person wants of the proxy comes in as method calls; how it stands is `State.proxy`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__()
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
-        self.watching: LiveProxy | None = None
-        self.holds: tuple[HoldInfo, ...] = ()
-        self.rows: tuple[ExchangeRow, ...] = ()
-        self._starting = self._on_its_way = self._closed = False
+        self._proxy: LiveProxy | None = None
+        self._closed = False
         self._known: set[int] = set()
         self._look_at: int | None = None
-        self._prospects = Prospects(bridge, self.changed.emit)
-        self._frame = QTimer(self, singleShot=True, interval=FRAME)
-        self._frame.timeout.connect(self._show)
-        self._arrived.connect(self._frame.start)
+        self._prospects = Prospects(bridge, lambda: self._seen(workbench.state))
+        self._frames = Frames(self._show, FRAME)
         workbench.subscribe(self._seen)
 
-    # -- how it stands -------------------------------------------------------------------------------------------------
-
     @property
-    def active(self) -> bool:
-        """Does a proxy listen, or is one about to?"""
-        return self._starting or self.watching is not None
-
-    @property
-    def busy(self) -> bool:
-        """Is anything held, or on its way?"""
-        return self.watching is not None and (bool(self.holds) or any(not one.ended for one in self.rows))
-
-    @property
-    def shown(self) -> bool:
-        """Is the open transcript the recording?"""
-        session = self._workbench.state.session
-        return session is not None and self.watching is not None and session.path == str(self.watching.record)
-
-    @property
-    def rule(self) -> Rule:
-        """When requests are held."""
-        return self.watching.holds.rule if self.watching is not None else Rule()
-
-    @property
-    def is_next(self) -> bool:
-        """Will the next request be held?"""
-        return self.watching is not None and self.watching.holds.is_next
-
-    def _tell(self) -> None:
-        """On the proxy's threads: ask for a picture, unless one is on its way."""
-        if not self._on_its_way and not self._closed:
-            self._on_its_way = True
-            self._arrived.emit()
+    def status(self) -> ProxyView | None:
+        """How the proxy stands; None while there is none."""
+        return self._workbench.state.proxy
 
     def _show(self) -> None:
-        self._on_its_way = False  # before it is looked at: what comes now asks again
-        watching = self.watching
-        if self._closed or watching is None:
+        proxy, status = self._proxy, self.status
+        if self._closed or proxy is None or status is None:
             return
-        self.holds, self.rows = watching.holds.list(), watching.ledger.rows
-        self._prospects.keep(self.holds)
-        for hold in self.holds:
-            if hold.id not in self._known and hold.time:
-                self._known.add(hold.id)
-                if self._look_at is None and len(self.holds) == 1:
-                    self._look_at = hold.id
-                self.held.emit(hold)
-        self.changed.emit()
-        self._seen(self._workbench.state)
+        holds = proxy.holds.list()
+        new = [hold.id for hold in holds if hold.id not in self._known and hold.time]
+        self._known.update(new)
+        if new and self._look_at is None and len(holds) == 1:
+            self._look_at = new[0]
+        self._prospects.keep(holds)
+        now = replace(
+            status,
+            url=proxy.url,
+            trouble=proxy.trouble,
+            rule=proxy.holds.rule,
+            is_next=proxy.holds.is_next,
+            holds=holds,
+            rows=proxy.ledger.rows,
+        )
+        self._workbench.show_proxy(now)
 
     # -- where a held request stands -----------------------------------------------------------------------------------
 
     def place(self, hold: HoldInfo) -> tuple[str, int] | None:
         """Thread and request of a held one, where the recording is open and holds it already."""
-        session = self._workbench.state.session
-        if session is None or not self.shown or not hold.time:
+        state = self._workbench.state
+        if state.session is None or not state.proxy_is_open or not hold.time:
             return None
-        for thread in session.threads:
+        for thread in state.session.threads:
             count = len(thread.requests)
             for at in range(count - 1, max(-1, count - 1 - _BACK), -1):
                 if thread.requests[at].time == hold.time:
@@ -138,83 +100,78 @@ class Proxying(QObject):
                 return steps
         return None
 
-    def prospect(self, hold: HoldInfo) -> Prospect:
-        """What may become of it, as far as it is known."""
-        if self.watching is None:
-            return Prospect()
-        choices = self._workbench.state.choices
-        return self._prospects.prospect(self.watching.holds, hold, choices, self.steps(hold))
-
     def _seen(self, state: State) -> None:
-        """The recording has caught up with the request that is to be looked at."""
-        hold = next((one for one in self.holds if one.id == self._look_at), None)
-        if hold is None:
-            self._look_at = None
+        """Steps may have been taken, or the recording has caught up with the request that is to be looked at."""
+        proxy, status = self._proxy, state.proxy
+        if proxy is None or status is None:
             return
-        place = self.place(hold)
-        if place is not None:
+        prospects = {
+            hold.id: self._prospects.prospect(proxy.holds, hold, state.choices, self.steps(hold))
+            for hold in status.holds
+        }
+        if prospects != status.prospects:
+            self._workbench.show_proxy(replace(status, prospects=MappingProxyType(prospects)))
+        hold = next((one for one in status.holds if one.id == self._look_at), None)
+        place = self.place(hold) if hold is not None else None
+        if hold is None or place is not None:
             self._look_at = None
+        if place is not None:
             QTimer.singleShot(0, lambda: go_to(self._workbench, *place, ""))  # the others are still being told
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
-    def begin(self, wanted: Wanted) -> None:
+    def begin(self, upstream: str, record: Path, port: int = 0, rule: Rule | None = None) -> None:
         """Start a proxy. What keeps it from starting is told as the State's failure."""
-        if self.active:
+        if self.status is not None:
             self._workbench.failed("A proxy is running already: stop it before you start another.")
             return
-        self._starting = True
-        self.changed.emit()
+        rule = rule or Rule()
+        self._workbench.show_proxy(ProxyView(upstream, str(record), rule))
         self._bridge.run(
-            lambda task: LiveProxy(wanted.upstream, Path(wanted.record), wanted.port, wanted.rule, self._tell),
+            lambda task: LiveProxy(upstream, record, port, rule, self._frames.ask),
             self._begun,
             self._failed,
-            fell=lambda failure: self._not_begun(),
+            fell=lambda failure: self._workbench.show_proxy(None),
             waits=True,
         )
 
-    def _begun(self, watching: LiveProxy) -> None:
-        self._starting = False
+    def _begun(self, proxy: LiveProxy) -> None:
         if self._closed:
-            watching.close()
+            proxy.close()
             return
-        self.watching = watching
+        self._proxy = proxy
         self._known.clear()
         self.show_recording()
         self._show()
 
     def _failed(self, error: InspectorError) -> None:
-        self._not_begun()
+        self._workbench.show_proxy(None)
         self._workbench.failed(str(error))
-
-    def _not_begun(self) -> None:
-        self._starting = False
-        self.changed.emit()
 
     def show_recording(self) -> None:
         """Open the recording, and follow it."""
-        if self.watching is not None and not self.shown:
-            self._follow(str(self.watching.record))
+        if self._proxy is not None and self.status is not None and not self._workbench.state.proxy_is_open:
+            self._follow(self.status.record)
 
     def stop(self) -> None:
         """End the proxy; the recording stays open."""
-        watching, self.watching = self.watching, None
-        self.holds, self._look_at = (), None
-        if watching is not None:
-            self._bridge.run(lambda task: watching.close(), lambda _: None, waits=True)
-        self.changed.emit()
+        proxy, self._proxy = self._proxy, None
+        self._look_at = None
+        if proxy is not None:
+            self._workbench.show_proxy(None)
+            self._bridge.run(lambda task: proxy.close(), lambda _: None, waits=True)
 
     def set_rule(self, rule: Rule) -> None:
         """Hold by another rule from here on."""
-        if self.watching is not None:
-            self.watching.set_rule(rule)
+        self._try(lambda proxy: proxy.set_rule(rule))
+        self._show()
 
     def hold_next(self, wanted: bool) -> None:
         """Hold the next request, whatever the rule says."""
-        if self.watching is None:
+        if self._proxy is None:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
-        else:
-            self.watching.holds.hold_next(wanted)
+        self._try(lambda proxy: proxy.holds.hold_next(wanted))
+        self._show()
 
     def look(self, hold: HoldInfo) -> None:
         """Stand at the held request, as soon as the recording shows it."""
@@ -222,54 +179,102 @@ class Proxying(QObject):
         self.show_recording()
         self._seen(self._workbench.state)
 
-    def forward(self, hold: HoldInfo, *, stepped: bool) -> None:
+    def forward(self, hold: HoldInfo, stepped: bool) -> None:
         """Let it go: with the steps that were taken on it, or as it was."""
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
             self._workbench.failed("No step was taken on that request: look at it, run a tier or edit a message there.")
         elif steps is None:
-            self._try(lambda watching: watching.holds.release(hold.id))
-        elif self.watching is not None:
-            try:
-                self.watching.holds.release(hold.id, steps.buffer, steps.origin)
-            except InspectorError as failure:
-                self._workbench.failed(str(failure))
-            else:
-                self._forget(steps)
+            self._try(lambda proxy: proxy.holds.release(hold.id))
+        elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.origin)):
+            # what the steps made is what the recording now holds: they would start from what was never sent
+            state = self._workbench.state
+            trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}
+            self._workbench.show(replace(state, trees=MappingProxyType(trees)))
 
     def compact(self, hold: HoldInfo) -> None:
         """Let it go with what the policy proposes."""
-        proposal = self.prospect(hold).proposal
-        if proposal is None or proposal.after is None or self.watching is None:
-            return
-        try:
-            self.watching.holds.release(hold.id, proposal.after, proposal.before)
-        except InspectorError as failure:
-            self._workbench.failed(str(failure))
-        else:
-            self._prospects.took(hold, self._workbench.state.choices, proposal)
-
-    def _forget(self, steps: Steps) -> None:
-        """What the steps made is what the recording now holds: they would start from what was never sent."""
-        state = self._workbench.state
-        trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}
-        self._workbench.show(replace(state, trees=MappingProxyType(trees)))
+        known = self.status.prospects.get(hold.id) if self.status is not None else None
+        proposal = known.proposal if known is not None else None
+        if proposal is not None and proposal.after is not None:
+            after = proposal.after
+            if self._try(lambda proxy: proxy.holds.release(hold.id, after, proposal.before)):
+                self._prospects.took(hold, self._workbench.state.choices, proposal)
 
     def drop(self, hold: HoldInfo) -> None:
         """Answer it with an error."""
-        self._try(lambda watching: watching.holds.drop(hold.id))
+        self._try(lambda proxy: proxy.holds.drop(hold.id))
 
-    def _try(self, intent: Callable[[LiveProxy], None]) -> None:
+    def _try(self, intent: Callable[[LiveProxy], None]) -> bool:
+        """Did it come about?"""
         try:
-            if self.watching is not None:
-                intent(self.watching)
+            if self._proxy is not None:
+                intent(self._proxy)
         except InspectorError as failure:
             self._workbench.failed(str(failure))
+            return False
+        return self._proxy is not None
 
     def close(self) -> None:
         """The window goes: nothing arrives any more, and the proxy ends."""
         self._closed = True
-        self._frame.stop()
-        watching, self.watching = self.watching, None
-        if watching is not None:
-            watching.close()
+        self._frames.close()
+        proxy, self._proxy = self._proxy, None
+        if proxy is not None:
+            self._workbench.show_proxy(None)
+            proxy.close()
+
+
+class Prospects:
+    """What would become of held requests: by the chosen policy, and with the steps that were taken. Worked out
+    elsewhere, since a tokenizer reads all of it; `told` is called as soon as something more is known."""
+
+    def __init__(self, bridge: Bridge, told: Callable[[], None]) -> None:
+        self._bridge, self._told = bridge, told
+        self._known: dict[tuple[Any, ...], Any] = {}
+        """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
+        self._compactors: dict[tuple[Any, ...], Compactor] = {}
+
+    def prospect(self, holds: Holds, hold: HoldInfo, choices: Choices, steps: Steps | None) -> Prospect:
+        """As far as it is known; the rest is told of later."""
+        if hold.cannot:
+            return Prospect(steps)
+        left = None
+        if steps is not None:
+            buffer = steps.buffer
+            left = self._find((hold.id, id(buffer)), partial(holds.predicted, hold.id, buffer), buffer)
+        compactor = self._compactor(choices)
+
+        def propose() -> Proposal:
+            return compactor.propose(hold, holds.buffer(hold.id), partial(holds.predicted, hold.id))
+
+        proposal = self._find((hold.id, choices.policy, choices.settings), propose)
+        return Prospect(steps, left, proposal, policy(choices.policy).title)
+
+    def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
+        """It goes on like that."""
+        self._compactor(choices).keep(hold, proposal)
+
+    def keep(self, holds: Iterable[HoldInfo]) -> None:
+        """Only these still wait."""
+        waiting = {hold.id for hold in holds}
+        self._known = {key: value for key, value in self._known.items() if key[0] in waiting}
+
+    def _compactor(self, choices: Choices) -> Compactor:
+        key = choices.policy, choices.settings
+        if key not in self._compactors:
+            self._compactors[key] = Compactor(*key)
+        return self._compactors[key]
+
+    def _find(self, key: tuple[Any, ...], work: Callable[[], Any], about: object = None) -> Any:
+        """`about` is kept as long as what is known of it, since its id stands in the key."""
+        if key not in self._known:
+            self._known[key] = (about, None)
+
+            def done(found: Any) -> None:
+                if key in self._known:
+                    self._known[key] = (about, found)
+                    self._told()
+
+            self._bridge.run(lambda task: work(), done, lambda error: None)  # fails where it was let go meanwhile
+        return self._known[key][1]

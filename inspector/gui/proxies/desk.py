@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from inspector.gui.bridge import Bridge
+from inspector.gui.commands import Command
 from inspector.gui.settings import Settings
 from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from inspector.gui.proxies.controller import Proxying
+    from inspector.gui.proxies.controller import ProxyController
 
 
 class ProxyDesk:
@@ -22,41 +23,42 @@ class ProxyDesk:
     ) -> None:
         self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
         self._follow = follow
-        self._made: Proxying | None = None
+        self._made: ProxyController | None = None
 
     @property
-    def proxying(self) -> "Proxying":
+    def controller(self) -> "ProxyController":
         """The one proxy, made when it is first asked for."""
         if self._made is None:
-            from inspector.gui.proxies.controller import Proxying
+            from inspector.gui.proxies.controller import ProxyController
 
-            self._made = Proxying(self._workbench, self._bridge, self._follow)
+            self._made = ProxyController(self._workbench, self._bridge, self._follow)
         return self._made
 
     def watch(self) -> None:
         """Ask which provider, and begin; where a proxy runs already, show it."""
         from inspector.gui.proxies.dialog import ProxyDialog
 
-        if self.proxying.active:
-            self.proxying.show_recording()
+        if self._workbench.state.proxy is not None:
+            self.controller.show_recording()
             return
         dialog = ProxyDialog(self._window, self._settings)
         dialog.exec()
         if dialog.wanted is not None:
-            self.proxying.begin(dialog.wanted)
+            self.controller.begin(*dialog.wanted)
 
     def connect(self) -> None:
         """Show how a client is pointed at the proxy."""
-        from inspector.gui.proxies.connect_dialog import ConnectDialog
+        from inspector.gui.proxies.dialog import ConnectDialog
 
-        if self.proxying.watching is None:
+        proxy = self._workbench.state.proxy
+        if proxy is None or not proxy.url:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
             return
-        ConnectDialog(self._window, self.proxying.watching.url).exec()
+        ConnectDialog(self._window, proxy.url).exec()
 
     def hold_next(self) -> None:
         """Hold the next request of a conversation."""
-        self.proxying.hold_next(True)
+        self.controller.hold_next(True)
 
     def stop(self) -> None:
         """End the proxy."""
@@ -65,7 +67,8 @@ class ProxyDesk:
 
     def may_close(self) -> bool:
         """May the window go? Asks where agents would lose their connection."""
-        if self._made is None or not self._made.busy:
+        proxy = self._workbench.state.proxy
+        if proxy is None or not proxy.busy:
             return True
         box = QMessageBox(self._window)
         box.setIcon(QMessageBox.Icon.Question)
@@ -83,3 +86,12 @@ class ProxyDesk:
         """The window goes."""
         if self._made is not None:
             self._made.close()
+
+    def commands(self) -> tuple[Command, ...]:
+        """Watch an agent between it and its provider."""
+        return (
+            Command("Watch an agent…", self.watch, ("Ctrl+Shift+W",), "Proxy"),
+            Command("Connect a client to the proxy…", self.connect, (), "Proxy"),
+            Command("Hold the next request", self.hold_next, ("Ctrl+Shift+H",), "Proxy"),
+            Command("Stop the proxy", self.stop, (), "Proxy"),
+        )

@@ -1,28 +1,35 @@
-"""Which provider an agent is watched in front of: asked once, remembered for the next time."""
+"""A proxy: which provider an agent is watched in front of, asked once, remembered for the next time; and how a client
+is pointed at it, in the exact lines, ready to copy, with what it will do otherwise."""
 
 from pathlib import Path
 
-from PySide6.QtCore import QDateTime, QStandardPaths
-from PySide6.QtGui import QIntValidator
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QIntValidator, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QGridLayout,
-    QHBoxLayout,
+    QFrame,
     QLineEdit,
-    QPushButton,
-    QVBoxLayout,
+    QListWidget,
+    QPlainTextEdit,
+    QScrollArea,
     QWidget,
 )
 
-from inspector.gui.look.labels import label
-from inspector.gui.proxies.controller import Wanted
+from inspector.core.errors import InspectorError
+from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, row
+from inspector.gui.look.fonts import mono_font
+from inspector.gui.look.labels import label, tip
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
+from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
 from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
 from inspector.safety.addresses import address_trouble
 
+COPIED = "Copied"
 ADDRESS = "an address"
 PROVIDERS = (
     ("anthropic", f"Forwards to {UPSTREAMS['anthropic']}; the client brings its key."),
@@ -33,112 +40,157 @@ PROVIDERS = (
 )
 
 
-class ProxyDialog(QDialog):
-    """`wanted` is set when it was accepted."""
+class ProxyDialog(FormDialog):
+    """`wanted` is set when it was accepted: provider, recording, port."""
 
     def __init__(self, parent: QWidget | None, settings: Settings) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Watch an agent")
+        super().__init__(parent, "Watch an agent", "Listen")
         self.setMinimumWidth(600)
         self._settings = settings
-        self.wanted: Wanted | None = None
+        self.wanted: tuple[str, Path, int] | None = None
         kept = settings.text("proxy/upstream", "anthropic")
         kept = "anthropic" if address_trouble(kept) else kept  # kept by an earlier version
         self._kind = kept if kept in dict(PROVIDERS) else ADDRESS
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)
-        self.address = QLineEdit(kept if self._kind == ADDRESS else "")
-        self.address.setAccessibleName("Address of the provider")
-        self.address.setPlaceholderText("https://gateway.example.com/anthropic")
-        self.note = label(role="quiet")
-        self.note.setWordWrap(True)
-        self.record = QLineEdit(new_record())
-        self.record.setAccessibleName("Recording")
-        self.port = QLineEdit(settings.text("proxy/port"))
-        self.port.setAccessibleName("Port")
-        self.port.setPlaceholderText("any free one")
+        named = kept if self._kind == ADDRESS else ""
+        self.address = line_field("Address of the provider", named, "https://gateway.example.com/anthropic")
+        self.note = label(role="quiet", wrap=True)
+        self.record, beside = path_field(new_record("recordings", "proxy"), "Recording", self._choose_record)
+        self.port = line_field("Port", settings.text("proxy/port"), "any free one")
         self.port.setValidator(QIntValidator(0, 65_535, self))
-        self.trouble = label(role="bad")
-        self.trouble.setWordWrap(True)
-        self.trouble.hide()
-        self._lay_out()
+        grid = fields(
+            (label("Provider", role="quiet"), self.chips),
+            (label(), self.note),
+            (label(), self.address),
+            (label("Recording", role="quiet"), beside),
+            (label("Port", role="quiet"), self.port),
+        )
+        says = (
+            "A reverse proxy on this machine, between an agent and its provider. Nothing of what passes is changed "
+            "unless you hold a request and change it. Keys pass through and are not recorded."
+        )
+        self.lay_out(says, grid, self.trouble, ..., gap=12)
         self.chips.take(self._kind)
         self._choose(self._kind)
-
-    def _lay_out(self) -> None:
-        choose = QPushButton("Choose…")
-        choose.clicked.connect(self._choose_record)
-        beside = QWidget()
-        row = QHBoxLayout(beside)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.record, 1)
-        row.addWidget(choose)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(14)
-        grid.setVerticalSpacing(9)
-        grid.setColumnStretch(1, 1)
-        rows: tuple[tuple[str, QWidget], ...] = (
-            ("Provider", self.chips),
-            ("", self.note),
-            ("", self.address),
-            ("Recording", beside),
-            ("Port", self.port),
-        )
-        for n, (words, widget) in enumerate(rows):
-            grid.addWidget(label(words, role="quiet"), n, 0)
-            grid.addWidget(widget, n, 1)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.start = buttons.addButton("Listen", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.start.setProperty("role", "primary")
-        buttons.accepted.connect(self._accept)
-        buttons.rejected.connect(self.reject)
-        says = label(
-            "A reverse proxy on this machine, between an agent and its provider. Nothing of what passes is changed "
-            "unless you hold a request and change it. Keys pass through and are not recorded.",
-            role="quiet",
-        )
-        says.setWordWrap(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 14)
-        column.setSpacing(12)
-        column.addWidget(says)
-        column.addLayout(grid)
-        column.addWidget(self.trouble)
-        column.addStretch()
-        column.addWidget(buttons)
 
     def _choose(self, kind: str) -> None:
         self._kind = kind
         self.address.setVisible(kind == ADDRESS)
         self.note.setText(dict(PROVIDERS)[kind])
 
-    def _choose_record(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self, "Recording", self.record.text(), "Recordings (*.jsonl)", options=_NO_QUESTION
-        )
-        if path:
-            self.record.setText(path)
+    def _choose_record(self, now: str) -> str:
+        continued = QFileDialog.Option.DontConfirmOverwrite  # a recording that is there is not replaced
+        return QFileDialog.getSaveFileName(self, "Recording", now, "Recordings (*.jsonl)", options=continued)[0]
 
     def _accept(self) -> None:
         upstream = self.address.text().strip() if self._kind == ADDRESS else self._kind
         record = self.record.text().strip()
         trouble = "Type the provider's address." if not upstream else address_trouble(upstream)
         if trouble or not record:
-            self.trouble.setText(trouble or "Say where to record.")
-            self.trouble.show()
+            self.refuse(trouble or "Say where to record.")
             return
         self._settings.keep_text("proxy/upstream", upstream)
         self._settings.keep_text("proxy/port", self.port.text())
-        self.wanted = Wanted(upstream, str(Path(record).expanduser().absolute()), int(self.port.text() or 0))
+        self.wanted = (upstream, Path(record).expanduser().absolute(), int(self.port.text() or 0))
         self.accept()
 
 
-_NO_QUESTION = QFileDialog.Option.DontConfirmOverwrite
-"""A recording that is there is gone on with, not replaced."""
+class ConnectDialog(QDialog):
+    """One client at a time."""
+
+    def __init__(self, parent: QWidget | None, url: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Connect a client")
+        self.resize(860, 560)
+        self._url = url
+        self.clients = QListWidget()
+        self.clients.setAccessibleName("Clients")
+        self.clients.setMaximumWidth(190)
+        self.clients.setSpacing(3)
+        self.tag = QLineEdit(new_tag())
+        self.tag.setAccessibleName("Tag of this launch")
+        self.tag.setToolTip(tip("Stands in the address, so that this launch is told apart from others. May be empty."))
+        self.tag.setMaximumWidth(150)
+        again = button("Another", lambda: self.tag.setText(new_tag()))
+        self.trouble = label(role="bad")
+        self.page = QScrollArea()
+        self.page.setWidgetResizable(True)
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self._setups: tuple[ClientSetup, ...] = connections(url)
+        self.clients.addItems([one.title for one in self._setups])
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        tag = row(label("Tag of this launch", role="quiet"), self.tag, again, self.trouble, ...)
+        middle = row(self.clients, (column(tag, (self.page, 1)), 1), gap=16)
+        column((middle, 1), buttons, of=self, margins=(18, 16, 18, 14))
+        self.tag.textChanged.connect(self._renew)
+        self.clients.currentRowChanged.connect(self._show)
+        self._renew()
+        self.clients.setCurrentRow(0)
+
+    def _renew(self) -> None:
+        try:
+            self._setups = connections(self._url, self.tag.text().strip())
+            self.trouble.clear()
+        except InspectorError as failure:
+            self.trouble.setText(str(failure))
+            return
+        self._show(self.clients.currentRow())
+
+    def _show(self, at: int) -> None:
+        if 0 <= at < len(self._setups):
+            self.page.setWidget(_page(self._setups[at]))
 
 
-def new_record() -> str:
-    """A recording that is not there yet, in the user's own data folder."""
-    folder = Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation))
-    stamp = QDateTime.currentDateTime().toString("yyyyMMdd-HHmmss")
-    return str(folder / "context-inspector" / "recordings" / f"proxy-{stamp}.jsonl")
+def _page(one: ClientSetup) -> QWidget:
+    made = QWidget()
+    page = column(label(one.title, role="strong"), of=made, margins=(0, 6, 12, 6), gap=6)
+    tried = f" · tried with {one.tried}" if one.tried else ""
+    page.addWidget(label(f"Speaks to {one.speaks}: the proxy must forward there{tried}.", role="quiet"))
+    for snippet in one.snippets:
+        page.addSpacing(4)
+        page.addWidget(_snippet(snippet))
+    if one.effects:
+        page.addSpacing(8)
+        page.addWidget(label("WHAT IT DOES OTHERWISE, AND WHAT TO SET AGAINST IT", role="caption"))
+    for effect in one.effects:
+        page.addWidget(label(f"• {effect.what}", wrap=True))
+        if effect.against:
+            page.addWidget(label(f"   → {effect.against}", role="good", wrap=True))
+    page.addStretch()
+    return made
+
+
+def _snippet(snippet: Snippet) -> QWidget:
+    def copied() -> None:
+        QGuiApplication.clipboard().setText(snippet.text)
+        copy.setText(COPIED)
+
+    made, copy = QWidget(), button("Copy", copied)
+    copy.setAccessibleName(f"Copy: {snippet.where}")
+    text = _Lines(snippet.text.rstrip("\n"))
+    text.setAccessibleName(snippet.where)
+    column(row(label(snippet.where, role="quiet"), ..., copy), text, of=made, gap=3)
+    return made
+
+
+class _Lines(Guarded, QPlainTextEdit):
+    """Text to be copied, as high as its lines are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setReadOnly(True)
+        self.setObjectName("RunText")
+        self.setFont(mono_font())
+        for bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width, other lines."""
+        super().resizeEvent(event)
+        block, height = self.document().firstBlock(), 0.0
+        while block.isValid():
+            height += self.blockBoundingRect(block).height()
+            block = block.next()
+        self.setFixedHeight(round(height + 2 * self.document().documentMargin()) + 12)

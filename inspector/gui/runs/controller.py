@@ -1,26 +1,36 @@
-"""Our own run and the window: intents go to the runner, how it stands comes back a frame at a time, and the journal is
-followed like any transcript. Nothing here waits for the run.
+"""Our own run and the window: intents go to the runner, how it stands goes into the State a frame at a time, and the
+journal is followed like any transcript. Nothing here waits for the run.
 
-While it is paused the playhead stands behind the last record of its thread, and steps taken there are what it goes on
+While it is paused the playhead stands after the last record of its thread, and steps taken there are what it goes on
 with. One run at a time.
 """
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from dataclasses import replace
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
-from inspector.agent.controls import Breakpoints
+from inspector.agent.controls import Breakpoints, Permit
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
+from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure
-from inspector.gui.bridge import Bridge
-from inspector.gui.runs.place import Paused
+from inspector.gui.bridge import Bridge, Frames
+from inspector.gui.navigation import go_to
+from inspector.workbench.live import RunView
+from inspector.workbench.state import State
 from inspector.workbench.stepper import ExternalNeed
+from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
+
+if TYPE_CHECKING:
+    from inspector.agent.plan import Plan
+    from inspector.agent.runner import Runner
 
 FRAME = 16
 """Milliseconds between two pictures of the run."""
@@ -28,171 +38,136 @@ KEPT = 500
 """So many turns are kept as lines; the journal has them all."""
 PATIENCE = 5_000
 """Milliseconds in which a run that is stopped should have ended."""
-Permit: TypeAlias = Literal["once", "always", "no"]
+CATCH_UP = 1.5
+"""Seconds that the journal may take to show what the run holds; then we stand at its end all the same."""
+MakePlan: TypeAlias = "Callable[[], Plan]"
+"""Called off the GUI thread. Raises InspectorError."""
 
 
-class Run(Protocol):
-    """What is used of a runner (`live.agent.runner`)."""
-
-    def go(self) -> None: ...
-    def pause(self) -> None: ...
-    def step_model(self) -> None: ...
-    def step_tool(self) -> None: ...
-    def stop(self) -> None: ...
-    def break_at(self, breakpoints: Breakpoints) -> None: ...
-    def permit(self, id: str, how: Permit) -> None: ...  # noqa: A002
-    def replace(self, buffer: Buffer, running: Any = None) -> None: ...
-    def answer(self, reply: Answer | Failure) -> None: ...
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a run is, for those who show it."""
-
-    task: str
-    record: str
-    workspace: str
-    provider: str
-    model: str
-    policy: str
-    settings: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    """What had to be changed of the buffer that it was forked from."""
-    remote: bool = False
-    """Its provider can compact by itself."""
-
-
-Tell: TypeAlias = Callable[[RunStatus], None]
-Begin: TypeAlias = Callable[[Tell, Breakpoints], tuple[Run, About]]
-"""Makes a runner and starts it, off the GUI thread. Raises InspectorError."""
-
-
-class Running(QObject):
-    """`changed`: `standing`, `reports` or `about` are others."""
-
-    changed = Signal()
-    _arrived = Signal()
+class RunController(QObject):
+    """What the person wants of the run comes in as method calls; how it stands is `State.run`."""
 
     def __init__(self, workbench: Workbench, bridge: Bridge, follow: Callable[[str], None]) -> None:
         super().__init__()
         self._workbench, self._bridge, self._follow = workbench, bridge, follow
-        self._run: Run | None = None
+        self._runner: Runner | None = None
         self._latest = RunStatus()
-        self._on_its_way = self._closed = self._busy = self._given_up = False
+        self._closed = self._given_up = False
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
-        self._lent: ExternalNeed | None = None
-        self.about: About | None = None
-        self.standing: RunStatus | None = None
+        self._need: ExternalNeed | None = None
+        self._pause = Pause(workbench)
+        self._frames = Frames(self._show, FRAME)
         self.breakpoints = Breakpoints()
-        self.reports: deque[TurnReport] = deque(maxlen=KEPT)
-        self.paused = Paused(workbench)
-        self._frame = QTimer(self, singleShot=True, interval=FRAME)
-        self._frame.timeout.connect(self._show)
-        self._arrived.connect(self._frame.start)
-        workbench.subscribe(lambda state: self._seen())
+        workbench.subscribe(self._seen)
 
-    # -- how it stands -------------------------------------------------------------------------------------------------
+    @property
+    def status(self) -> RunView | None:
+        """How the run stands; None while there is none."""
+        return self._workbench.state.run
 
     @property
     def active(self) -> bool:
         """Is a run under way, or about to be?"""
-        if self._closed or self._given_up or self.standing is None:
-            return False
-        return self._busy or (self._run is not None and self.standing.state != "ended")
+        return self.status is not None and self.status.active and not (self._closed or self._given_up)
 
-    @property
-    def shown(self) -> bool:
-        """Is the open transcript the run's journal?"""
-        session = self._workbench.state.session
-        return session is not None and self.about is not None and session.path == self.about.record
+    def _change(self, **changes: Any) -> None:
+        if self.status is not None:
+            self._workbench.show_run(replace(self.status, **changes))
 
-    def _seen(self) -> None:
-        """The State is another: the journal may have caught up with a pause, or be open again while a need waits."""
-        self.paused.settle(self.shown)
-        if self._lent is None and self.standing is not None and self.standing.state == "needing" and self.shown:
-            QTimer.singleShot(0, self, lambda: self._lend(self.standing))  # the others are still being told
+    def _seen(self, state: State) -> None:
+        """The journal may have caught up with a pause, or be open again while a need waits."""
+        self._pause.settle(state.run_is_open)
+        if self._need is None and state.run is not None and state.run.now.state == "needing" and state.run_is_open:
+            QTimer.singleShot(0, self, self._pass_need_on)  # the others are still being told
 
-    def _tell(self, standing: RunStatus) -> None:
-        """On the run's threads: keep the newest, and ask for a picture unless one is on its way."""
-        report = standing.report
+    def _tell(self, now: RunStatus) -> None:
+        """On the run's threads: keep the newest, and ask for a picture."""
+        report = now.report
         if report is not None and report is not self._latest.report:
             self._new.append(report)
-        self._latest = standing
-        if not self._on_its_way and not self._closed:
-            self._on_its_way = True
-            self._arrived.emit()
+        self._latest = now
+        self._frames.ask()
 
     def _show(self) -> None:
-        self._on_its_way = False  # before it is looked at: what comes now asks again
-        if self._closed or self._run is None:
+        status, now = self.status, self._latest
+        if self._closed or self._runner is None or status is None or status.plan is None:
             return
-        before, self.standing = self.standing, self._latest
-        while self._new:
-            self.reports.append(self._new.popleft())
-        if self.about is not None:
-            self.paused.tell(self.standing, self.about, before)
-            self.paused.settle(self.shown)
-        self._lend(self.standing)
-        self.changed.emit()
-        if self.standing.state == "ended":
+        reports = status.reports
+        if self._new:
+            new = [self._new.popleft() for _ in range(len(self._new))]
+            reports = (*reports, *new)[-KEPT:]
+        self._pause.tell(now, status.now, status.plan.policy)
+        self._change(now=now, reports=reports)
+        self._pass_need_on()
+        if now.state == "ended":
             self._ended()
 
-    def _lend(self, standing: RunStatus | None) -> None:
-        """A need that waits for the person comes to the need panel, once; one that was met elsewhere leaves it."""
-        need = standing.need if standing is not None and standing.state == "needing" else None
-        if self._lent is not None and (need is None or self._lent.need is not need):
-            if self._lent.need is not None:
+    # -- a need that waits for the person ------------------------------------------------------------------------------
+
+    def _pass_need_on(self) -> None:
+        """To the need panel, once; one that was met elsewhere leaves it."""
+        now = self.status.now if self.status is not None else None
+        need = now.need if now is not None and now.state == "needing" else None
+        if self._need is not None and (need is None or self._need.need is not need):
+            if self._need.need is not None:
                 self._workbench.stepping.give_up()
-            self._lent = None
-        if need is not None and self._lent is None and self.shown:
+            self._need = None
+        if need is not None and self._need is None and self._workbench.state.run_is_open:
             self.show_need()
 
     def show_need(self) -> None:
         """Bring the open need to the need panel (again)."""
-        run, standing, about = self._run, self.standing, self.about
-        if run is not None and about is not None and standing is not None and standing.need is not None:
-            who = standing.verdict.tier if standing.verdict is not None else "The run"
-            self._lent = ExternalNeed(who, about.policy, standing.need, self._answer)
-            self._workbench.stepping.take_external(self._lent)
+        status = self.status
+        if self._runner is not None and status is not None and status.plan is not None and status.now.need is not None:
+            who = status.now.verdict.tier if status.now.verdict is not None else "The run"
+            self._need = ExternalNeed(who, status.plan.policy, status.now.need, self._answer)
+            self._workbench.stepping.take_external(self._need)
 
     def _answer(self, reply: Answer | Failure) -> None:
         try:
-            if self._run is not None:
-                self._run.answer(reply)
+            if self._runner is not None:
+                self._runner.answer(reply)
         except InspectorError as failure:  # it was stopped meanwhile
             self._workbench.failed(str(failure))
 
     # -- intents -------------------------------------------------------------------------------------------------------
 
-    def begin(self, make: Begin) -> None:
-        """Start a run. What keeps it from starting is told as the State's failure."""
+    def begin(self, make: MakePlan, paused: bool = False) -> None:
+        """Start a run; with `paused` it stops before its first model call. What keeps it from starting is told as the
+        State's failure."""
         if self.active:
             self._workbench.failed("A run is under way: stop it before you start another.")
             return
-        former, self._run = self._run, None
-        self._busy = True
-        self.standing, self.about = RunStatus(why="the run is being prepared"), None
-        self.reports.clear()
+        former, self._runner = self._runner, None
+        self._latest = RunStatus(why="the run is being prepared")
         self._new.clear()
-        self._latest = self.standing
-        self.changed.emit()
+        self._workbench.show_run(RunView(self._latest, self.breakpoints))
 
-        def job() -> tuple[Run, About]:
+        def job() -> "tuple[Runner, Plan, bool]":
+            from inspector.agent.run import compacts_remotely
+            from inspector.agent.runner import Runner
+
             if former is not None:
                 former.close()
-            return make(self._tell, self.breakpoints)
+            plan = make()
+            try:
+                plan.record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as why:
+                folder = plan.record.parent
+                raise InspectorError(f"The journal cannot be kept in {folder}: {why.strerror or why}.") from None
+            runner = Runner(plan, self._tell, self.breakpoints)
+            runner.start(paused)
+            return runner, plan, compacts_remotely(plan)
 
         self._bridge.run(
             lambda task: job(), self._begun, self._failed, fell=lambda failure: self._not_begun(), waits=True
         )
 
-    def _begun(self, made: tuple[Run, About]) -> None:
-        self._busy = False
-        self._run, self.about = made
-        about = self.about
-        self._workbench.stepping.choose(policy=about.policy, settings=about.settings, remote=about.remote)
+    def _begun(self, made: "tuple[Runner, Plan, bool]") -> None:
+        self._runner, plan, remote = made
+        self._change(plan=plan)
+        self._workbench.stepping.choose(policy=plan.policy, settings=plan.settings, remote=remote)
         self.show_journal()
         self._show()
 
@@ -202,75 +177,72 @@ class Running(QObject):
 
     def _not_begun(self) -> None:
         """Nothing runs, so that another can be started; unless it runs and only could not be shown."""
-        self._busy = False
-        if self._run is None:
-            self.standing = None
-        self.changed.emit()
+        if self._runner is None:
+            self._workbench.show_run(None)
 
     def show_journal(self) -> None:
         """Open the journal of the run, and follow it."""
-        if self.about is not None:
-            self._follow(self.about.record)
+        if self.status is not None and self.status.record:
+            self._follow(self.status.record)
 
     def break_at(self, breakpoints: Breakpoints) -> None:
         """Stop there from now on, in this run and the next."""
         self.breakpoints = breakpoints
-        if self._run is not None:
-            self._run.break_at(breakpoints)
-        self.changed.emit()
+        if self._runner is not None:
+            self._runner.break_at(breakpoints)
+        self._change(breakpoints=breakpoints)
 
     def go(self) -> None:
         """Run on, with the buffer that the person made of it, where they took steps."""
-        self._resume(lambda run: run.go())
+        self._resume(lambda runner: runner.go())
 
     def go_as_it_was(self) -> None:
         """Run on with the buffer as it was; the steps are dropped."""
-        self.paused.forget()
-        self._resume(lambda run: run.go())
+        self._pause.forget()
+        self._resume(lambda runner: runner.go())
 
     def step_model(self) -> None:
         """Run on until one model call has been answered."""
-        self._resume(lambda run: run.step_model())
+        self._resume(lambda runner: runner.step_model())
 
     def step_tool(self) -> None:
         """Run on until one tool call has its result."""
-        self._resume(lambda run: run.step_tool())
+        self._resume(lambda runner: runner.step_tool())
 
-    def _resume(self, how: Callable[[Run], None]) -> None:
-        run, standing = self._run, self.standing
-        if run is None or standing is None or standing.state != "paused":
+    def _resume(self, how: "Callable[[Runner], None]") -> None:
+        runner, status = self._runner, self.status
+        if runner is None or status is None or status.now.state != "paused":
             return
         self._workbench.stepping.give_up()
-        changed = self.paused.changed()
+        changed = self._pause.changed()
         try:
             if changed is not None:
-                run.replace(*changed)
+                runner.replace(*changed)
         except InspectorError as failure:  # it has ended meanwhile
             self._workbench.failed(str(failure))
             return
-        self.paused.leave()
-        how(run)
+        self._pause.leave()
+        how(runner)
 
     def pause(self) -> None:
         """Stop at the next place where one can."""
-        if self._run is not None and self.active:
-            self._run.pause()
+        if self._runner is not None and self.active:
+            self._runner.pause()
 
     def stop(self) -> None:
         """End the run now."""
-        if self._run is not None and self.active:
-            self._run.stop()
+        if self._runner is not None and self.active:
+            self._runner.stop()
 
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
         """Answer the permission of that id: the one that was read, not the one that may have come meanwhile."""
-        if self._run is not None:
-            self._run.permit(id, how)
+        if self._runner is not None:
+            self._runner.permit(id, how)
 
     def forget(self) -> None:
         """A run that is over is no longer shown."""
         if not self.active:
-            self.standing = None
-            self.changed.emit()
+            self._workbench.show_run(None)
 
     def end(self, then: Callable[[], object]) -> None:
         """Stop it, and call `then` when it has ended, or has not within a few seconds."""
@@ -283,12 +255,91 @@ class Running(QObject):
     def _ended(self) -> None:
         then, self._then = self._then, None
         if then is not None:
-            self._busy, self._given_up = False, True
+            self._given_up = True
             QTimer.singleShot(0, then)
 
     def close(self) -> None:
         """The window goes: nothing arrives any more, and the run ends."""
         self._closed = True
-        self._frame.stop()
-        if self._run is not None:
-            self._run.close()
+        self._frames.close()
+        if self._runner is not None:
+            self._runner.close()
+
+
+class Pause:
+    """Where a paused run stands in the window: after the last record of its thread, with steps that start from its own
+    buffer and running state, so that what the person makes of it can be handed back message for message."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        self._now: RunStatus | None = None
+        self._policy = ""
+        self._placed = False
+        self._since = 0.0
+
+    def tell(self, now: RunStatus, before: RunStatus, policy: str) -> None:
+        """How the run of that policy stands; a new pause is one after it went on."""
+        if now.state != "paused":
+            self._now = None
+        elif before.state != "paused" or self._now is None:
+            self._now, self._policy, self._placed, self._since = now, policy, False, monotonic()
+            QTimer.singleShot(int(CATCH_UP * 1000) + 50, lambda: self.settle(self._workbench.state.run_is_open))
+
+    def settle(self, shown: bool) -> None:
+        """Stand there as soon as the journal shows it. `shown`: the journal is what is open."""
+        if self._now is None or self._placed or not shown:
+            return
+        if self._caught_up(self._now) or monotonic() - self._since > CATCH_UP:
+            self._placed = True
+            QTimer.singleShot(0, self._stand)  # the others may still be in the middle of being told
+
+    def _caught_up(self, now: RunStatus) -> bool:
+        session = self._workbench.state.session
+        threads = session.threads if session is not None else ()
+        thread = next((one for one in threads if one.id == now.thread), None)
+        wanted = now.buffer.messages
+        if thread is None or len(thread.end) != len(wanted):
+            return False
+        return not wanted or next(thread.end.backwards()).id == wanted[-1].id
+
+    def _stand(self) -> None:
+        if self._now is None:
+            return
+        steps = Steps(self._now.thread, None, self._policy, self._now.buffer, self._now.running)
+        state = self._workbench.state
+        self._workbench.show(replace(state, trees=MappingProxyType({**state.trees, steps.start: steps})))
+        go_to(self._workbench, self._now.thread, None, "")
+
+    def changed(self) -> tuple[Buffer, Any] | None:
+        """The buffer to go on with and the policy's running state (None = as it was); None where nothing was changed.
+
+        Messages that are as they were are the run's own again.
+        """
+        now, steps = self._now, self._workbench.state.run_steps
+        if now is None or steps is None:
+            return None
+        own = {message.id: message for message in now.buffer.messages}
+        messages = tuple(_own(message, own.get(message.id)) for message in steps.buffer.messages)
+        return Buffer(messages, now.buffer.prompt), steps.state if steps.policy == self._policy else None
+
+    def forget(self) -> None:
+        """Drop the steps that were taken on the paused buffer."""
+        now, state = self._now, self._workbench.state
+        if now is not None and state.run_is_open:
+            trees = {key: one for key, one in state.trees.items() if key[:2] != (now.thread, None)}
+            self._workbench.show(replace(state, trees=MappingProxyType(trees)))
+
+    def leave(self) -> None:
+        """The run goes on: the playhead follows its newest request again, where it stood at the end."""
+        now, state = self._now, self._workbench.state
+        self.forget()
+        self._now = None
+        if now is not None and state.run_is_open and state.at is None and state.thread_id == now.thread:
+            self._workbench.last()
+
+
+def _own(message: Message, own: Message | None) -> Message:
+    """The run's own message, where a reader of the journal only told line and time anew."""
+    if own is None or message is own:
+        return message
+    return own if replace(message, line=own.line, time=own.time) == own else message

@@ -1,190 +1,271 @@
-"""What a run is to be: asked once, remembered for the next time (but never a key)."""
+"""What a run is to be: asked once, remembered for the next time (but never a key); and how one is resumed."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QDialogButtonBox,
-    QFileDialog,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit, QToolButton, QWidget
 
+from inspector.agent.plan import Plan
+from inspector.core.errors import InspectorError
+from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.policies.catalogue import TITLES, policy
 from inspector.gui.bridge import Bridge
+from inspector.gui.dialogs.ask import LARGEST
+from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
+from inspector.gui.dialogs.key_dialog import ask_key
+from inspector.gui.dialogs.setting_row import SettingRows
+from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.runs.form import PolicyForm, ProviderForm
-from inspector.gui.runs.wanted import Wanted, remember
+from inspector.gui.look.number_formats import plural
 from inspector.gui.settings import Settings
+from inspector.gui.widgets.chips import Chips
+from inspector.safety.addresses import address_trouble
+from inspector.safety.keys import key_place
 
-LARGEST = 2_000_000
-"""Tokens: no window is larger (spec 1.1)."""
 PERMISSIONS = (
     ("ask", "writing and commands ask me first"),
     ("always", "everything is allowed (a workspace you can lose)"),
     ("never", "nothing is written, no command is run"),
 )
 NEEDS = (("provider", "the run's provider"), ("offline", "the offline summariser"), ("hand", "me, by hand"))
+SIMULATED, ADDRESS = "simulated", "an address"
+PROVIDERS = (
+    (SIMULATED, "A provider that runs on this machine and speaks the real protocols: no key, no cost."),
+    ("anthropic", "Anthropic's models: your key, your money."),
+    ("openai", "OpenAI's models: your key, your money."),
+    (ADDRESS, "Any server that speaks OpenAI Chat, OpenAI Responses or Anthropic Messages."),
+)
+SPELT = "http://host/v1 speaks OpenAI Chat, anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+_KEPT = ("task", "workspace", "provider", "model", "policy", "permissions", "needs_by")
 
 
-class RunDialog(QDialog):
-    """`wanted` is set when it was accepted. `says`: what the run starts from, where not from nothing."""
+class RunDialog(FormDialog):
+    """`plan` is set when it was accepted. `says`: what the run starts from, where not from nothing; it then begins
+    paused unless the person says otherwise."""
 
     def __init__(
         self,
         parent: QWidget | None,
         settings: Settings,
         bridge: Bridge,
-        first: Wanted,
+        first: Plan,
         says: str = "",
         own: bool = False,
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Run an agent")
+        super().__init__(parent, "Run an agent", "Run")
         self.resize(680, 560)
         self._settings, self._needs_task = settings, not says
-        self.wanted: Wanted | None = None
-        self.task = QPlainTextEdit(first.task)
-        self.task.setObjectName("RunTask")
-        self.task.setAccessibleName("Task")
-        self.task.setTabChangesFocus(True)
-        self.task.setPlaceholderText("What is to be done?" if not says else "What is to be done next? May stay empty.")
-        self.workspace, choose = _path_row(first.workspace, "Workspace folder", self._choose_folder)
+        self.plan: Plan | None = None
+        asks = "What is to be done?" if not says else "What is to be done next? May stay empty."
+        self.task = _task_field("Task", first.task, asks)
+        self.task.setMinimumHeight(self.fontMetrics().height() * 4)
+        workspace = "" if first.workspace == Path() else str(first.workspace)
+        self.workspace, choose = path_field(workspace, "Workspace folder", self._choose_folder)
         self.provider = ProviderForm(bridge, first.provider, first.model)
         self.policy = PolicyForm(first.policy, first.settings)
-        self.limit = QLineEdit(f"{first.window:,}" if first.window else "")
-        self.limit.setAccessibleName("Window in tokens")
-        self.limit.setPlaceholderText("as known for the model")
+        window = f"{first.window:,}" if first.window else ""
+        self.limit = line_field("Window in tokens", window, "as known for the model")
         self.permissions = _choice("Permissions", PERMISSIONS, first.permissions)
         self.needs = _choice("Who answers the tiers", NEEDS, first.needs_by)
-        self.record, keep = _path_row(first.record, "Journal", self._choose_record)
+        self.record, keep = path_field(str(first.record), "Journal", self._choose_record)
         self.paused = QCheckBox("stop before the first model call")
-        self.paused.setChecked(first.paused)
+        self.paused.setChecked(bool(says))
         self.ours = QCheckBox("our agent's own system prompt instead of the recorded one")
         self.ours.setVisible(own)
-        self.trouble = label(role="bad")
-        self.trouble.setWordWrap(True)
-        self.trouble.hide()
         self._lay_out(says, choose, keep)
+        self.finished.connect(self.provider.leave)
 
     def _lay_out(self, says: str, choose: QWidget, keep: QWidget) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(14)
-        grid.setVerticalSpacing(9)
-        grid.setColumnStretch(1, 1)
-        rows: tuple[tuple[str, QWidget], ...] = (
-            ("Task", self.task),
-            ("Workspace", choose),
-            ("Provider", self.provider),
-            ("Model", self.provider.model),
-            ("Policy", self.policy),
-            ("Window", self.limit),
-            ("Permissions", self.permissions),
-            ("Tiers are answered by", self.needs),
-            ("Journal", keep),
-            ("", self.ours),
-            ("", self.paused),
+        grid = fields(
+            (label("Task"), self.task),
+            (label("Workspace"), choose),
+            (label("Provider"), self.provider),
+            (label("Model"), self.provider.model),
+            (label("Policy"), self.policy),
+            (label("Window"), self.limit),
+            (label("Permissions"), self.permissions),
+            (label("Tiers are answered by"), self.needs),
+            (label("Journal"), keep),
+            (label(), self.ours),
+            (label(), self.paused),
+            top=True,
         )
-        for n, (words, widget) in enumerate(rows):
-            grid.addWidget(_beside(words, widget), n, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(widget, n, 1)
         grid.setRowStretch(0, 1)
-        self.task.setMinimumHeight(self.fontMetrics().height() * 4)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.run = buttons.addButton("Run", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.run.setProperty("role", "primary")
-        buttons.accepted.connect(self._accept)
-        buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 14)
-        column.setSpacing(10)
-        if says:
-            start = label(says, role="quiet")
-            start.setWordWrap(True)
-            column.addWidget(start)
-        column.addLayout(grid, 1)
-        column.addWidget(self.trouble)
-        column.addWidget(buttons)
+        self.lay_out(says, (grid, 1), self.trouble)
 
-    def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, "Workspace", self.workspace.text() or str(Path.home()))
-        if folder:
-            self.workspace.setText(folder)
+    def _choose_folder(self, now: str) -> str:
+        return QFileDialog.getExistingDirectory(self, "Workspace", now or str(Path.home()))
 
-    def _choose_record(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, "Journal", self.record.text(), "Journals (*.jsonl)")
-        if path:
-            self.record.setText(path)
+    def _choose_record(self, now: str) -> str:
+        return QFileDialog.getSaveFileName(self, "Journal", now, "Journals (*.jsonl)")[0]
 
     def _accept(self) -> None:
-        wanted = self._read()
-        why = self._why_not(wanted)
-        if why:
-            self.trouble.setText(why)
-            self.trouble.show()
-            return
-        self.wanted = wanted
-        remember(self._settings, wanted)
-        self.accept()
-
-    def _read(self) -> Wanted:
         digits = self.limit.text().replace(",", "").replace(" ", "").strip()
-        return Wanted(
+        window = int(digits) if digits.isascii() and digits.isdigit() else None if not digits else 0
+        workspace, record = self.workspace.text().strip(), self.record.text().strip()
+        plan = Plan(
             task=self.task.toPlainText().strip(),
-            workspace=self.workspace.text().strip(),
+            workspace=Path(workspace),
+            record=Path(record),
             provider=self.provider.provider,
             model=self.provider.model.text().strip(),
             policy=self.policy.policy,
             settings=self.policy.settings,
-            window=int(digits) if digits.isascii() and digits.isdigit() else None if not digits else -1,
+            window=window,
             permissions=self.permissions.currentData(),
             needs_by=self.needs.currentData(),
-            record=self.record.text().strip(),
-            paused=self.paused.isChecked(),
-            ours=self.ours.isChecked(),
         )
+        if self._needs_task and not plan.task:
+            self.refuse("Write down what is to be done.")
+        elif not workspace:
+            self.refuse("Choose the folder that the agent may work in.")
+        elif not plan.workspace.is_dir():
+            self.refuse(f"There is no folder {workspace}.")
+        elif window is not None and not 0 < window <= LARGEST:
+            self.refuse(f"The window must be a number of tokens up to {LARGEST:,}.")
+        elif not record:
+            self.refuse("Say where the journal goes.")
+        elif trouble := self.provider.trouble():
+            self.refuse(trouble)
+        else:
+            self.plan = plan
+            remember(self._settings, plan)
+            self.accept()
 
-    def _why_not(self, wanted: Wanted) -> str:
-        if self._needs_task and not wanted.task:
-            return "Write down what is to be done."
-        if not wanted.workspace:
-            return "Choose the folder that the agent may work in."
-        if not Path(wanted.workspace).is_dir():
-            return f"There is no folder {wanted.workspace}."
-        if wanted.window is not None and not 0 < wanted.window <= LARGEST:
-            return f"The window must be a number of tokens up to {LARGEST:,}."
-        if not wanted.record:
-            return "Say where the journal goes."
-        return self.provider.trouble()
+
+class ResumeDialog(FormDialog):
+    """`over`: the run had come to its end, and needs something to do. One that was interrupted may go on as it was."""
+
+    def __init__(self, parent: QWidget | None, over: bool) -> None:
+        super().__init__(parent, "Resume this run", "Resume")
+        self.resize(560, 300)
+        self._text = _task_field("What is to be done next")
+        self.paused = QCheckBox("stop before the first model call")
+        self.go.setEnabled(not over)
+        self._text.textChanged.connect(lambda: self.go.setEnabled(bool(self.task) or not over))
+        says = (
+            "The run had come to its end. What is to be done next?"
+            if over
+            else "The run goes on where it was. Write something only where it should do something else instead."
+        )
+        self.lay_out(says, (self._text, 1), self.paused)
+
+    @property
+    def task(self) -> str:
+        """What to do next; empty for nothing else."""
+        return self._text.toPlainText().strip()
 
 
-def _beside(words: str, widget: QWidget) -> QLabel:
-    made = label(words)
-    made.setContentsMargins(0, 5, 0, 0)
-    made.setBuddy(widget)
+class ProviderForm(QWidget):
+    """`provider` and `model`, as a plan wants them."""
+
+    def __init__(self, bridge: Bridge, provider: str, model: str) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self.chips = Chips("Who answers", PROVIDERS)
+        self.address = line_field("Address of the server", hint="http://127.0.0.1:8000/v1")
+        self.address.setToolTip(tip(SPELT))
+        self.key = button("Key…", self._ask)
+        self.note = label(role="small", wrap=True)
+        self.model = line_field("Model", model)
+        column(row((self.chips, 1), self.key), self.address, self.note, of=self, gap=4)
+        self._kind = provider if provider in dict(PROVIDERS) else ADDRESS
+        if self._kind == ADDRESS:
+            self.address.setText(provider)
+        self.chips.take(self._kind)
+        self.chips.chosen.connect(self._choose)
+        self._choose(self._kind)
+
+    @property
+    def provider(self) -> str:
+        """simulated, anthropic, openai, or the address."""
+        return self.address.text().strip() if self._kind == ADDRESS else self._kind
+
+    def trouble(self) -> str:
+        """What is missing, as a sentence; empty for nothing."""
+        if self._kind != ADDRESS:
+            return ""
+        if not self.provider:
+            return "Type the address of the server, or choose another provider."
+        named = "" if self.model.text().strip() else "Name the model: a server of one's own has no usual one."
+        return address_trouble(self.provider) or named
+
+    def _choose(self, kind: str) -> None:
+        self._kind = kind
+        self.address.setVisible(kind == ADDRESS)
+        self.key.setVisible(kind not in (SIMULATED, ADDRESS))
+        self.model.setPlaceholderText("the simulated one" if kind == SIMULATED else "name one")
+        self.note.setText(dict(PROVIDERS)[kind])
+        if kind not in (SIMULATED, ADDRESS):  # the keyring may take its time
+            self._bridge.run(lambda task: key_place(kind), lambda place: self._show_key(kind, place), waits=True)
+
+    def _show_key(self, kind: str, place: str) -> None:
+        if kind == self._kind:
+            found = {"environment": "The key comes from the environment.", "keyring": "The key is in the keyring."}
+            self.note.setText(f"{dict(PROVIDERS)[kind]} {found.get(place, 'There is no key yet: add one.')}")
+
+    def leave(self, result: int) -> None:
+        """The dialog was closed: what is still being looked up comes too late."""
+        self._kind = ""
+
+    def _ask(self) -> None:
+        ask_key(self.window(), self._kind)
+        self._choose(self._kind)
+
+
+class PolicyForm(QWidget):
+    """A policy, and what differs from its own settings, as `--set` takes it."""
+
+    def __init__(self, name: str, pairs: tuple[tuple[str, str], ...]) -> None:
+        super().__init__()
+        self.setObjectName("PolicyForm")
+        self.settings = pairs
+        self.which = _choice("Which policy", tuple(TITLES.items()), name)
+        self.which.setToolTip("")
+        self.which.currentIndexChanged.connect(lambda _: self._take_policy(()))
+        self._rows = SettingRows(self._put)
+        self._rows.setMinimumHeight(170)
+        self._rows.hide()
+        self.more = QToolButton()
+        self.more.setCheckable(True)
+        self.more.toggled.connect(self._rows.setVisible)
+        column(row((self.which, 1), self.more), (self._rows, 1), of=self)
+        self._take_policy(pairs)
+
+    @property
+    def policy(self) -> str:
+        """Its name."""
+        return str(self.which.currentData())
+
+    def _take_policy(self, pairs: tuple[tuple[str, str], ...]) -> None:
+        self.settings = pairs
+        try:
+            policy(self.policy).settings(pairs)
+        except InspectorError:  # remembered from another version of the policy
+            self.settings = ()
+        self._show()
+
+    def _put(self, name: str, text: str | None) -> None:
+        wanted = tuple(pair for pair in self.settings if pair[0] != name)
+        wanted += () if text is None else ((name, text),)
+        policy(self.policy).settings(wanted)
+        self.settings = wanted
+        self._show()
+
+    def _show(self) -> None:
+        by, changed = policy(self.policy), {name for name, _ in self.settings}
+        self._rows.show_values(by.name, by.settings(self.settings), by.settings(), changed)
+        self.more.setText(f"Settings: {plural(len(changed), 'change') if changed else 'its own'} ▾")
+
+
+def _task_field(name: str, text: str = "", asks: str = "") -> QPlainTextEdit:
+    made = QPlainTextEdit(text)
+    made.setObjectName("RunTask")
+    made.setAccessibleName(name)
+    made.setTabChangesFocus(True)
+    made.setPlaceholderText(asks)
     return made
-
-
-def _path_row(text: str, name: str, choose: object) -> tuple[QLineEdit, QWidget]:
-    line, button, whole = QLineEdit(text), QPushButton("Choose…"), QWidget()
-    line.setAccessibleName(name)
-    button.setAccessibleName(f"Choose: {name}")
-    button.setAutoDefault(False)
-    button.clicked.connect(choose)
-    row = QHBoxLayout(whole)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(line, 1)
-    row.addWidget(button)
-    whole.setFocusProxy(line)
-    return line, whole
 
 
 def _choice(name: str, choices: tuple[tuple[str, str], ...], now: str) -> QComboBox:
@@ -195,3 +276,30 @@ def _choice(name: str, choices: tuple[tuple[str, str], ...], now: str) -> QCombo
         made.addItem(words, key)
     made.setCurrentIndex(max(0, made.findData(now)))
     return made
+
+
+# -- for the next time -------------------------------------------------------------------------------------------------
+
+
+def remember(settings: Settings, plan: Plan) -> None:
+    """For the next time; never a key."""
+    told = {name: str(getattr(plan, name)) for name in _KEPT}
+    settings.keep_text("run/last", dumps({**told, "settings": [*map(list, plan.settings)], "window": plan.window}))
+
+
+def remembered(settings: Settings) -> Plan:
+    """As it was asked for the last time, with a journal of its own."""
+    plan = Plan("", Path(), Path(new_record("runs", "run")))
+    try:
+        told = loads(settings.text("run/last", "{}").encode())
+    except NotJson:
+        told = {}
+    told = told if isinstance(told, dict) else {}
+    kept: dict[str, Any] = {name: told[name] for name in _KEPT if isinstance(told.get(name), str)}
+    if "workspace" in kept:
+        kept["workspace"] = Path(kept["workspace"])
+    if address_trouble(kept.get("provider", "")):  # kept by an earlier version
+        del kept["provider"]
+    pairs = tuple((str(one[0]), str(one[1])) for one in told.get("settings") or () if len(one) == 2)
+    window = told.get("window") if isinstance(told.get("window"), int) else None
+    return replace(plan, **kept, settings=pairs, window=window)

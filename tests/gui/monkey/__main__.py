@@ -35,7 +35,7 @@ def main(seconds: float, seed: int) -> int:
             print(f"seed {seed}, {told}", flush=True)
         print(f"seed {seed}: {monkey.acts:,} acts, {len(monkey.found)} went wrong", flush=True)
         window.removeEventFilter(monkey._stays)
-        window.runs.running.close()  # a demo may be under way: closing the window would ask
+        window.runs.controller.close()  # a demo may be under way: closing the window would ask
         window.close()
     return len(monkey.found)
 

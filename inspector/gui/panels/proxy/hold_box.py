@@ -1,15 +1,20 @@
 """One held request: who waits, how large it is, how long it may last, and what can be done with it."""
 
 from collections.abc import Callable
+from time import time
 
-from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
 
+from inspector.core.validity import check
+from inspector.gui.look.build import button, column, mark
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.visible import line
-from inspector.gui.panels.proxy.words import countdown, headline, instead, left, patience, proposed, size
-from inspector.gui.proxies.hold_prospects import Prospect
 from inspector.gui.widgets.chips import Flow
+from inspector.proxy.holds.compacting import Proposal
 from inspector.proxy.holds.hold import HoldInfo
+from inspector.workbench.live import Prospect
+from inspector.workbench.steps import Steps
 
 LOOK, STEPPED, COMPACT = "Look", "Forward as stepped", "Compact and forward"
 AS_IT_WAS, DROP = "Forward as it was", "Drop"
@@ -30,42 +35,31 @@ class HoldBox(QFrame):
         self.setObjectName("HoldBox")
         self.hold = hold
         self._prospect = Prospect()
-        self.who = label(role="strong")
-        self.size_ = label(role="quiet")
-        self.left = label()
+        self.who, self.size_, self.would, self.left, self.made = (
+            label(role=role, wrap=True) for role in ("strong", "quiet", "quiet", "", "good")
+        )
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
         self.bar.setAccessibleName("Time that is left")
-        self.would = label(role="quiet")
-        self.made = label(role="good")
-        self.look = _button(LOOK, "Stand at this request: its buffer, the tiers, what each would free")
-        self.stepped = _button(STEPPED, "Send it with what the steps made of it; the same cut is made on later turns")
-        self.compact = _button(COMPACT, "Send it with what the policy makes of it; summaries are made offline")
-        self.as_it_was = _button(AS_IT_WAS, "Send it as it stands, without your steps")
-        self.drop = _button(DROP, "Answer it with an error; the provider never sees it")
-        self.look.clicked.connect(lambda: look(self.hold))
-        self.stepped.clicked.connect(lambda: forward(self.hold, True))
-        self.compact.clicked.connect(lambda: compact(self.hold))
-        self.as_it_was.clicked.connect(lambda: forward(self.hold, False))
-        self.drop.clicked.connect(lambda: drop(self.hold))
-        self._lay_out()
-        self.show_hold(hold, Prospect())
-
-    def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 8, 10, 8)
-        column.setSpacing(4)
-        for widget in (self.who, self.size_, self.would, self.left, self.made):
-            widget.setWordWrap(True)
-        for shown in (self.who, self.size_, self.would, self.bar, self.left, self.made):
-            column.addWidget(shown)
-        buttons = QWidget()
-        flow = Flow()
+        stepped = "Send it with what the steps made of it; the same cut is made on later turns"
+        self.look = button(
+            LOOK, lambda: look(self.hold), about="Stand at this request: its buffer, the tiers, what each would free"
+        )
+        self.stepped = button(STEPPED, lambda: forward(self.hold, True), about=stepped)
+        compacted = "Send it with what the policy makes of it; summaries are made offline"
+        self.compact = button(COMPACT, lambda: compact(self.hold), about=compacted)
+        as_it_was = "Send it as it stands, without your steps"
+        self.as_it_was = button(AS_IT_WAS, lambda: forward(self.hold, False), about=as_it_was)
+        dropped = "Answer it with an error; the provider never sees it"
+        self.drop = button(DROP, lambda: drop(self.hold), about=dropped)
+        buttons, flow = QWidget(), Flow()
         buttons.setLayout(flow)
-        for button in (self.look, self.stepped, self.compact, self.as_it_was, self.drop):
-            flow.addWidget(button)
-        column.addWidget(buttons)
+        for one in (self.look, self.stepped, self.compact, self.as_it_was, self.drop):
+            flow.addWidget(one)
+        parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, buttons)
+        column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
+        self.show_hold(hold, Prospect())
 
     def show_hold(self, hold: HoldInfo, prospect: Prospect) -> None:
         """It has changed, or what was made of it, or what is known of that."""
@@ -83,11 +77,9 @@ class HoldBox(QFrame):
             self.made.setText(told)
             self.made.setVisible(bool(told))
             bad = bool(hold.cannot) or "would refuse" in told
-            self.made.setProperty("role", "bad" if bad else "good")
-            self.made.style().polish(self.made)
+            mark(self.made, "role", "bad" if bad else "good")
             self.stepped.setEnabled(steps is not None and not hold.cannot)
-            self.stepped.setProperty("role", "primary" if self.stepped.isEnabled() else "")
-            self.stepped.style().polish(self.stepped)
+            mark(self.stepped, "role", "primary" if self.stepped.isEnabled() else "")
             self.compact.setEnabled(proposal is not None and proposal.after is not None)
             self.setToolTip(tip(patience(hold)))
         self.tick()
@@ -99,8 +91,105 @@ class HoldBox(QFrame):
         self.bar.setVisible(not self.hold.is_gone)
 
 
-def _button(words: str, what: str) -> QPushButton:
-    made = QPushButton(words)
-    made.setToolTip(tip(what))
-    made.setAccessibleDescription(what)
-    return made
+_WHY = {"watermark": "at the watermark", "each": "each request is held", "by hand": "held by hand"}
+_NAMES = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "anthropic-sdk": "Anthropic SDK",
+    "openai-sdk": "OpenAI SDK",
+    "Anthropic": "Anthropic SDK",
+    "AsyncAnthropic": "Anthropic SDK",
+    "OpenAI": "OpenAI SDK",
+    "AsyncOpenAI": "OpenAI SDK",
+}
+
+
+def client_title(name: str) -> str:
+    """A client as people call it."""
+    return _NAMES.get(name, name) or "A client"
+
+
+def headline(hold: HoldInfo) -> str:
+    """Who waits; its launch or its session, where several do."""
+    launch = hold.tag or hold.session[:8]
+    return " · ".join(word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word)
+
+
+def size(hold: HoldInfo) -> str:
+    """How large it is."""
+    told = plural(hold.messages, "message")
+    if hold.tokens is None:
+        return told
+    of = f" of {grouped(hold.window)} ({percent(hold.tokens / hold.window)})" if hold.window else ""
+    if hold.band is not None and not hold.is_sure:
+        of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
+    return f"{told}, about {grouped(hold.tokens)} tokens{of}"
+
+
+def left(hold: HoldInfo) -> float:
+    """Seconds until it goes by itself."""
+    return max(0.0, hold.until - time())
+
+
+def clock(seconds: float) -> str:
+    """`4:07`."""
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def countdown(hold: HoldInfo) -> str:
+    """What happens when nobody decides."""
+    if hold.is_gone:
+        return "The client has closed. If it asks again, its new request takes this place; else this is forgotten."
+    words = f"Goes as it stands in {clock(left(hold))}"
+    if hold.retries:
+        words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
+    if hold.is_begun:
+        words += " · kept alive with pings"
+    return words
+
+
+def patience(hold: HoldInfo) -> str:
+    """Why so long, for a tooltip."""
+    bears = hold.patience
+    silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
+    if not bears.ping:
+        return f"{silent} Nothing is sent to it early, so it goes before that, with time left for the answer."
+    begin = bears.begin_s or 0
+    return (
+        f"{silent} After {begin:.0f} seconds the answer is begun and a ping follows every 10 seconds: from then on a "
+        "failure of the provider is told inside the stream."
+    )
+
+
+def proposed(hold: HoldInfo, proposal: Proposal | None, policy: str) -> str:
+    """What the policy would make of it: what goes, and the sizes before and after."""
+    if hold.cannot or proposal is None:
+        return ""
+    if proposal.after is None:
+        return f"By {policy}: {proposal.why}."
+    sizes = f"{tokens(proposal.tokens_before, hold)} to {tokens(proposal.tokens_after, hold)}"
+    count = plural(len(proposal.after.messages), "message")
+    return f"By {policy}: {count} instead of {len(proposal.before.messages):,}, {sizes}: {', '.join(proposal.gone)}."
+
+
+def tokens(count: int, hold: HoldInfo) -> str:
+    """`5,410 tokens (18 %)`."""
+    share = f" ({percent(count / hold.window)})" if hold.window else ""
+    return f"{grouped(count)} tokens{share}"
+
+
+def instead(hold: HoldInfo, steps: Steps | None, left: int | None = None) -> str:
+    """What the steps make of it, and the tokens before and after; empty where there are none."""
+    if steps is None:
+        return ""
+    after, before = len(steps.buffer.messages), len(steps.origin.messages)
+    known = {(one.rule, one.message) for one in check(steps.origin)}
+    worse = [one for one in check(steps.buffer) if (one.rule, one.message) not in known]
+    sizes = ""
+    if left is not None and hold.tokens is not None:
+        sizes = f", {tokens(hold.tokens, hold)} to {tokens(left, hold)}"
+    taken = f"{plural(len(steps.path()), 'step')} taken"
+    words = f"{taken}: {plural(after, 'message')} instead of {before:,}{sizes}."
+    return f"{words} A provider would refuse this: {worse[0].why}" if worse else words

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QWidget
 
+from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.widgets.chips import Chips
 from inspector.proxy.holds.hold import Rule
@@ -45,23 +46,12 @@ class RuleRow(QWidget):
         self.window_.setToolTip(tip("Tokens of the model's window, where it is not known by the model's name"))
         self.window_.setMaximumWidth(self.fontMetrics().horizontalAdvance("0") * 18)
         self.window_.editingFinished.connect(self._typed)
-        self.next = QPushButton("Hold the next one")
+        next_one = "Whatever the rule says, the next request of a conversation is held"
+        self.next = button("Hold the next one", lambda checked: self.next_one.emit(checked), about=next_one)
         self.next.setCheckable(True)
-        self.next.setToolTip(tip("Whatever the rule says, the next request of a conversation is held"))
-        self.next.clicked.connect(lambda checked: self.next_one.emit(checked))
-        self._of = label("of", role="quiet")
         self.watermark = QWidget()
-        row = QHBoxLayout(self.watermark)
-        row.setContentsMargins(0, 0, 0, 0)
-        for widget in (self.ratio, self._of, self.window_):
-            row.addWidget(widget)
-        row.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(5)
-        column.addWidget(self.kind)
-        column.addWidget(self.watermark)
-        column.addWidget(self.next, 0, Qt.AlignmentFlag.AlignLeft)
+        row(self.ratio, label("of", role="quiet"), self.window_, ..., of=self.watermark)
+        column(self.kind, self.watermark, row(self.next, ...), of=self, gap=5)
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:
         """As it is now, without telling anybody."""

@@ -1,21 +1,61 @@
 """The strip over the panels while there is a run: how it stands, in colour and words, and what can be done to it."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeAlias
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QFrame
 
+from inspector.agent.status import End, RunState, RunStatus
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.gui.bridge import Bridge
-from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, plural
-from inspector.gui.panels.run.words import chip, told
+from inspector.gui.look.build import button, mark, row
+from inspector.gui.look.number_formats import error_words, grouped, percent, plural
+from inspector.gui.look.visible import line
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.widgets.small import Elided
+from inspector.workbench.live import RunView
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 GO, GO_WITH = "Run", "Go on with this buffer"
+Kind: TypeAlias = Literal["runs", "waits", "good", "bad"]
+_STATES: dict[RunState, tuple[Kind, str]] = {
+    "starting": ("runs", "▶ starting"),
+    "calling": ("runs", "▶ the model answers"),
+    "tool": ("runs", "▶ a tool runs"),
+    "tier": ("runs", "▶ a tier runs"),
+    "paused": ("waits", "‖ paused"),
+    "asking": ("waits", "? asks you"),
+    "needing": ("waits", "? asks you"),
+}
+_ENDS: dict[End, tuple[Kind, str]] = {
+    "": ("good", "■ ended"),
+    "done": ("good", "✓ done"),
+    "error": ("bad", "✗ failed"),
+    "stopped": ("waits", "■ stopped"),
+    "max turns": ("waits", "■ turns used up"),
+}
+
+
+def chip(standing: RunStatus) -> tuple[Kind, str]:
+    """What kind of state it is, and in two or three words which."""
+    return _ENDS[standing.end] if standing.state == "ended" else _STATES[standing.state]
+
+
+def told(standing: RunStatus) -> str:
+    """One line: where it is, how full the window is, and why it stands there."""
+    words = []
+    if standing.state != "starting":
+        words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
+    if standing.tokens and standing.window:
+        kind = f" {standing.kind}" if standing.kind != "unknown" else ""
+        words.append(f"{grouped(standing.tokens)} tokens{kind}, {percent(standing.tokens / standing.window)}")
+        error = error_words(standing.believed / standing.tokens - 1)
+        words += [f"the policy believes {grouped(standing.believed)}{error}"] * bool(error)
+    words += [line(text, 400) for text in dict.fromkeys((standing.why, standing.error)) if text]
+    return " · ".join(words)
 
 
 class RunBar(QFrame):
@@ -24,86 +64,68 @@ class RunBar(QFrame):
     def __init__(self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]) -> None:
         super().__init__()
         self.setObjectName("RunBar")
-        running = self._running = runs.running
+        run = runs.controller
         self._bridge = bridge
+        self._run: RunView | None = None
         self._steps: Steps | None = None
         self._instead = ""
-        self.chip = QPushButton()
-        self.chip.setProperty("role", "run")
-        self.chip.setToolTip(tip("Show the run and its journal"))
-        self.chip.clicked.connect(show)
+        self.chip = button("", show, about="Show the run and its journal", role="run")
         self.says = Elided()
-        self.go = _button(GO, "Run on, to the next place to stop at (F5)", running.go)
-        self.as_it_was = _button(
-            "Go on as it was", "Drop the steps, and send what would have been", running.go_as_it_was
-        )
-        self.pause = _button("Pause", "Stop before the next tier, model call or tool (F6)", running.pause)
-        self.model = _button("Step call", "Run until one model call is answered (F10)", running.step_model)
-        self.tool = _button("Step tool", "Run until one tool call has its result (F11)", running.step_tool)
-        self.stop = _button("Stop", "End the run at once (Shift+F5)", running.stop)
-        self.resume = _button("Resume…", "Go on with the run from its journal", runs.resume_last)
-        self.away = _button("✕", "Take this bar away; the journal stays", running.forget)
+        self.go = button(GO, run.go, about="Run on, to the next place to stop at (F5)")
+        as_it_was = "Drop the steps, and send what would have been"
+        self.as_it_was = button("Go on as it was", run.go_as_it_was, about=as_it_was)
+        self.pause = button("Pause", run.pause, about="Stop before the next tier, model call or tool (F6)")
+        self.model = button("Step call", run.step_model, about="Run until one model call is answered (F10)")
+        self.tool = button("Step tool", run.step_tool, about="Run until one tool call has its result (F11)")
+        self.stop = button("Stop", run.stop, about="End the run at once (Shift+F5)")
+        self.resume = button("Resume…", runs.resume_last, about="Go on with the run from its journal")
+        self.away = button("✕", run.forget, about="Take this bar away; the journal stays")
         self.away.setAccessibleName("Take the bar of the run away")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 5, 12, 5)
-        row.setSpacing(7)
-        row.addWidget(self.chip)
-        row.addWidget(self.says, 1)
         self._controls = (self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop)
-        for button in (*self._controls, self.resume, self.away):
-            row.addWidget(button)
-        running.changed.connect(self.show_run)
+        buttons = (*self._controls, self.resume, self.away)
+        row(self.chip, (self.says, 1), *buttons, of=self, margins=(12, 5, 12, 5), gap=7)
         workbench.subscribe(self.show_state)
-        self.show_run()
 
     def show_state(self, state: State) -> None:
-        """Where steps were taken on the paused buffer: what would be sent instead."""
-        steps = self._running.paused.steps
-        if steps is self._steps:
-            return
-        self._steps = steps
-        if steps is None or state.pressures is None:
-            self._measured(None, "")
-        else:
-            size = sizer(state.pressures, steps.request)
-            self._bridge.run(lambda task: instead(steps, size), lambda words: self._measured(steps, words))
+        """The run as it stands; where steps were taken on the paused buffer, what would be sent instead."""
+        steps = state.run_steps
+        if steps is not self._steps:
+            self._steps = steps
+            if steps is None or state.pressures is None:
+                self._instead, self._run = "", None
+            else:
+                size = sizer(state.pressures, steps.request)
+                self._bridge.run(lambda task: instead(steps, size), partial(self._measured, steps))
+        if state.run is not self._run or state.run is None:
+            self._show(state.run)
 
-    def _measured(self, steps: Steps | None, words: str) -> None:
+    def _measured(self, steps: Steps, words: str) -> None:
         if steps is self._steps:
             self._instead = words
-            self.show_run()
+            self._show(self._run)
 
-    def show_run(self) -> None:
-        """The run as it stands."""
-        standing = self._running.standing
-        self.setVisible(standing is not None)
-        if standing is None:
+    def _show(self, run: RunView | None) -> None:
+        self._run = run
+        self.setVisible(run is not None)
+        if run is None:
             return
-        kind, words = chip(standing)
-        if self.chip.property("kind") != kind:
-            for widget in (self, self.chip):
-                widget.setProperty("kind", kind)
-                widget.style().unpolish(widget)
-                widget.style().polish(widget)
+        kind, words = chip(run.now)
+        mark(self, "kind", kind)
+        mark(self.chip, "kind", kind)
         self.chip.setText(words)
         self.chip.setAccessibleName(f"Run: {words}")
-        paused, stepped = standing.state == "paused", bool(self._instead)
-        self.says.show_text(self._instead if paused and stepped else told(standing))
+        paused, stepped = run.now.state == "paused", bool(self._instead)
+        self.says.show_text(self._instead if paused and stepped else told(run.now))
         self.go.setText(GO_WITH if stepped else GO)
-        role = "primary" if paused else ""
-        if self.go.property("role") != role:
-            self.go.setProperty("role", role)
-            self.go.style().unpolish(self.go)
-            self.go.style().polish(self.go)
-        over = standing.state == "ended"
-        for button in self._controls:
-            button.setVisible(not over and (button is not self.as_it_was or (paused and stepped)))
-        for button in (self.resume, self.away):
-            button.setVisible(over)
-        for button in (self.go, self.model, self.tool):
-            button.setEnabled(paused)
-        self.pause.setEnabled(self._running.active and not paused)
-        self.stop.setEnabled(self._running.active)
+        mark(self.go, "role", "primary" if paused else "")
+        for one in self._controls:
+            one.setVisible(run.active and (one is not self.as_it_was or (paused and stepped)))
+        for one in (self.resume, self.away):
+            one.setVisible(not run.active)
+        for one in (self.go, self.model, self.tool):
+            one.setEnabled(paused)
+        self.pause.setEnabled(run.active and not paused)
+        self.stop.setEnabled(run.active)
 
 
 def instead(steps: Steps, size: Sizer) -> str:
@@ -116,11 +138,3 @@ def instead(steps: Steps, size: Sizer) -> str:
         f"{grouped(after)} tokens will be sent, instead of {plural(len(steps.origin.messages), 'message')}, "
         f"{grouped(before)} tokens"
     )
-
-
-def _button(words: str, what: str, run: Callable[[], None]) -> QPushButton:
-    button = QPushButton(words)
-    button.setToolTip(tip(what))
-    button.setAccessibleDescription(what)
-    button.clicked.connect(lambda: run())
-    return button

@@ -36,12 +36,14 @@ class BreakRows(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(4)
-        rows = ((self.watermark, self.share), (self.tier, self.tiers), (self.tool, self.tools))
-        for n, pair in enumerate(rows):
-            for column, widget in enumerate(pair):
-                grid.addWidget(widget, n, column)
-        for n, box in enumerate((self.requests, self.overflow, self.errors)):
-            grid.addWidget(box, n, 2)
+        columns = (
+            (self.watermark, self.tier, self.tool),
+            (self.share, self.tiers, self.tools),
+            (self.requests, self.overflow, self.errors),
+        )
+        for at, widgets in enumerate(columns):
+            for n, widget in enumerate(widgets):
+                grid.addWidget(widget, n, at)
         grid.setColumnStretch(1, 1)
         self.show_breakpoints(_read(settings.text(PLACE, "")))
         for box in self._boxes():

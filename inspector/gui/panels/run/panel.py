@@ -1,180 +1,169 @@
 """The run: what the model says, what waits, what it may do, the last turns, and where it is to stop.
 
-How it stands comes from `desk.runs.running`, not from the State: only what is on its way is shown here; all that lasts
-is in the journal, which the other panels show.
+Only what is on its way is shown here; all that lasts is in the journal, which the other panels show.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QTextCursor, QTextOption
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QWidget
 
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.agent.tools.schemas import TOOLS
+from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import empty_page
+from inspector.gui.look.build import button, column, empty_page
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.visible import line
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.visible import line, visible
+from inspector.gui.panels.message.parts import part_text
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.run.asked import AskedBox
 from inspector.gui.panels.run.breaks import BreakRows
-from inspector.gui.panels.run.text import RunText
-from inspector.gui.panels.run.words import belief, call_line, happened, size
-from inspector.gui.runs.controller import About, Running
+from inspector.gui.panels.run.question import QuestionBox
 from inspector.gui.widgets.table import Column, Rows
+from inspector.workbench.live import RunView
 from inspector.workbench.state import State
+
+if TYPE_CHECKING:
+    from inspector.agent.plan import Plan
+
+LONGEST = 200_000
+"""Characters that are shown; the journal has them all."""
+SHOWN_CALLS = 4
+
+
+def call_line(call: ToolCall, width: int = 160) -> str:
+    """A call as one line."""
+    return f"{line(call.name, 40)} {line(part_text(call), width)}"
+
+
+def happened(report: TurnReport) -> str:
+    """What a turn did: tiers first, then tools, else what was said."""
+    words = [*(f"⇣ {tier}" for tier in report.fired), *dict.fromkeys(report.tools)]
+    if report.error:
+        words.append(f"✗ {line(report.error, 200)}")
+    if not words:
+        words.append(line(report.text, 200) or report.finish)
+    return " · ".join(words)
+
+
+def size(report: TurnReport) -> str:
+    """Tokens of the prompt: as reported, else as predicted or estimated (≈)."""
+    return f"{'' if report.kind == 'reported' else '≈'}{grouped(report.tokens)}"
+
 
 COLUMNS: Sequence[Column[TurnReport]] = (
     Column("turn", lambda one: str(one.number), 4, figures=True),
     Column("tokens", size, 8, figures=True),
-    Column("believed", belief, 8, figures=True),
+    Column("believed", lambda one: grouped(one.calibrated), 8, figures=True),
     Column("what", lambda one: ("sub-agent · " if one.thread != "main" else "") + happened(one)),
 )
-SHOWN_CALLS = 4
 
 
 class RunPanel(Panel):
     """Every choice drives the run."""
 
     TITLE: ClassVar[str] = "Run"
+    LIVE: ClassVar[bool] = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         assert desk.runs is not None
-        self._running: Running = desk.runs.running
-        self._about: About | None = None
-        self._brought: About | None = None
-        self.task = label(role="strong")
-        self.task.setWordWrap(True)
-        self.about = label(role="small")
-        self.about.setWordWrap(True)
-        self.notes = label(role="small")
-        self.notes.setWordWrap(True)
-        self.asked = AskedBox(desk.theme, self._running.permit)
-        self.need = QPushButton("Answer what a tier asks…")
-        self.need.setToolTip(tip("Bring the open need to the panel “Need”"))
-        self.need.clicked.connect(self._running.show_need)
+        run = desk.runs.controller
+        self._run: RunView | None = None
+        self._plan: Plan | None = None
+        self._brought: Plan | None = None
+        self.task = label(role="strong", wrap=True)
+        self.about = label(role="small", wrap=True)
+        self.notes = label(role="small", wrap=True)
+        self.question = QuestionBox(desk.theme, run.permit)
+        need = "Bring the open need to the panel “Need”"
+        self.need = button("Answer what a tier asks…", run.show_need, about=need)
         self.text = RunText()
-        self.calls = label(role="quiet")
-        self.calls.setWordWrap(True)
+        self.calls = label(role="quiet", wrap=True)
         self.turns: Rows[TurnReport] = Rows("The last turns", COLUMNS)
         self.turns.chosen.connect(lambda row, column: self._go_to(self.turns.rows[row]))
         self.stops = BreakRows(desk.settings, [tool.name for tool in TOOLS])
-        self.stops.chosen.connect(self._running.break_at)
-        self._running.break_at(self.stops.breakpoints)
+        self.stops.chosen.connect(run.break_at)
+        run.break_at(self.stops.breakpoints)
+        self.begin, self.demo = button("Run an agent…", desk.runs.ask_new), button("Run a live demo", desk.runs.demo)
         self._lay_out()
-        self._unbrought = self._ask()
-        self._running.changed.connect(self._changed)
-        self._show()
 
     def _lay_out(self) -> None:
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        self._question = QWidget()
-        around = QVBoxLayout(self._question)
-        around.setContentsMargins(9, 4, 9, 4)
-        around.addWidget(self.asked)
-        split.addWidget(self._question)
-        split.addWidget(_captioned("THE MODEL SAYS", self.text, self.calls))
-        split.addWidget(_captioned("LAST TURNS", self.turns))
-        for n, share in enumerate((5, 2, 3)):
-            split.setStretchFactor(n, share)
-        self._split = split
+        self._around = QWidget()
+        column(self.question, of=self._around, margins=(9, 4, 9, 4))
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setChildrenCollapsible(False)
+        says = _captioned("THE MODEL SAYS", self.text, self.calls)
+        for n, part in enumerate((self._around, says, _captioned("LAST TURNS", self.turns))):
+            self._split.addWidget(part)
+            self._split.setStretchFactor(n, (5, 2, 3)[n])
+        head = column(self.task, self.about, self.notes, self.need, margins=(13, 8, 10, 2), gap=2)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 8)
-        column.setSpacing(4)
-        head = QVBoxLayout()
-        head.setContentsMargins(13, 8, 10, 2)
-        head.setSpacing(2)
-        for widget in (self.task, self.about, self.notes, self.need):
-            head.addWidget(widget)
-        column.addLayout(head)
-        column.addWidget(split, 1)
-        column.addWidget(_captioned("STOP AT", self.stops))
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty())
-        self._stack.addWidget(page)
-
-    def _empty(self) -> QWidget:
-        runs = self.desk.runs
-        assert runs is not None
-        self.begin, self.demo = QPushButton("Run an agent…"), QPushButton("Run a live demo")
-        self.begin.clicked.connect(lambda: runs.ask_new())
-        self.demo.clicked.connect(lambda: runs.demo())
+        column(head, (self._split, 1), _captioned("STOP AT", self.stops), of=page, margins=(0, 0, 0, 8), gap=4)
         what = "An agent of our own, with a debugger's controls: give it a task and a folder."
-        return empty_page(what, self.begin, self.demo)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(empty_page(what, self.begin, self.demo))
+        self._stack.addWidget(page)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
-    def show_state(self, state: State) -> None:
-        """Nothing of it: the run tells."""
-        self._show()
-
     def receive(self, state: State) -> None:
-        """A question that came before this panel stood in its place comes to the front now."""
-        super().receive(state)
-        if self._unbrought:
-            self._bring()
-
-    def _changed(self) -> None:
         """Seen or not: a question comes to the front, and the tab tells that there is one."""
-        about = self._running.about
-        if self._ask():
-            self._bring()
-        elif about is not None and about is not self._brought and self._running.shown:
-            self._brought = about  # a new run, once its journal is there
+        super().receive(state)
+        run = state.run
+        doing = run.now.state if run is not None else "ended"
+        self.setWindowTitle(f"{self.TITLE} ●" if doing in ("asking", "needing") else self.TITLE)
+        permission = run.now.asked if run is not None and doing == "asking" else None
+        new = self.question.show_permission(permission)
+        self._around.setVisible(permission is not None)
+        if new:
             self.desk.show_panel(self.TITLE)
-        if self.seen:
-            self._show()
+            self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
+        elif run is not None and run.plan is not self._brought and state.run_is_open:
+            self._brought = run.plan  # a new run, once its journal is there
+            self.desk.show_panel(self.TITLE)
 
-    def _ask(self) -> bool:
-        """Show what is asked, or that nothing is. Returns whether it is a new question."""
-        standing = self._running.standing
-        state = standing.state if standing is not None else "ended"
-        self.setWindowTitle(f"{self.TITLE} ●" if state in ("asking", "needing") else self.TITLE)
-        asked = standing.asked if standing is not None and state == "asking" else None
-        new = self.asked.show_permission(asked)
-        self._question.setVisible(asked is not None)
-        return new
-
-    def _bring(self) -> None:
-        self._unbrought = False
-        self.desk.show_panel(self.TITLE)
-        self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
-
-    def _show(self) -> None:
-        standing, about = self._running.standing, self._running.about
-        self._stack.setCurrentIndex(0 if standing is None else 1)
-        if standing is None:
+    def show_state(self, state: State) -> None:
+        """The run as it stands."""
+        run = state.run
+        if run is self._run:
             return
-        if about is not self._about and about is not None:
-            self._about = about
-            self._show_about(about)
-        self.need.setVisible(standing.state == "needing")
-        self.text.show_text(standing.text or said_last(standing))
-        if self._running.breakpoints != self.stops.breakpoints:
-            self.stops.show_breakpoints(self._running.breakpoints)
-        self._show_calls(standing)
-        reports = tuple(reversed(self._running.reports))
+        self._run = run
+        self._stack.setCurrentIndex(0 if run is None else 1)
+        if run is None:
+            return
+        if run.plan is not None and run.plan is not self._plan:
+            self._plan = run.plan
+            self._show_plan(run.plan)
+        self.need.setVisible(run.now.state == "needing")
+        self.text.show_text(run.now.text or said_last(run.now))
+        if run.breakpoints != self.stops.breakpoints:
+            self.stops.show_breakpoints(run.breakpoints)
+        self._show_calls(run.now.calls)
+        reports = tuple(reversed(run.reports))
         if len(reports) != len(self.turns.rows) or (reports and reports[0] is not self.turns.rows[0]):
             self.turns.show_rows(reports)
 
-    def _show_about(self, about: About) -> None:
-        self.task.setText(line(about.task, 120) or "Goes on from a buffer")
-        self.task.setToolTip(tip(about.task))
-        model = f"{about.provider} · {about.model}" if about.model else about.provider
-        self.about.setText(" · ".join((line(model), policy(about.policy).title, line(about.workspace, 200))))
-        self.about.setToolTip(tip(f"Journal: {about.record}"))
-        self.notes.setText("\n".join(f"· {line(note, 300)}" for note in about.notes))
-        self.notes.setVisible(bool(about.notes))
-        self.stops.name_tiers([tier.name for tier in policy(about.policy).tiers])
+    def _show_plan(self, plan: "Plan") -> None:
+        self.task.setText(line(plan.task, 120) or "Goes on from a buffer")
+        self.task.setToolTip(tip(plan.task))
+        model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
+        by = policy(plan.policy)
+        self.about.setText(" · ".join((line(model), by.title, line(str(plan.workspace), 200))))
+        self.about.setToolTip(tip(f"Journal: {plan.record}"))
+        changes = (plan.forked_from or {}).get("changes")
+        notes = [f"· {line(str(change), 300)}" for change in changes] if isinstance(changes, list) else []
+        self.notes.setText("\n".join(notes))
+        self.notes.setVisible(bool(notes))
+        self.stops.name_tiers([tier.name for tier in by.tiers])
 
-    def _show_calls(self, standing: RunStatus) -> None:
-        listed = [call_line(call) for call in standing.calls[:SHOWN_CALLS]]
-        more = len(standing.calls) - len(listed)
+    def _show_calls(self, calls: Sequence[ToolCall]) -> None:
+        listed = [call_line(call) for call in calls[:SHOWN_CALLS]]
+        more = len(calls) - len(listed)
         if more > 0:
             listed.append(f"and {more} more")
         words = "\n".join(f"{'→' if n == 0 else '  '} {one}" for n, one in enumerate(listed))
@@ -184,23 +173,50 @@ class RunPanel(Panel):
 
     def _go_to(self, report: TurnReport) -> None:
         """Stand at the request of a turn, where the journal is open."""
-        thread = self.desk.workbench.state.thread
-        if self._running.shown and thread is not None and thread.id == report.thread:
+        state = self.desk.workbench.state
+        if state.run_is_open and state.thread is not None and state.thread.id == report.thread:
             self.desk.workbench.move(report.turn)
 
     def restyle(self) -> None:
         """Colours of text are in the text."""
-        self.asked.restyle()
+        self.question.restyle()
+
+
+class RunText(QPlainTextEdit):
+    """`show_text` costs what is new, not what is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("RunText")
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setAccessibleName("What the model is saying")
+        self._text = ""
+
+    def show_text(self, text: str) -> None:
+        """All that was said so far in this call."""
+        if text == self._text:
+            return
+        bar = self.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 4
+        before, self._text = self._text, text
+        if before and text.startswith(before):
+            new = text[len(before) : LONGEST]
+        else:
+            self.clear()
+            new = text[:LONGEST]
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(visible(new).text)
+        if at_end:
+            bar.setValue(bar.maximum())
 
 
 def _captioned(words: str, *widgets: QWidget) -> QWidget:
     made = QWidget()
-    column = QVBoxLayout(made)
-    column.setContentsMargins(13, 4, 10, 2)
-    column.setSpacing(3)
-    column.addWidget(label(words, role="caption"))
-    for n, widget in enumerate(widgets):
-        column.addWidget(widget, 0 if n else 1)
+    parts = [(widget, 0 if n else 1) for n, widget in enumerate(widgets)]
+    column(label(words, role="caption"), *parts, of=made, margins=(13, 4, 10, 2), gap=3)
     return made
 
 

@@ -5,21 +5,26 @@ Our own words stand in labels; the text view holds what the model wrote and noth
 
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from inspector.agent.status import Permission
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import button, column, row, small_button
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line, visible
-from inspector.gui.runs.controller import Permit
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
 
-ANSWERS: tuple[tuple[Permit, str, str], ...] = (
+if TYPE_CHECKING:
+    from inspector.agent.controls import Permit
+
+ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
     ("once", "&Once", "This call, this time (Alt+O)"),
     ("always", "&Always in this run", "This call, and what the text above says that it covers (Alt+A)"),
     ("no", "&No", "The call is refused; the model is told so, and goes on (Alt+N)"),
@@ -27,13 +32,13 @@ ANSWERS: tuple[tuple[Permit, str, str], ...] = (
 
 
 _BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
-"""Between two words: what stands behind them is easily not seen."""
+"""Between two words: what stands after them is easily not seen."""
 
 
-class AskedBox(QFrame):
+class QuestionBox(QFrame):
     """Hidden while nothing is asked."""
 
-    def __init__(self, theme: Theme, permit: Callable[[str, Permit], None]) -> None:
+    def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
         super().__init__()
         self.setObjectName("AskedBox")
         self._permission: Permission | None = None
@@ -42,7 +47,7 @@ class AskedBox(QFrame):
         self._again.setSingleShot(True)
         self._again.setInterval(QApplication.doubleClickInterval())
         self._again.timeout.connect(lambda: self._allow(True))
-        self.says, self.about, self.covers = label(role="strong"), label(), label(role="small")
+        self.says, self.about, self.covers = (label(role=role, wrap=True) for role in ("strong", "", "small"))
         self.what = PlainText(theme)
         self.what.setAccessibleName("What the call would do")
         self.what.setMinimumHeight(self.fontMetrics().height() * 7)
@@ -51,29 +56,15 @@ class AskedBox(QFrame):
         flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
         seen.setFlags(seen.flags() | flags.ShowTabsAndSpaces | flags.ShowLineAndParagraphSeparators)
         self.what.document().setDefaultTextOption(seen)
-        self.rest = QToolButton()
-        self.rest.setProperty("role", "flat")
-        self.rest.clicked.connect(self.what.show_all)
+        self.rest = small_button("", self.what.show_all)
         self.rest.hide()
         self.buttons: dict[Permit, QPushButton] = {}
-        row = QHBoxLayout()
-        row.setSpacing(7)
         for how, words, means in ANSWERS:
-            button = QPushButton(words)
-            button.setToolTip(tip(means))
-            button.setAutoDefault(False)
-            button.clicked.connect(lambda _=False, how=how: self._answer(how))
-            self.buttons[how] = button
-            row.addWidget(button)
-        row.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(13, 8, 10, 10)
-        column.setSpacing(6)
-        for widget in (self.says, self.about, self.what, self.rest, self.covers):
-            column.addWidget(widget, 1 if widget is self.what else 0)
-        for words_ in (self.says, self.about, self.covers):
-            words_.setWordWrap(True)
-        column.addLayout(row)
+            self.buttons[how] = button(words, partial(self._answer, how), about=means)
+            self.buttons[how].setAutoDefault(False)
+        answers = row(*self.buttons.values(), ..., gap=7)
+        parts = (self.says, self.about, (self.what, 1), self.rest, self.covers, answers)
+        column(*parts, of=self, margins=(13, 8, 10, 10), gap=6)
         self.hide()
 
     def show_permission(self, permission: Permission | None) -> bool:
@@ -94,15 +85,15 @@ class AskedBox(QFrame):
         self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact"),))
         return True
 
-    def _answer(self, how: Permit) -> None:
+    def _answer(self, how: "Permit", checked: bool = False) -> None:
         """What is shown is answered. The second click of a double click is no answer to what comes next."""
         if self._permission is not None:
             self._again.start()
             self._permit(self._permission.id, how)
 
     def _allow(self, may: bool) -> None:
-        for button in self.buttons.values():
-            button.setEnabled(may)
+        for one in self.buttons.values():
+            one.setEnabled(may)
 
     def _show_rest(self) -> None:
         """Very long: what is beyond the first part is laid in when it is wanted."""

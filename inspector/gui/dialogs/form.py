@@ -1,0 +1,87 @@
+"""What dialogs that are filled in have in common: what it is about, rows of words and fields, what is missing, two
+buttons; and a place on disk with a button to choose it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QDateTime, QStandardPaths, Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QLineEdit, QWidget
+
+from inspector.gui.look.build import Item, button, column, row
+from inspector.gui.look.labels import label
+
+
+class FormDialog(QDialog):
+    """`go` accepts; it says `_accept` what that takes."""
+
+    def __init__(self, parent: QWidget | None, title: str, go: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.trouble = label(role="bad", wrap=True)
+        self.trouble.hide()
+        self._buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.go = self._buttons.addButton(go, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.go.setProperty("role", "primary")
+        self._buttons.accepted.connect(self._accept)
+        self._buttons.rejected.connect(self.reject)
+
+    def lay_out(self, says: str, *parts: Item, gap: int = 10) -> None:
+        """One below the other, the buttons last."""
+        about: tuple[QWidget, ...] = (label(says, role="quiet", wrap=True),) if says else ()
+        column(*about, *parts, self._buttons, of=self, margins=(20, 16, 20, 14), gap=gap)
+
+    def refuse(self, why: str) -> None:
+        """What is missing, as a sentence."""
+        self.trouble.setText(why)
+        self.trouble.show()
+
+    def _accept(self) -> None:
+        self.accept()
+
+
+def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
+    """Words on the left, fields on the right; `top`: the words stand at the first line of a high field."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(14)
+    grid.setVerticalSpacing(9)
+    grid.setColumnStretch(1, 1)
+    for n, (words, field) in enumerate(rows):
+        if top:
+            words.setContentsMargins(0, 5, 0, 0)
+            words.setBuddy(field)
+            grid.addWidget(words, n, 0, Qt.AlignmentFlag.AlignTop)
+        else:
+            grid.addWidget(words, n, 0)
+        grid.addWidget(field, n, 1)
+    return grid
+
+
+def line_field(name: str, text: str = "", hint: str = "") -> QLineEdit:
+    """A line to type in."""
+    made = QLineEdit(text)
+    made.setAccessibleName(name)
+    made.setPlaceholderText(hint)
+    return made
+
+
+def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLineEdit, QWidget]:
+    """A line for a path, and the same with a button beside it; `choose` is given the path that stands there."""
+    line, whole = line_field(name, text), QWidget()
+
+    def chosen() -> None:
+        if path := choose(line.text()):
+            line.setText(path)
+
+    pick = button("Choose…", chosen)
+    pick.setAccessibleName(f"Choose: {name}")
+    pick.setAutoDefault(False)
+    row((line, 1), pick, of=whole)
+    whole.setFocusProxy(line)
+    return line, whole
+
+
+def new_record(kind: str, stem: str) -> str:
+    """A file that is not there yet, in the user's own data folder."""
+    folder = Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation))
+    stamp = QDateTime.currentDateTime().toString("yyyyMMdd-HHmmss")
+    return str(folder / "context-inspector" / kind / f"{stem}-{stamp}.jsonl")

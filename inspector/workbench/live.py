@@ -1,0 +1,73 @@
+"""What runs beside the transcript that is open, as the window shows it: a run of our own agent, a proxy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from inspector.workbench.steps import Steps
+
+if TYPE_CHECKING:  # neither is loaded before the first run or proxy
+    from inspector.agent.controls import Breakpoints
+    from inspector.agent.plan import Plan
+    from inspector.agent.status import RunStatus, TurnReport
+    from inspector.proxy.holds.compacting import Proposal
+    from inspector.proxy.holds.hold import HoldInfo, Rule
+    from inspector.proxy.live_proxy import ExchangeRow
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run, from its start until the person takes it away."""
+
+    now: "RunStatus"
+    breakpoints: "Breakpoints"
+    plan: "Plan | None" = None
+    """None while it is being prepared."""
+    reports: "tuple[TurnReport, ...]" = ()
+    """Its newest turns, the newest last."""
+
+    @property
+    def record(self) -> str:
+        """Path of its journal; empty while there is none."""
+        return "" if self.plan is None else str(self.plan.record)
+
+    @property
+    def active(self) -> bool:
+        """Is it under way, or about to be?"""
+        return self.now.state != "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What may become of a held request: by the person's steps, by the policy. None where that is not known."""
+
+    steps: Steps | None = None
+    left: int | None = None
+    """Tokens that the steps leave."""
+    proposal: "Proposal | None" = None
+    policy: str = ""
+    """Its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyView:
+    """A proxy that listens, or is about to: its address is empty until then."""
+
+    upstream: str
+    record: str
+    rule: "Rule"
+    url: str = ""
+    trouble: str = ""
+    """What the recorder complained of last; empty for nothing."""
+    is_next: bool = False
+    """The next request will be held."""
+    holds: "tuple[HoldInfo, ...]" = ()
+    rows: "tuple[ExchangeRow, ...]" = ()
+    prospects: Mapping[int, Prospect] = field(default_factory=lambda: MappingProxyType({}))
+    """By the id of the hold."""
+
+    @property
+    def busy(self) -> bool:
+        """Is anything held, or on its way?"""
+        return bool(self.holds) or any(not one.ended for one in self.rows)
