@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,66 @@ def test_what_is_public_says_what_it_does(name: str) -> None:
             assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
+WIDE = 26
+SMALL = 60
+
+
+def test_a_folder_is_seen_at_a_glance() -> None:
+    """Packages by subject, not by prefix: a folder that grows beyond this holds two subjects."""
+    modules = Counter(str(Path(name).parent) for name in OURS)
+    assert not {folder: n for folder, n in modules.items() if n > WIDE}
+
+
+SEVERAL: dict[str, str] = {}
+"""Type names with several meanings, and why each may have them."""
+
+
+def test_a_type_name_means_one_thing() -> None:
+    """Whoever searches for it finds the one place."""
+    places: dict[str, list[str]] = {}
+    for name in OURS:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(f"{name}:{node.lineno}")
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    assert several.keys() == SEVERAL.keys(), {name: several.get(name) for name in several.keys() ^ SEVERAL.keys()}
+
+
+ALONE: dict[str, str] = {}
+"""Small modules that one other module imports, and why they stand alone."""
+
+
+def test_a_small_module_with_one_user_has_a_reason() -> None:
+    """Fragments cost more than they tell: what one module uses alone, and fits on a page, stands in that module."""
+    modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): name for name in OURS}
+    users: dict[str, set[str]] = {}
+    for name in OURS:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{one.name}" for one in node.names} & modules.keys()
+                for target in inner or {node.module} & modules.keys():
+                    users.setdefault(modules[target], set()).add(name)
+    alone = {
+        name
+        for name in OURS
+        if len(users.get(name, ())) == 1
+        and not name.endswith("__init__.py")
+        and (ROOT / name).read_text(encoding="utf-8").count("\n") < SMALL
+    }
+    assert alone == ALONE.keys(), alone ^ ALONE.keys()
+
+
+def test_the_architecture_names_files_that_are_there() -> None:
+    """Every path that docs/architecture.md and docs/how-to.md name, and every package in the first."""
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("architecture.md", "how-to.md")]
+    named = {
+        one.rstrip("/") for page in pages for one in re.findall(r"`((?:inspector|tests|packaging)/[\w/.]*)`", page)
+    }
+    assert not {one for one in named if not (ROOT / one).exists()}
+    packages = {"/".join(name.split("/")[:2]) for name in OURS if name.count("/") > 1}
+    assert packages <= named
+
+
 _MACHINE = re.compile(r"/work/(?:main|shared)|/root/\.|/opt/(?:wheels|pypi)")
 _REGISTRY = re.compile(r"pypi\.org/simple|files\.pythonhosted|deb\.debian\.org|registry\.npmjs")
 
@@ -106,9 +167,12 @@ def test_a_lock_pins_by_hash_and_names_no_host(lock: str) -> None:
 
 
 def test_the_test_lock_holds_the_run_lock() -> None:
-    """What is tested is what is run."""
-    dev = _pins("requirements-dev.lock")
-    assert {name: dev.get(name) for name in _pins("requirements.lock")} == _pins("requirements.lock")
+    """What is tested is what is run; on which systems each is wanted may differ."""
+    run, dev = (
+        {name.partition(" ;")[0]: hashes for name, hashes in _pins(f"requirements{one}.lock").items()}
+        for one in ("", "-dev")
+    )
+    assert {name: dev.get(name) for name in run} == run
 
 
 def _name(requirement: str) -> str:
