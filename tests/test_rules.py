@@ -102,7 +102,11 @@ def test_a_type_name_means_one_thing() -> None:
     assert several.keys() == SEVERAL.keys(), {name: several.get(name) for name in several.keys() ^ SEVERAL.keys()}
 
 
-ALONE: dict[str, str] = {}
+ALONE: dict[str, str] = {
+    "inspector/gui/app.py": "where the window begins: Qt is loaded from here",
+    "inspector/gui/panels/catalogue.py": "the one list of panels, loaded after the window is up",
+    "inspector/gui/panels/tiers/what_if.py": "a panel of its own",
+}
 """Small modules that one other module imports, and why they stand alone."""
 
 
