@@ -368,4 +368,4 @@ def test_no_window_and_no_sdk_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", code, SAMPLE], capture_output=True, timeout=60, check=True)
     loaded = set(done.stderr.decode().split())
     assert "inspector" in loaded
-    assert not loaded & {"PySide6", "pyqtgraph", "numpy", "anthropic", "openai", "httpx2", "tiktoken", "aiohttp"}
+    assert not loaded & {"PySide6", "pyqtgraph", "numpy", "anthropic", "openai", "tiktoken", "aiohttp"}
