@@ -45,7 +45,7 @@ class PayloadReader:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._pool = Pool()
-        self._threads = _Threads(dialect, self._pool)
+        self._threads = _BodyThreads(dialect, self._pool)
         self._sides: list[tuple[int, str]] = []
         self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
@@ -136,11 +136,11 @@ class PayloadReader:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
             return self._session(_named(steps), left)
         if self._stream:
-            alone, (told, notes) = _Threads(self._dialect, self._pool), self._streamed()
+            alone, (told, notes) = _BodyThreads(self._dialect, self._pool), self._streamed()
             alone.add(BodyPair(None, told))
             return self._session(_named(alone.all), notes)
         if self._held:
-            alone = _Threads(self._dialect, self._pool)
+            alone = _BodyThreads(self._dialect, self._pool)
             for one in self._held:
                 alone.add(one)
             return self._session(_named(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
@@ -179,7 +179,7 @@ def _named(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
     )
 
 
-class _Threads:
+class _BodyThreads:
     """The threads of a row of bodies, told apart as those of a recording are, without a client's keys."""
 
     def __init__(self, dialect: Dialect, pool: Pool) -> None:
