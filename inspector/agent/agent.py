@@ -13,7 +13,7 @@ from inspector.agent.controls import Replacement
 from inspector.agent.run import RunContext, model_of
 from inspector.agent.status import End, Stop, TurnReport
 from inspector.agent.tooling import result_of, run_call
-from inspector.agent.tools.common import Refusal
+from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.schemas import checked, prompt
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
@@ -231,7 +231,7 @@ class AgentThread:
             return self.run.tools.run(call)
         try:
             arguments = checked(call)
-        except Refusal as why:
+        except ToolError as why:
             return result_of(call, str(why), True)
         run, name, n = self.run, call.id, 2
         while run.journal.has(name):

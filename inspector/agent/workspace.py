@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from inspector.agent.tools.common import Refusal
+from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.inside import Workspace, regular
 from inspector.core.answering import Answerer, offline
 from inspector.core.dialects.anthropic import write_messages
@@ -98,6 +98,6 @@ def read_inside(root: Path, path: str, limit: int | None = None) -> str:
             missing = place.found is None
             with os.fdopen(regular(place), "rb") as file:
                 data = file.read() if limit is None else file.read(limit * WIDEST)
-    except (Refusal, InspectorError) as why:
+    except (ToolError, InspectorError) as why:
         raise ProviderFailure(str(why), kind="missing" if missing else "refused") from None
     return data.decode("utf-8", "replace")[:limit]

@@ -17,7 +17,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.needs import Answer, ProviderFailure, RemoteCompact
 from inspector.providers.failures import broken, reported_failure
 from inspector.providers.requests import FrozenTools
-from inspector.safety.keys import Key
+from inspector.safety.keys import ApiKey
 
 OnText: TypeAlias = Callable[[str], None]
 """Given each bit of text as it arrives, on the provider's own thread."""
@@ -52,7 +52,7 @@ class ProviderAdapter:
     ends_early = False
     """Is the answer whole before the stream is?"""
 
-    def __init__(self, model: str, key: Key, base_url: str | None = None, session: str = "") -> None:
+    def __init__(self, model: str, key: ApiKey, base_url: str | None = None, session: str = "") -> None:
         self.model = model
         self._key = key
         self._base_url = base_url

@@ -11,8 +11,7 @@ from inspector.providers.adapter import Compaction, ProviderAdapter
 from inspector.providers.anthropic import AnthropicAdapter
 from inspector.providers.openai import ChatAdapter, ResponsesAdapter
 from inspector.providers.provider import Provider
-from inspector.safety.addresses import address_trouble
-from inspector.safety.keys import NO_KEY, URL_KEY, Key, find_key, key_in
+from inspector.safety.keys import NO_KEY, URL_KEY, ApiKey, address_trouble, find_key, key_in
 
 Api: TypeAlias = Literal["anthropic", "responses", "chat"]
 _ADAPTERS: Mapping[Api, type[ProviderAdapter]] = {
@@ -36,7 +35,7 @@ class Address:
 
     by: str
     api: Api
-    key: Key
+    key: ApiKey
     base_url: str | None = None
 
     def open(self, model: str, session: str, compaction: Compaction) -> Provider:
@@ -74,15 +73,15 @@ def _at_url(api: str, url: str) -> Address:
     text = key_in(URL_KEY)
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if api == "anthropic":
-        return Address(host, "anthropic", Key(text or "none"), base.removesuffix("/v1"))
+        return Address(host, "anthropic", ApiKey(text or "none"), base.removesuffix("/v1"))
     return Address(
-        host, "responses" if api == "responses" else "chat", Key(text) if text else NO_KEY, base + "/v1" * (not path)
+        host, "responses" if api == "responses" else "chat", ApiKey(text) if text else NO_KEY, base + "/v1" * (not path)
     )
 
 
 def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:
     """How to talk to a simulated provider at `url`: for calls, and for remote compaction."""
-    key = Key("simulated-key")
+    key = ApiKey("simulated-key")
     base = url if api == "anthropic" else f"{url}/v1"
     return Address(SIMULATED, api, key, base), Address(SIMULATED, "responses", key, f"{url}/v1")
 

@@ -17,7 +17,7 @@ from inspector.providers.adapter import Compaction, OnText, ProviderAdapter, Pro
 from inspector.providers.failures import read_failure
 from inspector.providers.loop import ProviderLoop
 from inspector.providers.requests import FrozenTools, freeze, sendable
-from inspector.safety.keys import Key
+from inspector.safety.keys import ApiKey
 
 T = TypeVar("T")
 IsCancelled: TypeAlias = Callable[[], bool]
@@ -29,7 +29,7 @@ COUNT_S = 30.0
 class Provider:
     """`by` is the name that its answers carry. Close it when done. Calls may be made from several threads."""
 
-    def __init__(self, adapter: ProviderAdapter, by: str, key: Key, compaction: Compaction = "unary") -> None:
+    def __init__(self, adapter: ProviderAdapter, by: str, key: ApiKey, compaction: Compaction = "unary") -> None:
         self.by = by
         self._adapter = adapter
         self._key = key

@@ -1,9 +1,11 @@
 """Keys of providers: from the environment, or from the system's keyring. Never in a file, a log or an error text.
 
-A key travels as a `Key`, which shows nothing of itself; only the client that sends it asks for its text.
+A key travels as an `ApiKey`, which shows nothing of itself; only the client that sends it asks for its text. A
+provider's address is an address and nothing more: what else a URL can hold is often a key, and would be kept.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -19,7 +21,7 @@ SERVICE = "context-inspector"
 """The name under which keys lie in the keyring; the user name is the provider's."""
 REDACTED = "[key]"
 
-Place: TypeAlias = Literal["", "environment", "keyring"]
+KeyPlace: TypeAlias = Literal["", "environment", "keyring"]
 
 
 class KeyMissing(InspectorError):
@@ -31,7 +33,7 @@ class NoKeyring(InspectorError):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """A secret. Printing it, or anything that holds it, shows nothing."""
 
     _text: str = field(repr=False)
@@ -48,7 +50,7 @@ class Key:
         return text
 
 
-NO_KEY = Key("")
+NO_KEY = ApiKey("")
 
 
 _taken: dict[str, str] = {}
@@ -66,7 +68,7 @@ def key_in(variable: str) -> str:
     return (os.environ.get(variable) or _taken.get(variable, "")).strip()
 
 
-def find_key(provider: str) -> Key:
+def find_key(provider: str) -> ApiKey:
     """The key of `anthropic`, `openai` or another server's name. Raises KeyMissing."""
     variable = ENVIRONMENT.get(provider, "")
     if text := key_in(variable):
@@ -80,7 +82,7 @@ def find_key(provider: str) -> Key:
     return _checked(text, "the keyring")
 
 
-def key_place(provider: str) -> Place:
+def key_place(provider: str) -> KeyPlace:
     """Where the key of a provider lies; empty where there is none. Asks the keyring, never shows the key."""
     if key_in(ENVIRONMENT.get(provider, "")):
         return "environment"
@@ -88,11 +90,6 @@ def key_place(provider: str) -> Place:
         return "keyring" if _stored(provider) else ""
     except NoKeyring:
         return ""
-
-
-def has_key(provider: str) -> bool:
-    """Is there a key for this provider?"""
-    return key_place(provider) != ""
 
 
 def save_key(provider: str, text: str) -> None:
@@ -109,10 +106,10 @@ def forget_key(provider: str) -> None:
         _asked("delete_password", provider)
 
 
-def _checked(text: str, source: str) -> Key:
+def _checked(text: str, source: str) -> ApiKey:
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise InspectorError(f"The key in {source} holds characters that no key has.")
-    return Key(text)
+    return ApiKey(text)
 
 
 def _stored(provider: str) -> str:
@@ -141,3 +138,16 @@ def _backend() -> Any:
         if not type(one).__module__.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")):
             return one
     raise NoKeyring("this machine has no keyring that can be used")
+
+
+_MORE = (
+    "The address of a provider holds no user name, password, query (?) or fragment (#): "
+    "put a key into the environment or the keyring, not into the URL."
+)
+
+
+def address_trouble(who: str) -> str:
+    """Why a provider's name or URL will not do, in one sentence that does not repeat it; empty for nothing."""
+    _, mark, rest = who.partition("://")
+    rest = rest if mark else who
+    return _MORE if re.search(r"[?#]|^[^/]*@", rest) else ""

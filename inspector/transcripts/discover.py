@@ -21,7 +21,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
-from inspector.transcripts.opencode import SessionRow, sessions_in, source_of
+from inspector.transcripts.opencode import StoredSession, sessions_in, source_of
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat
 
@@ -63,7 +63,7 @@ class FoundSession:
 
 def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSession]:
     """The sessions that were changed last, newest first; what cannot be read is left out."""
-    newest: list[tuple[float, Path, int, SessionRow | None]] = []
+    newest: list[tuple[float, Path, int, StoredSession | None]] = []
     for modified, path, size in transcript_files(home):
         if path.suffix == _DATABASE:
             newest += [(one.updated / 1000, session_path(path, one.id), size, one) for one in _main_sessions(path)]
@@ -78,7 +78,7 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSess
     return found
 
 
-def _main_sessions(path: Path) -> list[SessionRow]:
+def _main_sessions(path: Path) -> list[StoredSession]:
     """The sessions in a database that no other one started; none where it cannot be read."""
     try:
         return [row for row in sessions_in(path) if not row.parent]
@@ -86,7 +86,7 @@ def _main_sessions(path: Path) -> list[SessionRow]:
         return []
 
 
-def _found_in(path: Path, size: int, modified: float, row: SessionRow) -> FoundSession:
+def _found_in(path: Path, size: int, modified: float, row: StoredSession) -> FoundSession:
     title = _shortened(row.title)
     return FoundSession(path, "opencode", size, datetime.fromtimestamp(modified, UTC), row.directory, title)
 
@@ -182,7 +182,7 @@ class NewestSession:
         """By these Gemini CLI calls the folder."""
         self._known: dict[Path, int] = {}
         """Files that need no further look, and how large those were that did not tell their folder yet."""
-        self._databases: dict[Path, tuple[FileStat | None, list[SessionRow]]] = {}
+        self._databases: dict[Path, tuple[FileStat | None, list[StoredSession]]] = {}
         """By database: how it stood, and its sessions then."""
         self._due = 0.0
 
@@ -210,7 +210,7 @@ class NewestSession:
                 if row.directory and Path(row.directory).resolve() == self._folder:
                     yield row.updated / 1000, session_path(path, row.id), 1
 
-    def _rows(self, path: Path) -> list[SessionRow]:
+    def _rows(self, path: Path) -> list[StoredSession]:
         before, now = self._databases.get(path), transcript_stat(path)
         if before is None or before[0] != now:
             before = self._databases[path] = now, _main_sessions(path)

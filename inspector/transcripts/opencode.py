@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRow:
+class StoredSession:
     """A session of the database."""
 
     id: str
@@ -50,7 +50,7 @@ class SessionRow:
     row: Row
 
 
-def sessions_in(path: Path) -> list[SessionRow]:
+def sessions_in(path: Path) -> list[StoredSession]:
     """The sessions of a database, the one that was changed last first. Raises NothingToRead."""
     return _patiently(path, _sessions)
 
@@ -86,15 +86,15 @@ def _columns(database: apsw.Connection, table: str) -> tuple[list[str], str]:
     return names, ", ".join(f'cast("{name}" as blob)' if name in _JSON else f'"{name}"' for name in names)
 
 
-def _sessions(database: apsw.Connection) -> list[SessionRow]:
+def _sessions(database: apsw.Connection) -> list[StoredSession]:
     names, selected = _columns(database, "session")
     rows = [_parsed(names, values) for values in database.execute(f"select {selected} from session")]
-    return sorted(map(_session_row, rows), key=lambda one: (one.updated, one.id), reverse=True)
+    return sorted(map(_stored_session, rows), key=lambda one: (one.updated, one.id), reverse=True)
 
 
-def _session_row(row: Row) -> SessionRow:
+def _stored_session(row: Row) -> StoredSession:
     row = dict.fromkeys(_ABOUT) | row
-    return SessionRow(
+    return StoredSession(
         id=_str(row["id"]),
         parent=_str(row["parent_id"]),
         directory=_str(row["directory"]),
@@ -217,7 +217,7 @@ class DatabaseSession:
             known[table] = self._changed_rows(database, table, list(known["session"]), rows)
         return _Changes(chosen.id, max(one.created for one in sessions), known, rows)
 
-    def _choose(self, sessions: Sequence[SessionRow]) -> SessionRow:
+    def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
         """The one that was asked for; else the main one that was changed last, and any that was begun since."""
         if self._wanted:
             found = next((one for one in sessions if one.id == self._wanted), None)
@@ -264,9 +264,9 @@ class _Changes:
     rows: list[Row]
 
 
-def _tree(sessions: Iterable[SessionRow], chosen: SessionRow) -> list[SessionRow]:
+def _tree(sessions: Iterable[StoredSession], chosen: StoredSession) -> list[StoredSession]:
     """The session and all that it started, and they in turn."""
-    below: dict[str, list[SessionRow]] = {}
+    below: dict[str, list[StoredSession]] = {}
     for one in sessions:
         below.setdefault(one.parent, []).append(one)
     tree, seen = [chosen], {chosen.id, ""}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.controls import ANY, Breakpoints
+from inspector.agent.controls import ANY, Breakpoints, Controls
 from inspector.agent.runner import Runner
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
@@ -396,3 +396,23 @@ def test_everything_may_be_said_from_any_thread_at_any_time(planned: Planned, mo
         thread.join()
         runner.stop()
         assert heard.state("ended").end == "stopped"
+
+
+def test_between_go_and_the_run_that_wakes_nothing_is_put_in() -> None:
+    """Who says "go" has handed the buffer over, although the run's thread still waits."""
+    controls = Controls(Breakpoints(), "offline")
+    controls.begin_pause()
+    controls.replace(Buffer(()))
+    for release in (controls.go, controls.step_model, controls.step_tool):
+        release()
+        with pytest.raises(InspectorError, match="only while the run is paused"):
+            controls.replace(Buffer(()))
+        controls.pause()
+
+
+def test_the_status_tells_the_window(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, "Done.")
+    with running(planned(window=30_000)) as (runner, heard):
+        runner.start()
+        assert heard.state("calling").window == 30_000
+        assert heard.state("ended").window == 30_000

@@ -12,7 +12,7 @@ from inspector.providers.adapter import Compaction
 from inspector.providers.answerers import Answering, answerer
 from inspector.providers.opening import Address, Api
 from inspector.providers.provider import Provider
-from inspector.safety.keys import Key
+from inspector.safety.keys import ApiKey
 from inspector.simulated.server import SimulatedServer
 
 WIRES: tuple[Api, ...] = ("anthropic", "responses", "chat")
@@ -60,7 +60,7 @@ def provider(
 ) -> Iterator[Provider]:
     """A provider, closed behind the test."""
     base = (url or server.url) + ("" if wire == "anthropic" else "/v1")
-    opened = Address("simulated", wire, Key(key), base).open(model, session, compaction)
+    opened = Address("simulated", wire, ApiKey(key), base).open(model, session, compaction)
     try:
         yield opened
     finally:

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import IO
 from uuid import uuid4
 
-from inspector.agent.tools.common import Question, Refusal, ToolLimits, plain
+from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 
 _ALLOWED = re.compile(r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV")
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -69,9 +69,9 @@ def about_command(command: str, folder: str, seconds: float) -> Question:
 def run_command(
     folder: Path, command: str, seconds: float, limits: ToolLimits, cancelled: Callable[[], bool]
 ) -> CommandResult:
-    """Run it to its end, to the end of its time, or until `cancelled`. Raises Refusal where there is no shell."""
+    """Run it to its end, to the end of its time, or until `cancelled`. Raises ToolError where there is no shell."""
     if "\0" in command:
-        raise Refusal("A command cannot hold a NUL.")
+        raise ToolError("A command cannot hold a NUL.")
     mark = uuid4().hex
     try:
         process = subprocess.Popen(
@@ -79,7 +79,7 @@ def run_command(
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(mark, os.environ), start_new_session=True,
         )  # fmt: skip
     except (OSError, UnicodeEncodeError) as why:
-        raise Refusal(f"The command cannot be started: {why}.") from None
+        raise ToolError(f"The command cannot be started: {why}.") from None
     output = _Output(limits.output_bytes)
     assert process.stdout is not None
     assert process.stdin is not None

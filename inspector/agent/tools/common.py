@@ -31,7 +31,7 @@ class ToolLimits:
     """Of a command: its head and its tail, half each."""
 
 
-class Refusal(Exception):
+class ToolError(Exception):
     """The call is not served. `str(refused)` is the result that the model reads."""
 
 
@@ -49,9 +49,9 @@ _SAID = {
 }
 
 
-def refusal(path: str, why: OSError) -> Refusal:
+def refusal(path: str, why: OSError) -> ToolError:
     """A failure of the system as a sentence."""
-    return Refusal(f"{path}: {_SAID.get(why.errno or 0, why.strerror or str(why))}.")
+    return ToolError(f"{path}: {_SAID.get(why.errno or 0, why.strerror or str(why))}.")
 
 
 def plain(text: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.agent.tools.common import Refusal, refusal, shown
+from inspector.agent.tools.common import ToolError, refusal, shown
 from inspector.core.errors import InspectorError
 
 LONGEST, DEEPEST, LINKS = 4_096, 200, 40
@@ -58,7 +58,7 @@ class Workspace:
 
     @contextmanager
     def place(self, path: str) -> Iterator[Location]:
-        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises Refusal."""
+        """Where `path` (from the workspace on, or absolute and inside it) ends. Raises ToolError."""
         walk = _Walk(path, self._tops)
         try:
             walk.stack.append(os.dup(self.root))
@@ -70,11 +70,11 @@ class Workspace:
 
     def _parts(self, path: str) -> list[str]:
         if "\0" in path or len(path) > LONGEST:
-            raise Refusal(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
+            raise ToolError(f"{shown(path[:80])}: a path has at most {LONGEST:,} characters and no NUL among them.")
         try:
             os.fsencode(path)
         except UnicodeEncodeError:
-            raise Refusal(f"{shown(path)}: the file system cannot spell this name.") from None
+            raise ToolError(f"{shown(path)}: the file system cannot spell this name.") from None
         return _split(path, self._tops, shown(path))
 
 
@@ -83,7 +83,7 @@ def _split(path: str, tops: Sequence[str], told: str) -> list[str]:
     if path.startswith("/"):
         top = next((one for one in tops if path == one or path.startswith(one.rstrip("/") + "/")), None)
         if top is None:
-            raise Refusal(f"{told} lies outside the workspace.")
+            raise ToolError(f"{told} lies outside the workspace.")
         path = path[len(top) :]
     return path.split("/")
 
@@ -99,7 +99,7 @@ class _Walk:
     links: int = 0
 
     def run(self, parts: Sequence[str]) -> Location:
-        """To the end of the path. Raises Refusal, OSError."""
+        """To the end of the path. Raises ToolError, OSError."""
         todo = deque(parts)
         while todo:
             part = todo.popleft()
@@ -118,21 +118,21 @@ class _Walk:
             elif stat.S_ISDIR(found.st_mode):
                 self._enter(part)
             elif rest:
-                raise Refusal(f"{shown(self.path)}: {self._told(part)} is no folder.")
+                raise ToolError(f"{shown(self.path)}: {self._told(part)} is no folder.")
             else:
                 return Location(self.stack[-1], part, self._told(part), found)
         return Location(self.stack[-1], "", self._told() or ".", os.fstat(self.stack[-1]))
 
     def _nothing(self, parts: list[str]) -> Location:
         if ".." in parts:
-            raise Refusal(f"{shown(self.path)}: there is no such file or folder.")
+            raise ToolError(f"{shown(self.path)}: there is no such file or folder.")
         if len(self.names) + len(parts) > DEEPEST:
             raise self._too_deep()
         return Location(self.stack[-1], parts[-1], self._told(*parts), None, tuple(parts[:-1]))
 
     def _back(self) -> None:
         if not self.names:
-            raise Refusal(f"{shown(self.path)} leads out of the workspace.")
+            raise ToolError(f"{shown(self.path)} leads out of the workspace.")
         self.names.pop()
         os.close(self.stack.pop())
 
@@ -145,7 +145,7 @@ class _Walk:
     def _target(self, part: str) -> list[str]:
         self.links += 1
         if self.links > LINKS:
-            raise Refusal(f"{shown(self.path)}: its links lead in a circle.")
+            raise ToolError(f"{shown(self.path)}: its links lead in a circle.")
         target = os.readlink(part, dir_fd=self.stack[-1])
         if target.startswith("/"):
             told = f"{shown(self.path)}: the link {self._told(part)} leads to {shown(target)}, which"
@@ -158,8 +158,8 @@ class _Walk:
     def _told(self, *parts: str) -> str:
         return shown("/".join((*self.names, *parts)))
 
-    def _too_deep(self) -> Refusal:
-        return Refusal(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
+    def _too_deep(self) -> ToolError:
+        return ToolError(f"{shown(self.path)}: deeper than {DEEPEST} folders.")
 
     def close(self) -> None:
         """Give all descriptors back."""
@@ -183,20 +183,20 @@ def kind(mode: int) -> str:
 
 
 def open_file(folder: int, name: str, told: str) -> int:
-    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises Refusal, OSError."""
+    """A descriptor of a regular file, to read. Nothing else is ever opened. Raises ToolError, OSError."""
     if what := kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise Refusal(f"{told} is {what}, not a file that can be read.")
+        raise ToolError(f"{told} is {what}, not a file that can be read.")
     handle = os.open(name, _READ, dir_fd=folder)
     if what := kind(os.fstat(handle).st_mode):  # it was swapped meanwhile
         os.close(handle)
-        raise Refusal(f"{told} is {what}, not a file that can be read.")
+        raise ToolError(f"{told} is {what}, not a file that can be read.")
     return handle
 
 
 def regular(place: Location) -> int:
-    """A descriptor of the file at a place. Raises Refusal, OSError."""
+    """A descriptor of the file at a place. Raises ToolError, OSError."""
     if place.is_folder:
-        raise Refusal(f"{place.shown} is a folder; list_files shows what it holds.")
+        raise ToolError(f"{place.shown} is a folder; list_files shows what it holds.")
     if place.found is None:
-        raise Refusal(f"{place.shown}: there is no such file.")
+        raise ToolError(f"{place.shown}: there is no such file.")
     return open_file(place.folder, place.name, place.shown)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from inspector.agent.tools.common import Refusal, ToolLimits, shown
+from inspector.agent.tools.common import ToolError, ToolLimits, shown
 from inspector.agent.tools.inside import Location, Workspace, kind
 
 DEEPEST = 100
@@ -91,13 +91,13 @@ def prefix_of(location: Location) -> str:
 def list_files(
     workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
 ) -> str:
-    """One line a file or folder. Raises Refusal."""
+    """One line a file or folder. Raises ToolError."""
     most = min(arguments.get("limit") or limits.listed, limits.listed)
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
     lines: list[str] = []
     with workspace.place(arguments.get("path") or ".") as place:
         if place.found is None:
-            raise Refusal(f"{place.shown}: there is no such folder.")
+            raise ToolError(f"{place.shown}: there is no such folder.")
         if not place.is_folder:
             found = place.found
             return _line(TreeEntry(place.folder, place.name, place.shown, found.st_mode, found.st_size))

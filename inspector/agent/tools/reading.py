@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
-from inspector.agent.tools.common import Refusal, ToolLimits, plain
+from inspector.agent.tools.common import ToolError, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
 
 SNIFFED = 8_192
@@ -20,14 +20,14 @@ class _Taken:
 
 
 def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> str:
-    """The lines from `offset` (1-based) on. Raises Refusal."""
+    """The lines from `offset` (1-based) on. Raises ToolError."""
     first = arguments.get("offset") or 1
     count = min(arguments.get("limit") or limits.read_lines, limits.read_lines)
     with workspace.place(arguments["path"]) as place, os.fdopen(regular(place), "rb") as file:
         head = file.read(SNIFFED)
         if b"\0" in head:
             size = os.fstat(file.fileno()).st_size
-            raise Refusal(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
+            raise ToolError(f"{place.shown} is a binary file of {size:,} bytes; only text can be read.")
         file.seek(0)
         taken = _take(file, first, count, limits)
         if not taken.lines:
@@ -38,7 +38,7 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
 def _nothing(told: str, first: int, has_text: bool, more: str) -> str:
     if not has_text:
         return f"({told} is empty)"
-    raise Refusal(f"{told}: {more or f'there is no line {first:,}; the file ends before it'}.")
+    raise ToolError(f"{told}: {more or f'there is no line {first:,}; the file ends before it'}.")
 
 
 def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> _Taken:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inspector.agent.tools.common import Refusal, plain
+from inspector.agent.tools.common import ToolError, plain
 from inspector.core.buffer import Prompt, Tool
 from inspector.core.message import ToolCall
 
@@ -110,20 +110,20 @@ _KINDS: Mapping[str, tuple[type, str]] = {
 
 
 def checked(call: ToolCall) -> dict[str, Any]:
-    """The arguments that the schema knows; an optional one that is null counts as not given. Raises Refusal."""
+    """The arguments that the schema knows; an optional one that is null counts as not given. Raises ToolError."""
     wanted = schema(call.name)
     if wanted is None:
         names = ", ".join(tool.name for tool in TOOLS)
-        raise Refusal(f"There is no tool {plain(call.name)[:60]!r}. There are {names}.")
+        raise ToolError(f"There is no tool {plain(call.name)[:60]!r}. There are {names}.")
     if not isinstance(call.arguments, Mapping):
-        raise Refusal(f"{call.name} takes a JSON object: {_needs(wanted)}.")
+        raise ToolError(f"{call.name} takes a JSON object: {_needs(wanted)}.")
     found: dict[str, Any] = {}
     for name, property_ in wanted["properties"].items():
         value = call.arguments.get(name)
         if value is not None:
             found[name] = _value(call.name, name, property_, value)
         elif name in wanted["required"]:
-            raise Refusal(f"{call.name} lacks {name!r}. It needs {_needs(wanted)}.")
+            raise ToolError(f"{call.name} lacks {name!r}. It needs {_needs(wanted)}.")
     return found
 
 
@@ -132,10 +132,10 @@ def _value(tool: str, name: str, wanted: Mapping[str, Any], value: Any) -> Any:
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is not kind:
-        raise Refusal(f"{tool}: {name!r} must be {told}, not {type(value).__name__}.")
+        raise ToolError(f"{tool}: {name!r} must be {told}, not {type(value).__name__}.")
     least = wanted.get("minimum")
     if least is not None and value < least:
-        raise Refusal(f"{tool}: {name!r} must be at least {least}.")
+        raise ToolError(f"{tool}: {name!r} must be at least {least}.")
     return value
 
 

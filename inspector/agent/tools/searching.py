@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from inspector.agent.tools.common import Refusal, ToolLimits, plain
+from inspector.agent.tools.common import ToolError, ToolLimits, plain
 from inspector.agent.tools.inside import Location, Workspace, open_file
 from inspector.agent.tools.listing import Deadline, LookEnded, TreeEntry, prefix_of, tree
 from inspector.core.jsontext import dumps, loads
@@ -28,7 +28,7 @@ BEAT_S = 0.05
 def search_files(
     workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any], cancelled: Callable[[], bool]
 ) -> str:
-    """`path:line: text`, one line a match. Raises Refusal."""
+    """`path:line: text`, one line a match. Raises ToolError."""
     deadline = Deadline(monotonic() + limits.look_s, cancelled)
     most = min(arguments.get("limit") or limits.matches, limits.matches)
     asked = {
@@ -39,7 +39,7 @@ def search_files(
     }
     with workspace.place(arguments.get("path") or ".") as place, _Matching(asked, deadline) as matching:
         if place.found is None:
-            raise Refusal(f"{place.shown}: there is no such file or folder.")
+            raise ToolError(f"{place.shown}: there is no such file or folder.")
         try:
             for told, text in _texts(place, arguments.get("glob") or "", limits, deadline):
                 if not matching.feed(told, text):
@@ -72,7 +72,7 @@ def _meant(found: TreeEntry, glob: str) -> bool:
 
 def _text(found: TreeEntry, most: int) -> str:
     """Of a text file; empty for one that is binary or cannot be read."""
-    with suppress(OSError, Refusal), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
+    with suppress(OSError, ToolError), os.fdopen(open_file(found.folder, found.name, found.path), "rb") as file:
         head = file.read(8_192)
         if b"\0" not in head:
             return (head + file.read(max(0, most - len(head)))).decode("utf-8", "replace")
@@ -138,10 +138,10 @@ class _Matching:
         self._process.wait()
 
     def report(self, most: int) -> str:
-        """What was found, and why it is not all. Raises Refusal where the pattern is none."""
+        """What was found, and why it is not all. Raises ToolError where the pattern is none."""
         for row in self._rows:
             if "error" in row:
-                raise Refusal(f"The pattern is no regular expression (Python's): {row['error']}.")
+                raise ToolError(f"The pattern is no regular expression (Python's): {row['error']}.")
         found = [f"{row['path']}:{row['line']}: {row['text']}" for row in self._rows if "line" in row]
         if any("full" in row for row in self._rows):
             found.append(f"… and more: only the first {most:,} matches are shown.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.agent.tools.commands import about_command, run_command
-from inspector.agent.tools.common import Question, Refusal, ToolLimits, plain
+from inspector.agent.tools.common import Question, ToolError, ToolLimits, plain
 from inspector.agent.tools.inside import Workspace, regular
 from inspector.agent.tools.listing import list_files
 from inspector.agent.tools.reading import read_file
@@ -45,7 +45,7 @@ class Toolbox:
         try:
             with self._workspace.place(path) as place, os.fdopen(regular(place), "rb") as file:
                 return plain(file.read(most).decode("utf-8", "replace"))
-        except Refusal:
+        except ToolError:
             return ""
 
     def needs_permission(self, call: ToolCall) -> Question | None:
@@ -62,7 +62,7 @@ class Toolbox:
                     return about_change(call.name, change)
                 case "run_command":
                     return about_command(arguments["command"], str(self.folder), self._seconds(arguments))
-        except Refusal:
+        except ToolError:
             pass
         return None
 
@@ -79,7 +79,7 @@ class Toolbox:
         """Do it. Never raises for what the model or the file system did: that is an error result."""
         try:
             text, failed = self._run(call, checked(call), cancelled)
-        except Refusal as why:
+        except ToolError as why:
             text, failed = str(why), True
         return Message(f"{call.id}.result", "tool", (ToolResult(call.id, plain(text), failed),))
 
@@ -100,7 +100,7 @@ class Toolbox:
             case "run_command":
                 ran = run_command(self.folder, arguments["command"], self._seconds(arguments), limits, cancelled)
                 return str(ran), ran.failed
-        raise Refusal(f"{TASK} starts a sub-agent, which this agent has not.")
+        raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:
         return (edited if tool == "edit_file" else written)(self._workspace, self._limits, arguments)

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any
 from uuid import uuid4
 
-from inspector.agent.tools.common import Question, Refusal, ToolLimits, shown
+from inspector.agent.tools.common import Question, ToolError, ToolLimits, shown
 from inspector.agent.tools.inside import Location, Workspace, kind, regular
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,27 +31,27 @@ class Change:
 
 
 def edited(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
-    """What edit_file would make of the file. Raises Refusal where the old text does not stand there exactly once."""
+    """What edit_file would make of the file. Raises ToolError where the old text does not stand there exactly once."""
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         data = _content(place, limits)
         old, new = arguments["old_text"].encode("utf-8", "replace"), arguments["new_text"].encode("utf-8", "replace")
         if not old:
-            raise Refusal("old_text is empty; give the exact text to be replaced, or use write_file.")
+            raise ToolError("old_text is empty; give the exact text to be replaced, or use write_file.")
         if old == new:
-            raise Refusal("old_text and new_text are the same; nothing would change.")
+            raise ToolError("old_text and new_text are the same; nothing would change.")
         if old not in data and b"\r\n" in data and b"\r" not in old:
             old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
         times = _times(data, old)
         if times == 0:
-            raise Refusal(f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands.")
+            raise ToolError(f"{place.shown}: old_text does not occur; read the file and give it exactly as it stands.")
         if times > 1:
-            raise Refusal(f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings.")
+            raise ToolError(f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings.")
         return _small(Change(place.shown, data, data.replace(old, new, 1)), limits)
 
 
 def written(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
-    """What write_file would make. Raises Refusal."""
+    """What write_file would make. Raises ToolError."""
     after = arguments["content"].encode("utf-8", "replace")
     with workspace.place(arguments["path"]) as place:
         _writable(place)
@@ -60,14 +60,14 @@ def written(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, An
 
 
 def put(workspace: Workspace, path: str, change: Change) -> None:
-    """Make the change. Raises Refusal where the file is no longer as it was."""
+    """Make the change. Raises ToolError where the file is no longer as it was."""
     with workspace.place(path) as place:
         _writable(place)
         folder = _made_folders(place)
         try:
             mode = None if place.found is None else stat.S_IMODE(place.found.st_mode) & 0o777
             if change.before != (None if place.found is None else _all(place)):
-                raise Refusal(f"{place.shown} was changed by somebody else meanwhile; read it again.")
+                raise ToolError(f"{place.shown} was changed by somebody else meanwhile; read it again.")
             _replace(folder, place.name, change.after, mode)
         finally:
             os.close(folder)
@@ -83,20 +83,20 @@ def _times(data: bytes, part: bytes) -> int:
 
 def _writable(place: Location) -> None:
     if place.is_folder:
-        raise Refusal(f"{place.shown} is a folder, not a file.")
+        raise ToolError(f"{place.shown} is a folder, not a file.")
     if ".git" in place.shown.lower().split("/"):
-        raise Refusal(f"{place.shown}: what lies in .git is changed by git only.")
+        raise ToolError(f"{place.shown}: what lies in .git is changed by git only.")
     if place.found is None:
         return
     if what := kind(place.found.st_mode):
-        raise Refusal(f"{place.shown} is {what}, not a file that can be changed.")
+        raise ToolError(f"{place.shown} is {what}, not a file that can be changed.")
     if not place.found.st_mode & 0o222:
-        raise Refusal(f"{place.shown} is read-only.")
+        raise ToolError(f"{place.shown} is read-only.")
 
 
 def _content(place: Location, limits: ToolLimits) -> bytes:
     if place.found is not None and place.found.st_size > limits.edit_bytes:
-        raise Refusal(f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed.")
+        raise ToolError(f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed.")
     return _all(place)
 
 
@@ -107,7 +107,7 @@ def _all(place: Location) -> bytes:
 
 def _small(change: Change, limits: ToolLimits) -> Change:
     if len(change.after) > limits.edit_bytes:
-        raise Refusal(f"{change.path} would be larger than {limits.edit_bytes:,} bytes.")
+        raise ToolError(f"{change.path} would be larger than {limits.edit_bytes:,} bytes.")
     return change
 
 

@@ -27,7 +27,7 @@ from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
 from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
 from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
-from inspector.safety.addresses import address_trouble
+from inspector.safety.keys import address_trouble
 
 COPIED = "Copied"
 ADDRESS = "an address"

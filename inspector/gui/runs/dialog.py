@@ -20,8 +20,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
-from inspector.safety.addresses import address_trouble
-from inspector.safety.keys import key_place
+from inspector.safety.keys import address_trouble, key_place
 
 PERMISSIONS = (
     ("ask", "writing and commands ask me first"),

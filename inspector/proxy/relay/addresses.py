@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from inspector.core.errors import InspectorError
 from inspector.proxy.relay.link import TcpLink
-from inspector.safety.addresses import address_trouble
+from inspector.safety.keys import address_trouble
 
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?")
 

@@ -38,7 +38,7 @@ OUT = [
 
 @pytest.mark.parametrize("path", OUT)
 def test_out_of_the_workspace(do: Do, workspace: Path, path: str) -> None:
-    """Refusal with a sentence by every tool; nothing outside is read, listed or changed."""
+    """ToolError with a sentence by every tool; nothing outside is read, listed or changed."""
     for name, more in (
         ("read_file", {}),
         ("list_files", {}),

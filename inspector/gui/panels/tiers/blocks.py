@@ -15,8 +15,7 @@ from inspector.gui.look.build import button, column, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.widgets.chips import Chips
-from inspector.safety.addresses import address_trouble
-from inspector.safety.keys import key_place
+from inspector.safety.keys import address_trouble, key_place
 from inspector.workbench.policy_input import summary_of
 from inspector.workbench.state import State
 from inspector.workbench.stepping import HAND
