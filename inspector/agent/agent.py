@@ -134,13 +134,13 @@ class AgentThread:
         self.write_running()
 
     def _finish_turn(self) -> None:
-        """The calls that were left open when the program was ended, and what the policy does behind a turn."""
+        """The calls that were left open when the program was ended, and what the policy does after a turn."""
         self.context = TurnContext(self.context.buffer, self.context.running, self)
         self.context.add(self._tools(self.waiting))
         self.results.clear()
         moment, run = self._moment(), self.run
-        behind = run.policy.after_turn(self.context.buffer, run.settings, self.context.running, moment)
-        self.context.apply(*drive(behind, self._answer))
+        conversation = run.policy.after_turn(self.context.buffer, run.settings, self.context.running, moment)
+        self.context.apply(*drive(conversation, self._answer))
         self._settle()
 
     def _moment(self) -> PolicyInput:
@@ -241,10 +241,10 @@ class AgentThread:
         title = arguments.get("description") or " ".join(arguments["prompt"].split())[:60]
         run.journal.thread(name, buffer, title=title, parent=MAIN, parent_call=call.id)
         ended = AgentThread(run, name, buffer, run.policy.fresh(run.settings)).live()
-        told = ended.error or ended.text or "(the sub-agent said nothing)"
+        words = ended.error or ended.text or "(the sub-agent said nothing)"
         if ended.why == "max turns":
-            told = f"The sub-agent was ended after {run.plan.limits.max_turns} turns. Its last words: {told}"
-        return result_of(call, told, ended.why != "done")
+            words = f"The sub-agent was ended after {run.plan.limits.max_turns} turns. Its last words: {words}"
+        return result_of(call, words, ended.why != "done")
 
     def _named(self, result: Message) -> Message:
         """With an id that no other message of the thread has: some servers give all calls the same."""
@@ -269,7 +269,7 @@ class AgentThread:
         return replaced
 
     def _put(self, wish: Replacement) -> None:
-        """The prompt stays the thread's own. What runs behind the buffer (open calls) is looked up in the new one."""
+        """The prompt stays the thread's own. What comes after the buffer (open calls) is looked up in the new one."""
         before = {message.id: message for message in self.messages}
         after = {message.id: message for message in wish.buffer.messages}
         fates = {key: "dropped" for key in before if key not in after}

@@ -115,7 +115,7 @@ _NO_SUCH = (404, 405, 501)
 def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
     """The answer. Raises Failure, RunStopped."""
     run.controls.check()
-    run.journal.note("need", thread=thread, **_told(need))
+    run.journal.note("need", thread=thread, **_need_document(need))
     try:
         reply = _met(run, thread, need, buffer)
     except Failure as failure:
@@ -161,7 +161,7 @@ def _by_hand(run: RunContext, need: Need) -> Answer:
     return reply if reply.by else replace(reply, by="person")
 
 
-def _told(need: Need) -> dict[str, Any]:
+def _need_document(need: Need) -> dict[str, Any]:
     """In a few words: the whole of it follows from the buffer and the settings."""
     match need:
         case Summarize(instructions=instructions, text=text, messages=messages, purpose=purpose):

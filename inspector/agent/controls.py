@@ -196,7 +196,7 @@ class Controls:
             return self._wishes.popleft()
 
     def ask_permission(self, id: str) -> None:  # noqa: A002
-        """From here on `permit` is listened to. Before it is told that it is asked for."""
+        """From here on `permit` is listened to. To be called before the status says that it is asked for."""
         with self._changed:
             self._asked, self._permit = id, None
 

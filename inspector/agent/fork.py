@@ -39,7 +39,7 @@ def fork(
     buffer: Buffer | None = None,
     system: System = "recorded",
 ) -> Fork:
-    """Begin at request `at` (None = behind the last record). `buffer`: what was made of it by hand.
+    """Begin at request `at` (None = after the last record). `buffer`: what was made of it by hand.
 
     The tools are ours; the system prompt is the transcript's own where it holds one, unless `system` says otherwise.
     """
@@ -51,8 +51,8 @@ def fork(
         buffer = thread.requests[at].buffer() if known and at is not None else _end(thread)
     start = Buffer(_taken(buffer.messages, changes), _prompt(buffer.prompt, workspace.resolve(), system, changes))
     place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
-    told: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
-    return Fork(start, told, tuple(changes))
+    source: dict[str, Json] = {**place, "thread": thread.id, "request": at, "model": thread.model, "changes": changes}
+    return Fork(start, source, tuple(changes))
 
 
 def _many(count: object, what: str) -> str:
@@ -145,11 +145,11 @@ def _good(name: str) -> str:
 
 
 def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
-    """Every result right behind its call, every call with one result."""
+    """Every result right after its call, every call with one result."""
     bad = [one.rule for one in check(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
         messages = tuple(_ordered(messages))
-        changes.append("Tool results were put right behind their calls, each once.")
+        changes.append("Tool results were put right after their calls, each once.")
     mended = repair(Buffer(messages), None)
     for event in mended.events:
         if dropped := event.fields.get("dropped_results"):

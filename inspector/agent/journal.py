@@ -45,7 +45,7 @@ class Journal:
         try:
             self._file = os.open(path, _FLAGS | (os.O_CREAT | os.O_EXCL if new else 0), 0o600)
         except FileExistsError:
-            raise JournalFailed(f"{path} exists; choose another name, or go on with it (--resume).") from None
+            raise JournalFailed(f"{path} exists; choose another name, or resume it (--resume).") from None
         except OSError as why:
             raise JournalFailed(f"{path} cannot be written: {why.strerror or why}.") from None
         try:
@@ -60,9 +60,9 @@ class Journal:
         self._write("journal", version=VERSION, **header, prompt=_prompt(prompt))
 
     def resume(self, held: ResumePoint, plan: Mapping[str, Any]) -> None:
-        """Go on behind what a reader made of the file. A torn last line is left as it is, on a line of its own.
+        """Continue after what a reader made of the file. A torn last line is left as it is, on a line of its own.
 
-        Raises JournalFailed where somebody has gone on with it since it was read.
+        Raises JournalFailed where somebody has resumed it since it was read.
         """
         self._held = {name: buffer.messages for name, buffer in held.threads.items()}
         self._running = {name: dict(running) for name, running in held.running.items()}
@@ -111,7 +111,7 @@ class Journal:
         self._write("failed", thread=thread, failure=write_reply(failure), **more)
 
     def tier(self, thread: str, outcome: Outcome[Any], before: int, after: int) -> None:
-        """What a tier did. `before` and `after` are tokens. The thread must be told as it was before."""
+        """What a tier did. `before` and `after` are tokens. The thread must have been written as it was before."""
         shape = write_shape(self._held[thread], outcome.buffer.messages)
         self._write(
             "tier" if outcome.buffer.messages != self._held[thread] else "tried",
@@ -133,7 +133,7 @@ class Journal:
         self._held[thread] = messages
 
     def running(self, thread: str, turn: int, data: Mapping[str, Any]) -> None:
-        """The policy's running state behind `turn` turns: what changed of it since it was last written."""
+        """The policy's running state after `turn` turns: what changed of it since it was last written."""
         plain: dict[str, Any] = loads(dumps(data).encode(), deepest=WRAPPED)
         last = self._running.get(thread, {})
         changed, more = {}, {}
@@ -177,8 +177,8 @@ def _is(one: Message, other: Message) -> bool:
 
 
 def _prompt(prompt: Prompt) -> dict[str, Any]:
-    told = write_buffer(Buffer((), prompt))
-    return {"system": told["system"], "tools": told["tools"]}
+    document = write_buffer(Buffer((), prompt))
+    return {"system": document["system"], "tools": document["tools"]}
 
 
 def _now() -> str:

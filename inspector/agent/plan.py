@@ -62,7 +62,7 @@ class Plan:
     """What the person wants; the last user message of the start. Empty where `start` says it all."""
     workspace: Path
     record: Path
-    """The journal: a new file, or (with `resumed`) the one that is gone on with."""
+    """The journal: a new file, or (with `resumed`) the one that is resumed."""
     provider: str = "simulated"
     """simulated, anthropic, openai or a URL, as for `--answerer`."""
     model: str = ""
@@ -82,11 +82,11 @@ class Plan:
     memory: str = ""
     """A file of the workspace, where the agent keeps notes: what it holds is the session memory at hand (Roku L2)."""
     start: Buffer | None = None
-    """What the run begins with, `task` behind it; None = the task alone. Its prompt is used as it stands."""
+    """What the run begins with, `task` after it; None = the task alone. Its prompt is used as it stands."""
     running: Any | None = None
     """The policy's running state to begin with; None = a fresh one."""
     forked_from: Mapping[str, Json] | None = None
-    """Told in the journal: path, session, format, thread, request, changes."""
+    """Written into the journal: path, session, format, thread, request, changes."""
     resumed: ResumePoint | None = None
     world: SimulatedServerState | None = None
     """The simulated provider's own world (pace, faults, window); None = one as large as `window`."""

@@ -1,4 +1,4 @@
-"""A run gone on with: its journal, read by the reader that everybody reads it with, made into the plan of the rest."""
+"""A run resumed: its journal, read by the reader that opens it as a transcript, made into the plan of the rest."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,18 +15,18 @@ from inspector.core.message import Message
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from inspector.transcripts.transcript_file import TranscriptFile
 
-UNDONE = "This call was not run: the user has gone on with something else."
+UNDONE = "This call was not run: the user has continued with something else."
 
 
 def read_journal(path: Path) -> JournalReader:
     """All that a journal holds. Raises NothingToRead, UnknownFormat, InspectorError for another transcript."""
     journal = TranscriptFile(path)
     if detect(journal.head()).name != NAME:
-        raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not gone on with.")
+        raise InspectorError(f"{path} is no journal of a run; a transcript can be forked (--fork), not resumed.")
     reader = JournalReader()
     journal.feed(reader)
     if not reader.header or MAIN not in reader.threads:
-        raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not gone on with.")
+        raise InspectorError(f"{path} has lost its beginning: it can be forked (--fork), not resumed.")
     return reader
 
 

@@ -1,7 +1,7 @@
 """A question of a run on the terminal: exactly what will run or be written, the whole of it on demand.
 
 What the model wrote stands behind a bar, so that no line of it passes for one of ours. White space is kept; what a
-terminal would hide is spelled; a line goes on in the next row behind a broken bar. What is cut is told.
+terminal would hide is spelled; a line goes on in the next row behind a broken bar. What is cut is said.
 """
 
 import os

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-turns", metavar="N", type=_positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
-    begun.add_argument("--resume", metavar="JOURNAL", help="go on with a run, in the same journal")
+    begun.add_argument("--resume", metavar="JOURNAL", help="resume a run, in the same journal")
     begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
     parser.add_argument("--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`")
     parser.add_argument("--thread", metavar="ID", default="main", help="of --fork: the thread (main)")
@@ -64,20 +64,20 @@ def _positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run to the end. Raises InspectorError where it could not begin, or did not come to a good end."""
-    told: queue.SimpleQueue[RunStatus] = queue.SimpleQueue()
+    statuses: queue.SimpleQueue[RunStatus] = queue.SimpleQueue()
     plan = plan_of(arguments)
     if plan.permissions == "never" and not arguments.no:
         note("there is no terminal to ask on: nothing is written, no command is run; --yes allows it.")
-    runner = Runner(plan, told.put)
-    printer = _Printer(arguments.json)
+    runner = Runner(plan, statuses.put)
+    printer = _TurnPrinter(arguments.json)
     try:
         runner.start()
-        ended = _attend(runner, told, printer)
+        ended = _attend(runner, statuses, printer)
     except KeyboardInterrupt:
         runner.stop()
         runner.close()
-        while not told.empty():
-            printer.take(told.get())
+        while not statuses.empty():
+            printer.take(statuses.get())
         raise
     finally:
         runner.close()
@@ -85,21 +85,21 @@ def run(arguments: argparse.Namespace) -> None:
     if ended.end == "error":
         raise InspectorError(f"the run ended with an error: {ended.error}")
     if ended.end == "max turns":
-        raise InspectorError("the run was ended after the turns that it may take; --resume goes on with it.")
+        raise InspectorError("the run was ended after the turns that it may take; --resume continues it.")
 
 
-def _attend(runner: Runner, told: "queue.SimpleQueue[RunStatus]", printer: "_Printer") -> RunStatus:
+def _attend(runner: Runner, statuses: "queue.SimpleQueue[RunStatus]", printer: "_TurnPrinter") -> RunStatus:
     """Print, and ask where it asks, until it has ended."""
     asked = ""
     while True:
-        standing = told.get()
-        printer.take(standing)
-        if standing.state == "ended":
-            return standing
-        if standing.asked is not None and standing.asked.id != asked:
-            asked = standing.asked.id
-            runner.permit(asked, ask(standing.asked))
-        elif standing.asked is None:
+        status = statuses.get()
+        printer.take(status)
+        if status.state == "ended":
+            return status
+        if status.asked is not None and status.asked.id != asked:
+            asked = status.asked.id
+            runner.permit(asked, ask(status.asked))
+        elif status.asked is None:
             asked = ""
 
 
@@ -108,7 +108,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     changes = _changes(arguments)
     if arguments.resume:
         if arguments.record and not _is_same(arguments.record, arguments.resume):
-            raise InspectorError("A run that is gone on with keeps its journal: leave --record out.")
+            raise InspectorError("A resumed run keeps its journal: leave --record out.")
         return resume(Path(arguments.resume), arguments.task, **changes)
     if arguments.demo:
         return _demo(arguments)
@@ -181,36 +181,36 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"permissions": permissions, **{key: value for key, value in given.items() if value is not None}}
 
 
-class _Printer:
+class _TurnPrinter:
     """A line for each turn, once."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
-        self._told = 0
+        self._printed = 0
         self._waited = ""
         self._last: TurnReport | None = None
 
-    def take(self, standing: RunStatus) -> None:
+    def take(self, status: RunStatus) -> None:
         """Print what is new in it."""
-        report = standing.report
-        if standing.state == "calling" and standing.why and standing.why != self._waited:
-            note(plain(standing.why))
-        self._waited = standing.why
-        if report is None or report.number <= self._told:
+        report = status.report
+        if status.state == "calling" and status.why and status.why != self._waited:
+            note(plain(status.why))
+        self._waited = status.why
+        if report is None or report.number <= self._printed:
             return
-        self._told, self._last = report.number, report
+        self._printed, self._last = report.number, report
         if self._json:
             write_json(document(report))
         else:
             write_lines([line(report)])
         sys.stdout.flush()
 
-    def end(self, standing: RunStatus) -> None:
+    def end(self, status: RunStatus) -> None:
         """How it ended: the last words, or one more line of JSON."""
         text = self._last.text if self._last is not None and not self._last.error else ""
         if self._json:
-            write_json({"end": standing.end, "turns": self._told, "error": standing.error, "text": text})
-        elif standing.end == "done":
+            write_json({"end": status.end, "turns": self._printed, "error": status.error, "text": text})
+        elif status.end == "done":
             write_lines(["", *(plain(one) for one in text.splitlines())])
         sys.stdout.flush()
 

@@ -74,9 +74,8 @@ def _at_url(api: str, url: str) -> Address:
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if api == "anthropic":
         return Address(host, "anthropic", ApiKey(text or "none"), base.removesuffix("/v1"))
-    return Address(
-        host, "responses" if api == "responses" else "chat", ApiKey(text) if text else NO_KEY, base + "/v1" * (not path)
-    )
+    key = ApiKey(text) if text else NO_KEY
+    return Address(host, "responses" if api == "responses" else "chat", key, base + "/v1" * (not path))
 
 
 def simulated_addresses(url: str, api: Api) -> tuple[Address, Address]:

@@ -36,8 +36,8 @@ def open_environment(given: Mapping[str, str]) -> dict[str, str]:
 
 def _empty_block() -> None:
     """The variables move elsewhere in memory; where the system looks for them, nothing is left."""
-    told = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()
-    start, end = int(told[47]), int(told[48])
+    fields = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])
     if not 0 < start < end:
         return
     for name, value in os.environb.items():

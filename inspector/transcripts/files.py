@@ -96,8 +96,8 @@ def open_transcript(
 ) -> Session:
     """The session that a transcript holds, with the threads of its companions.
 
-    `progress` is told (bytes done, bytes in all); `first` gets the beginning of a long session as soon as it can be
-    shown; `cancelled` is asked for every chunk; `keep` gets what a follower goes on with (`follow.Follower`). Raises
+    `progress` is called with (bytes done, bytes in all); `first` gets the beginning of a long session as soon as it can
+    be shown; `cancelled` is asked for every chunk; `keep` gets what a follower continues (`follow.Follower`). Raises
     NothingToRead, UnknownFormat, Cancelled, each with a sentence.
     """
     path, about = Path(path), ReadProgress(progress, cancelled)

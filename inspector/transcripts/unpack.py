@@ -1,6 +1,6 @@
 """The bytes of a transcript, chunk by chunk: only regular files, only read, unpacked where they were packed.
 
-What the file is (gzip, UTF-16, a byte-order mark) is told by its first bytes. A pipe or a device is never opened, as
+What the file is (gzip, UTF-16, a byte-order mark) is known by its first bytes. A pipe or a device is never opened, as
 that could block for ever.
 """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Every bound of every tool. What is left out because of one is told in the result."""
+    """Every bound of every tool. What is left out because of one is said in the result."""
 
     read_lines: int = 2_000
     """Lines of one read, where the call asks for no fewer."""

@@ -78,12 +78,12 @@ class Workspace:
         return _split(path, self._tops, shown(path))
 
 
-def _split(path: str, tops: Sequence[str], told: str) -> list[str]:
+def _split(path: str, tops: Sequence[str], label: str) -> list[str]:
     """The steps of a path, from the workspace on."""
     if path.startswith("/"):
         top = next((one for one in tops if path == one or path.startswith(one.rstrip("/") + "/")), None)
         if top is None:
-            raise ToolError(f"{told} lies outside the workspace.")
+            raise ToolError(f"{label} lies outside the workspace.")
         path = path[len(top) :]
     return path.split("/")
 
@@ -118,17 +118,17 @@ class _Walk:
             elif stat.S_ISDIR(found.st_mode):
                 self._enter(part)
             elif rest:
-                raise ToolError(f"{shown(self.path)}: {self._told(part)} is no folder.")
+                raise ToolError(f"{shown(self.path)}: {self._label(part)} is no folder.")
             else:
-                return Location(self.stack[-1], part, self._told(part), found)
-        return Location(self.stack[-1], "", self._told() or ".", os.fstat(self.stack[-1]))
+                return Location(self.stack[-1], part, self._label(part), found)
+        return Location(self.stack[-1], "", self._label() or ".", os.fstat(self.stack[-1]))
 
     def _nothing(self, parts: list[str]) -> Location:
         if ".." in parts:
             raise ToolError(f"{shown(self.path)}: there is no such file or folder.")
         if len(self.names) + len(parts) > DEEPEST:
             raise self._too_deep()
-        return Location(self.stack[-1], parts[-1], self._told(*parts), None, tuple(parts[:-1]))
+        return Location(self.stack[-1], parts[-1], self._label(*parts), None, tuple(parts[:-1]))
 
     def _back(self) -> None:
         if not self.names:
@@ -148,14 +148,14 @@ class _Walk:
             raise ToolError(f"{shown(self.path)}: its links lead in a circle.")
         target = os.readlink(part, dir_fd=self.stack[-1])
         if target.startswith("/"):
-            told = f"{shown(self.path)}: the link {self._told(part)} leads to {shown(target)}, which"
-            steps = _split(target, self.tops, told)
+            label = f"{shown(self.path)}: the link {self._label(part)} leads to {shown(target)}, which"
+            steps = _split(target, self.tops, label)
             while self.names:
                 self._back()
             return steps
         return target.split("/")
 
-    def _told(self, *parts: str) -> str:
+    def _label(self, *parts: str) -> str:
         return shown("/".join((*self.names, *parts)))
 
     def _too_deep(self) -> ToolError:
@@ -182,14 +182,14 @@ def kind(mode: int) -> str:
     return next((name for test, name in _KINDS if test(mode)), "" if stat.S_ISREG(mode) else "no regular file")
 
 
-def open_file(folder: int, name: str, told: str) -> int:
+def open_file(folder: int, name: str, label: str) -> int:
     """A descriptor of a regular file, to read. Nothing else is ever opened. Raises ToolError, OSError."""
     if what := kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise ToolError(f"{told} is {what}, not a file that can be read.")
+        raise ToolError(f"{label} is {what}, not a file that can be read.")
     handle = os.open(name, _READ, dir_fd=folder)
     if what := kind(os.fstat(handle).st_mode):  # it was swapped meanwhile
         os.close(handle)
-        raise ToolError(f"{told} is {what}, not a file that can be read.")
+        raise ToolError(f"{label} is {what}, not a file that can be read.")
     return handle
 
 

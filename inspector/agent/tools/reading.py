@@ -32,13 +32,13 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
         taken = _take(file, first, count, limits)
         if not taken.lines:
             return _nothing(place.shown, first, bool(head), taken.more)
-        return plain(_told(taken, first, bool(arguments.get("numbers"))))
+        return plain(_text(taken, first, bool(arguments.get("numbers"))))
 
 
-def _nothing(told: str, first: int, has_text: bool, more: str) -> str:
+def _nothing(path: str, first: int, has_text: bool, more: str) -> str:
     if not has_text:
-        return f"({told} is empty)"
-    raise ToolError(f"{told}: {more or f'there is no line {first:,}; the file ends before it'}.")
+        return f"({path} is empty)"
+    raise ToolError(f"{path}: {more or f'there is no line {first:,}; the file ends before it'}.")
 
 
 def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> _Taken:
@@ -70,7 +70,7 @@ def _lines(file: IO[bytes], limits: ToolLimits) -> Iterator[bytes]:
         yield line
 
 
-def _told(taken: _Taken, first: int, numbers: bool) -> str:
+def _text(taken: _Taken, first: int, numbers: bool) -> str:
     lines = [line.decode("utf-8", "replace") for line in taken.lines]
     if numbers:
         lines = [f"{first + n:>6}\t{line}" for n, line in enumerate(lines)]

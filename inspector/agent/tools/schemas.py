@@ -13,21 +13,21 @@ TASK = "task"
 """The call that starts a sub-agent; the runner answers it."""
 
 
-def _tool(name: str, told: str, required: str, **properties: Mapping[str, Any]) -> Tool:
+def _tool(name: str, about: str, required: str, **properties: Mapping[str, Any]) -> Tool:
     schema = {"type": "object", "properties": dict(properties), "required": required.split()}
-    return Tool(name, {"name": name, "description": told, "input_schema": schema})
+    return Tool(name, {"name": name, "description": about, "input_schema": schema})
 
 
-def _text(told: str) -> dict[str, Any]:
-    return {"type": "string", "description": told}
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
 
 
-def _number(told: str, least: int = 1) -> dict[str, Any]:
-    return {"type": "integer", "minimum": least, "description": told}
+def _number(description: str, least: int = 1) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "description": description}
 
 
-def _flag(told: str) -> dict[str, Any]:
-    return {"type": "boolean", "description": told}
+def _flag(description: str) -> dict[str, Any]:
+    return {"type": "boolean", "description": description}
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -128,11 +128,11 @@ def checked(call: ToolCall) -> dict[str, Any]:
 
 
 def _value(tool: str, name: str, wanted: Mapping[str, Any], value: Any) -> Any:
-    kind, told = _KINDS[wanted["type"]]
+    kind, expected = _KINDS[wanted["type"]]
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is not kind:
-        raise ToolError(f"{tool}: {name!r} must be {told}, not {type(value).__name__}.")
+        raise ToolError(f"{tool}: {name!r} must be {expected}, not {type(value).__name__}.")
     least = wanted.get("minimum")
     if least is not None and value < least:
         raise ToolError(f"{tool}: {name!r} must be at least {least}.")

@@ -41,8 +41,8 @@ def search_files(
         if place.found is None:
             raise ToolError(f"{place.shown}: there is no such file or folder.")
         try:
-            for told, text in _texts(place, arguments.get("glob") or "", limits, deadline):
-                if not matching.feed(told, text):
+            for path, text in _texts(place, arguments.get("glob") or "", limits, deadline):
+                if not matching.feed(path, text):
                     break
         except LookEnded as why:
             matching.ended = matching.ended or str(why)
