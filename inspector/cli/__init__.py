@@ -1,1 +1,1 @@
-"""The command line: one file a command, one that writes tables and JSON (`output`). It works nothing out itself."""
+"""The command line: one file a command, and what they share (`select`, `output`). It works nothing out itself."""

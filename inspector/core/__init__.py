@@ -1,1 +1,1 @@
-"""Values in, values out: nothing here touches the network, the disk or the clock."""
+"""Values in, values out: no network, no clock, and no file but those that ship with the program."""

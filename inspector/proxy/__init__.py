@@ -1,1 +1,1 @@
-"""The observing proxy: between an agent and its provider, on this machine only; what passes is recorded."""
+"""The proxy between an agent and its provider, on this machine only: what passes is recorded, and may be held."""

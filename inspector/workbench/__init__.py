@@ -1,1 +1,1 @@
-"""The one thing that changes: the state that every face shows."""
+"""The State, which the window shows, and the intents that change it; steps, previews, comparisons. No Qt."""

@@ -1,1 +1,1 @@
-"""Text to tokens: estimators, tokenizer, calibration, pressure, windows and prices."""
+"""Text to tokens: estimators, tokenizer, calibration; windows and prices; what is reported, predicted and believed."""

@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: an append log (messages told again, `$set`, `$rewindTo`), or one JSON document (before 0.4x)."""
+"""Gemini CLI sessions: an append log (messages repeated, `$set`, `$rewindTo`), or one JSON document (before 0.4x)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
