@@ -1,7 +1,7 @@
-"""One truth on every real transcript, under every policy: no two places tell two numbers for one thing.
+"""One truth on every real transcript, under every policy: no two places show two numbers for one thing.
 
-Gauge, legend, timeline, verdicts, previews, steps, diff, ghosts, replay and the command line are asked about the same
-place; a buffer that nobody changed keeps its number; what is seen and what is unseen add up to what is shown.
+Gauge, legend, timeline, verdicts, previews, steps, diff, replay and the command line are asked about the same place; a
+buffer that nobody changed keeps its number; what is seen and what is unseen add up to what is shown.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def check_lines(bench: Workbench, now: GaugeReading) -> None:
 
 
 def check_previews(bench: Workbench) -> None:
-    """What a preview says that a tier frees is what gauge, diff, ghosts and steps say when it is stepped."""
+    """What a preview says that a tier frees is what gauge, diff, timeline and steps say when it is stepped."""
     previews = bench.state.previews
     assert previews is not None
     before = shown(bench)

@@ -1,4 +1,4 @@
-"""The set-up behind the two commands, on machines of stand-ins: what is missing, who may install, what was left."""
+"""The set-up of the two commands, on machines of stand-ins: what is missing, who may install, what was left."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 """What `pip install .` gives: a command that works in an environment of its own, from any folder, resources within.
 
-Nothing is downloaded: the wheel is built with what is installed, and the dependencies are lent by a .pth file.
+Nothing is downloaded: the wheel is built with what is installed, and the dependencies are found through a .pth file.
 """
 
 import json
@@ -57,7 +57,7 @@ class Installed:
         self.run(*install, "--disable-pip-version-check", str(self.wheel))
         # A .pth within a folder that a .pth names is not followed: the checkout stays out of sight.
         (packages,) = (folder / "env").glob("lib/python3*/site-packages")
-        (packages / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        (packages / "installed.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
     def run(self, *command: str | Path, **environment: str) -> str:
         """Standard output of a command that must succeed, started in another folder and without our environment."""

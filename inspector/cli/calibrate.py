@@ -11,7 +11,7 @@ from inspector.core.tokens.fit import Fit, PredictionErrors, Sample, calibration
 from inspector.core.tokens.pressure import known_pressures
 
 SHOWN = "roku"
-"""The estimator behind the numbers that every command shows."""
+"""The estimator of the numbers that every command shows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -62,7 +62,7 @@ class RequestPrinter:
         self._measure = estimator("roku")
         self._pressures: dict[str, Pressures] = {}
         self._told: dict[str, list[tuple[object, ...]]] = {}
-        """By thread: what was told of each request, in order."""
+        """By thread: what was reported of each request, in order."""
         self._windows: dict[tuple[str, str, int | None, int], Window] = {}
         self._waiting: tuple[Session, float] | None = None
         self._rests = 0
@@ -129,7 +129,7 @@ class RequestPrinter:
         sys.stdout.flush()
 
     def _patience(self, session: Session, thread: Thread) -> float:
-        """Seconds without news after which the last request is told without its usage."""
+        """Seconds without news after which the last request is reported without its usage."""
         late = session.format in _LATE or any(request.usage for request in thread.requests[-3:-1])
         return HELD if self._json and late else SOON
 

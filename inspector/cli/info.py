@@ -138,7 +138,7 @@ def _compaction(thread: Thread, compaction: Compaction) -> dict[str, Any]:
 
 
 def _side_call(call: SideCall) -> dict[str, Any]:
-    """The cost is null where nothing was told or the model has no price."""
+    """The cost is null where nothing was reported or the model has no price."""
     usage = call.usage
     price = cost(call.model, usage, call.time) if usage else None
     return {

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     if isinstance(gate, Holds):
         gate.note = partial(_note, server)
 
-    def stop(number: int, _: object) -> None:  # behind the line that is being told; the second time at once
+    def stop(number: int, _: object) -> None:  # after the line that is being written; the second time at once
         signal.signal(number, signal.default_int_handler)
         lines.put(None)
 

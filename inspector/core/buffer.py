@@ -227,7 +227,7 @@ def head(view: View, count: int) -> tuple[Message, ...]:
 
 
 def _parting(one: View, other: View) -> int:
-    """How long both are the same, told by the nearest stretch on which both stand."""
+    """How long both are the same, by the nearest stretch on which both stand."""
     mine, theirs, here, there = one.stretch, other.stretch, one.length, other.length
     while mine is not theirs:
         if mine.depth < theirs.depth:

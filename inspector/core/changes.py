@@ -1,7 +1,7 @@
-"""What became of the messages after the place where two buffers part: lost, changed, or only told otherwise.
+"""What became of the messages after the place where two buffers part: lost, changed, or only rewritten.
 
 Messages are aligned by id, then by the call they make or answer, then by their order. A change that takes nothing that
-was said (a reminder that moved, thinking of old turns, JSON written otherwise, an image's placeholder) is told as that.
+was said (a reminder that moved, thinking of old turns, JSON written otherwise, an image's placeholder) is reported so.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A cut: what a person made of a held buffer, made again on every later request of that thread.
 
 A client keeps its own conversation and sends all of it with every turn. A cut knows the items that it replaces by what
-they say, and how the new ones are made of them; whatever comes behind is passed on as it came. Where the beginning is
+they say, and how the new ones are made of them; whatever comes after is passed on as it came. Where the beginning is
 another one (the client compacted by itself, or went back), the cut does not fit any more.
 """
 

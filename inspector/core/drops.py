@@ -30,7 +30,7 @@ DropKind: TypeAlias = Literal[
     "rewritten",
     "unexplained",
 ]
-"""prompt: system prompt or tools became smaller; reminders, thinking, images, rewritten: told otherwise, nothing that
+"""prompt: system prompt or tools became smaller; reminders, thinking, images, rewritten: worded otherwise, nothing that
 was said is lost; unexplained: the provider counted less, and nothing in the file says why."""
 
 _FELL, _LEAST = 0.02, 500

@@ -24,7 +24,7 @@ def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 
 
 def load(point: EntryPoint) -> Format | str:
-    """The format behind an entry point, or the sentence that says why there is none."""
+    """The format that an entry point names, or the sentence that says why there is none."""
     try:
         found = point.load()
     except Exception as error:  # noqa: BLE001 - anybody's code runs here

@@ -1,4 +1,4 @@
-"""The only file that makes threads: runs a job off the GUI thread and brings everything back onto it.
+"""The only file of the window that makes threads: runs a job off the GUI thread and brings everything back onto it.
 
 A job is a function of a Task. It may `task.report(value)` and should look at `task.cancelled()` often. Its result,
 its reports and what it raises arrive on the GUI thread, in order. What nobody expects is raised there again, so that

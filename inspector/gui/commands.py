@@ -67,7 +67,7 @@ class Keys(QObject):
 def matches(commands: Sequence[Command], typed: str, offers: Sequence[Command] = ()) -> list[Command]:
     """The commands whose words hold the typed letters in order, best first.
 
-    `offers` stand behind those of which a word begins with what was typed, before all others; a number is an offer.
+    `offers` stand after those of which a word begins with what was typed, before all others; a number is an offer.
     """
     wanted = typed.strip().lower()
     if not wanted:

@@ -22,7 +22,7 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
 _LIVE = ("run", "proxy")
 """What of a State is for those panels only that say so."""
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure", *_LIVE))
-"""What of a State is for all panels: how far a reading is and what failed is told above them."""
+"""What of a State is for all panels: how far a reading is and what failed is shown above them."""
 VERSION = 2
 """Of the remembered layout: a layout of another version is not restored."""
 
@@ -124,7 +124,7 @@ class Docks(QMainWindow):
         return next(self.panels[title] for place, title in self._places if place == "centre")
 
     def tell(self, state: State) -> None:
-        """Every panel is told what concerns it; those that cannot be seen show it later."""
+        """Every panel is given what concerns it; those that cannot be seen show it later."""
         told, self._shown = self._shown, state
         same = told is not None and _is_same(told, state)
         if same and told is not None and _is_same(told, state, _LIVE):
@@ -134,7 +134,7 @@ class Docks(QMainWindow):
                 panel.fall(failure)
 
     def is_current(self, panel: Panel) -> bool:
-        """Does the panel show what it was last told, and is that the state?"""
+        """Does the panel show what it was last given, and is that the state?"""
         names = (*_CONCERNS, *_LIVE) if panel.LIVE else _CONCERNS
         return panel.shown is not None and _is_same(panel.shown, self._desk.workbench.state, names)
 

@@ -9,7 +9,7 @@ from inspector.workbench.workbench import Workbench
 def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
     """Stand at request `at` of the thread (after its last one: the end) with the message selected.
 
-    `stay`: leave the playhead where it is. Another thread is weighed first; the jump waits for it.
+    `stay`: leave the playhead where it is. Another thread is analysed first; the jump waits for it.
     """
 
     def land() -> None:

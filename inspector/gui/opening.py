@@ -41,7 +41,7 @@ def open_transcript(
     cancelled: Callable[[], bool],
     keep: "Callable[[TranscriptReading], None]",
 ) -> Session:
-    """As `live.files` has it. All formats hang on that, so it is loaded with the first transcript."""
+    """As in `transcripts.files`. It imports all formats, so it is loaded with the first transcript."""
     from inspector.transcripts import files
 
     return files.open_transcript(path, progress=progress, first=first, cancelled=cancelled, keep=keep)

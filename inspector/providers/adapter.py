@@ -1,4 +1,4 @@
-"""A provider behind its SDK: one adapter a dialect. All of it runs in the provider's loop.
+"""A provider through its SDK: one adapter a dialect. All of it runs in the provider's loop.
 
 The HTTP client under an SDK keeps the SDK's own limits, but takes no proxy from the environment for this machine.
 """

@@ -1,4 +1,4 @@
-"""What an SDK raises, as the failures that tiers know (spec 1.7). Told by what it holds, not by its class."""
+"""What an SDK raises, as the failures that tiers know (spec 1.7). Known by what it holds, not by its class."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,11 +26,11 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status behind an error that came in mid-stream, without one."""
+"""The status of an error that came in mid-stream, without one."""
 
 
 def read_failure(error: Exception) -> Failure:
-    """The failure behind an exception of an SDK or of what it stands on."""
+    """The failure for an exception of an SDK or of what it stands on."""
     name = type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)
@@ -53,7 +53,7 @@ def broken(what: str = "") -> ProviderFailure:
 
 
 def reported_failure(error: Mapping[str, Any]) -> Failure:
-    """The failure behind the error that a response or a stream reports."""
+    """The failure for the error that a response or a stream reports."""
     return _failure_of(str(error.get("code") or ""), str(error.get("message") or "the response failed"))
 
 

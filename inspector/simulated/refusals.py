@@ -69,7 +69,7 @@ _TOLD = {
 
 
 def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
-    """The refusal behind a status, as a fault asks for it."""
+    """The refusal for a status, as a fault asks for it."""
     usual = ("api_error", "server_error") if status >= 500 else ("invalid_request_error", "invalid_request")
     kind, code = _TYPES.get(status, usual)
     told = _TOLD.get(status, "Internal server error" if status >= 500 else "The request is not valid")

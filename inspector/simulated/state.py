@@ -150,7 +150,7 @@ class SeenRequest:
 
 
 class SimulatedServerState:
-    """The state behind one server. `window` in tokens; `pause_s` between the events of a stream.
+    """The state of one server. `window` in tokens; `pause_s` between the events of a stream.
 
     `remember` requests are kept in `seen`, newest last: for tests, 0 otherwise. `scale`: how heavy a token is, so that
     windows fill sooner. `websocket`: is it spoken? `log`: the bytes that came and went.

@@ -219,7 +219,7 @@ class GaugeReading:
     late: tuple[str, ...] = ()
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
-    """Behind a step: what the recorded buffer came to."""
+    """After a step: the size of the recorded buffer."""
 
     @property
     def ratio(self) -> float | None:
@@ -243,7 +243,7 @@ class GaugeReading:
 
 
 def reading(state: State) -> GaugeReading | None:
-    """The reading where we stand; None while nothing is open. Behind a step O(messages)."""
+    """The reading where we stand; None while nothing is open. After a step O(messages)."""
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None

@@ -147,7 +147,7 @@ NAME = "shadow summary · extracted offline from the same messages, the model do
 
 
 def readable_summary(state: State, message: Message) -> str:
-    """The shadow of `message`; empty where it is no opaque compaction, or what it stands for is not known."""
+    """The offline summary shown with `message`; empty where it is no opaque compaction, or its source is unknown."""
     if not any(isinstance(part, Opaque) and "compaction" in part.kind for part in message.parts):
         return ""
     replaced = _by_step(state, message) or _recorded(state, message)

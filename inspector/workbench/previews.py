@@ -129,7 +129,7 @@ class Previews:
     tokens: int
     """... and as it believes them to be: what its watermarks are compared with."""
     sizer: Sizer
-    """What a buffer here really weighs: every size that is shown."""
+    """The true size of a buffer here: every size that is shown."""
     verdicts: tuple[Verdict, ...]
     shown: int = 0
     """Tokens of the buffer by that measure."""

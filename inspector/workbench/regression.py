@@ -89,7 +89,7 @@ def told_path(steps: Steps) -> list[dict[str, Any]]:
     """The steps down to where we stand, as `run` takes them.
 
     The running state is worked out anew, but where it was changed by hand between two steps (a breaker that was
-    closed): there it is told.
+    closed): there it is in the step.
     """
     by, told = policy(steps.policy), []
     again = replace(steps, taken=(), at=ORIGIN, against=None)

@@ -224,7 +224,7 @@ class Stepping:
         self._bench.show(replace(self._bench.state, choices=chosen))
 
     def set(self, name: str, value: str | None) -> None:
-        """One setting by its name; None = the policy's own value. An impossible value is told, and not taken."""
+        """One setting by its name; None = the policy's own value. An impossible value is reported, and not taken."""
         try:
             choices = self.checked(name, value)
         except InspectorError as failure:

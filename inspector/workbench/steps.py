@@ -190,7 +190,7 @@ class Steps:
     def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
         """What became of every message on the way to `at`, from its parent or from `since`.
 
-        `since` may be any step: on another branch, what became of a message is told by the steps to `at` alone.
+        `since` may be any step: on another branch, what became of a message follows from the steps to `at` alone.
         """
         at = self.at if at is None else at
         if since is None:

@@ -96,7 +96,7 @@ def _marks(state: State) -> tuple[Mark, ...]:
 
 
 def _silent(state: State) -> Iterator[Mark]:
-    """Drops that nobody announced. What was only told otherwise is a small mark."""
+    """Drops that nobody announced. What was only rewritten is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
             yield Mark(drop.request, drop.kind, drop.loss, silent=True)

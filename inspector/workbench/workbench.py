@@ -156,7 +156,7 @@ class Workbench:
         *,
         waits: bool = False,
     ) -> None:
-        """As `Work`. What nobody expected of the job is told as the State's failure, after `fell` put things right."""
+        """As `Work`. An unexpected error of the job becomes the State's failure, after `fell` put things right."""
 
         def failed(error: BaseException) -> None:
             told = f"Not worked out: something went wrong inside the program ({type(error).__name__}). You can go on."
@@ -195,7 +195,7 @@ class Workbench:
         self._settle(opened)
 
     def failed(self, sentence: str) -> None:
-        """An expected failure, told in one sentence; what is shown stays."""
+        """An expected failure, reported in one sentence; what is shown stays."""
         self.show(replace(self._state, opening=None, failure=sentence))
 
     def fell(self, path: str, failure: BaseException) -> None:

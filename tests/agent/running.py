@@ -68,7 +68,7 @@ class Heard:
 
 @contextmanager
 def running(plan: Plan, breakpoints: Breakpoints | None = None) -> Iterator[tuple[Runner, Heard]]:
-    """A run that is not started yet, closed behind the test."""
+    """A run that is not started yet, closed after the test."""
     heard = Heard()
     runner = Runner(plan, heard, breakpoints)
     try:

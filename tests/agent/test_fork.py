@@ -19,7 +19,7 @@ from inspector.simulated.server import SimulatedServer
 from inspector.transcripts.files import open_transcript
 from tests.agent.conftest import Planned
 from tests.agent.running import call, finished, opened, running, script, texts
-from tests.core.formats.told import check
+from tests.core.formats.feeding import check
 from tests.providers.providing import WIRES
 from tests.shared import transcripts
 

@@ -67,7 +67,7 @@ def _read(capsys: pytest.CaptureFixture[str], journal: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_killed_and_gone_on_with(tmp_path: Path, round_: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Killed, read, gone on with, killed again, read, and gone on with to the end: the tests of the sample pass."""
+    """Killed, read, resumed, killed again, read, and resumed to the end: the tests of the sample pass."""
     assert "journal" in {one.name for one in FORMATS}
     dice, journal = random.Random(900 + round_), tmp_path / "journal.jsonl"
     arguments = _new(tmp_path)

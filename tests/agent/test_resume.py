@@ -1,4 +1,4 @@
-"""A journal is what a run can be gone on with: stopped, ended, torn anywhere, or killed while it was written."""
+"""A journal is what a run can be resumed from: stopped, ended, torn anywhere, or killed while it was written."""
 
 import random
 import shutil
@@ -24,7 +24,7 @@ from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower
 from tests.agent.conftest import Planned
 from tests.agent.running import QUICK, call, finished, opened, running, script, texts, url
-from tests.core.formats.told import check, check_thread
+from tests.core.formats.feeding import check, check_thread
 
 
 def reads(count: int) -> list[list[object]]:
@@ -251,7 +251,7 @@ def test_only_a_journal_can_be_gone_on_with(tmp_path: Path) -> None:
 
 @pytest.fixture
 def journal(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """A run with compactions and a sub-agent, and a few more words to say whenever it is gone on with."""
+    """A run with compactions and a sub-agent, and a few more words to say whenever it is resumed."""
     moves = [*reads(4), [call("task", id="call_sub", prompt="Read.")], *reads(1), "Read.", *reads(3)]
     script(monkeypatch, *moves, then="Done.")  # type: ignore[arg-type]
     plan = planned(wire="chat", window=9_000, needs_by="offline")
@@ -276,7 +276,7 @@ def test_torn_at_any_byte_it_opens(journal: Plan, tmp_path: Path) -> None:
 
 
 def check_threads(threads: Sequence[Thread]) -> None:
-    """An empty one, too: it was torn behind its first record."""
+    """An empty one, too: it was torn after its first record."""
     for thread in threads:
         check_thread(thread)
 
@@ -324,7 +324,7 @@ def test_a_torn_line_is_waited_for_in_silence(journal: Plan, tmp_path: Path) -> 
 def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
     planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """The program itself, killed with -9 while it works; what is there opens, and is gone on with to the end."""
+    """The program itself, killed with -9 while it works; what is there opens, and is resumed to the end."""
     script(monkeypatch, *reads(60), then="Done.")  # type: ignore[arg-type]
     plan = planned(wire="chat")
     words = ["run", "--provider", url(simulated, "chat"), "--model", "gpt-simulated", "--task", plan.task, "--yes"]

@@ -21,7 +21,7 @@ from inspector.simulated.call import SimulatedAnswer
 from inspector.simulated.server import SimulatedServer
 from tests.agent.conftest import Planned
 from tests.agent.running import Heard, call, finished, opened, running, script, texts
-from tests.core.formats.told import check
+from tests.core.formats.feeding import check
 from tests.providers.providing import WIRES
 
 pytestmark = pytest.mark.usefixtures("simulated")

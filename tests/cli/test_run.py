@@ -205,7 +205,7 @@ def test_policy_and_its_settings(capsys: Capture, folder: Path, keep: str, fires
 
 @contextmanager
 def program(words: list[str], **more: Any) -> Iterator["subprocess.Popen[bytes]"]:
-    """The program, ended behind the test whatever happens."""
+    """The program, ended after the test whatever happens."""
     with subprocess.Popen([sys.executable, "-m", "inspector", *words], **more) as process:
         ending = threading.Timer(120, process.kill)
         ending.start()

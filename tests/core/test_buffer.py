@@ -66,7 +66,7 @@ def test_a_view_is_the_list_it_stands_for(steps: list[tuple[str, int]]) -> None:
 
 
 def test_clearing_old_messages_costs_what_was_cleared() -> None:
-    """3,000 of them, each far in front of the end: neither weighed nor compared anew is what stands behind."""
+    """3,000 of them, each far in front of the end: neither weighed nor compared anew is what stands after it."""
     weighed = 0
 
     def watched(one: Message) -> int:

@@ -91,7 +91,7 @@ def threads(draw: st.DrawFn) -> Thread:
                 stretches.append(stretches.pop(draw(st.integers(0, len(stretches) - 1))))
             case _:
                 pass
-        # a stretch that others stand on only grows behind their base
+        # a stretch that others stand on only grows after their base
         stretches[-1].append(user(str(n)))
         views.append(stretches[-1].view(draw(st.integers(0, len(stretches[-1])))))
     return thread(*views)

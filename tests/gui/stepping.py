@@ -1,4 +1,4 @@
-"""A session to take steps on: ten tool calls with long results, and a workbench that stands behind them."""
+"""A session to take steps on: ten tool calls with long results, and a workbench that stands after them."""
 
 from collections.abc import Sequence
 

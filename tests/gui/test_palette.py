@@ -125,6 +125,6 @@ def test_matching(typed: str, found: list[str]) -> None:
     assert [command.words for command in matches(known, typed)] == found
 
 
-def test_offers_stand_behind_what_was_meant() -> None:
+def test_offers_stand_after_what_was_meant() -> None:
     known, offers = commands("Search the session", "Light or dark", "Research"), commands("offer")
     assert [c.words for c in matches(known, "sea", offers)] == ["Search the session", "offer", "Research"]

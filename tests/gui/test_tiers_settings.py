@@ -269,7 +269,7 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     assert opened.workbench.state.at == 0
 
 
-def test_the_ghost_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: QtBot) -> None:
+def test_the_effect_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: QtBot) -> None:
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)

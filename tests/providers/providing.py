@@ -58,7 +58,7 @@ def provider(
     compaction: Compaction = "unary",
     url: str = "",
 ) -> Iterator[Provider]:
-    """A provider, closed behind the test."""
+    """A provider, closed after the test."""
     base = (url or server.url) + ("" if wire == "anthropic" else "/v1")
     opened = Address("simulated", wire, ApiKey(key), base).open(model, session, compaction)
     try:

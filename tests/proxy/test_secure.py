@@ -1,4 +1,4 @@
-"""Providers behind TLS: HTTP/2 where they take it, HTTP/1.1 where not, never one that cannot be trusted."""
+"""Providers with TLS: HTTP/2 where they take it, HTTP/1.1 where not, never one that cannot be trusted."""
 
 import asyncio
 import threading

@@ -250,7 +250,7 @@ def test_it_summarises_when_asked(
 
 
 def test_reminders_do_not_begin_the_script_again(http: httpx2.Client) -> None:
-    """Clients add reminders in the user's name behind results: the script must still come to its end."""
+    """Clients add reminders in the user's name after results: the script must still come to its end."""
     messages = [_user("Fix the parser in src/a.py")]
     tools = [READ.definition, GREP.definition]
     for _ in range(12):

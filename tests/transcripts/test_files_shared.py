@@ -6,7 +6,7 @@ import pytest
 
 from inspector.core.errors import UnknownFormat
 from inspector.transcripts.files import open_transcript
-from tests.core.formats.told import laid_out
+from tests.core.formats.feeding import laid_out
 from tests.shared import TRANSCRIPTS, transcripts
 
 NOT_YET = {

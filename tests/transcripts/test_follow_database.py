@@ -19,8 +19,8 @@ from inspector.transcripts.discover import NewestSession, found_sessions, projec
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower, follow
 from inspector.transcripts.saving import save_text
+from tests.core.formats.feeding import laid_out
 from tests.core.formats.opencode_rows import assistant, tool, user
-from tests.core.formats.told import laid_out
 from tests.transcripts.opencode_made import made, put
 
 ASKED = user("m1", 10, "look around")

@@ -164,7 +164,7 @@ def test_a_new_id_is_free() -> None:
 
 
 def edited() -> Workbench:
-    """A tier, three edits behind it, one of them undone, and another tier on top."""
+    """A tier, three edits after it, one of them undone, and another tier on top."""
     desk = Workbench()
     open_it(desk)
     ids = [message.id for message in desk.state.buffer().messages]

@@ -1,4 +1,4 @@
-"""The tools of one run, behind one door: a call comes in, a message with its result goes out, whatever happens."""
+"""The tools of one run, called in one place: a call comes in, a message with its result goes out, whatever happens."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Formats that are recognised but cannot be read yet: each gets a name, so that its user is told what the file is."""
+"""Formats that are recognised but cannot be read yet: each gets a name, so that its user learns what the file is."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 """A policy at a request of a recorded session: its buffer, what it would know there, what it would have learned, and
-what it believes the buffer to weigh."""
+how large it believes the buffer to be."""
 
 from collections.abc import Iterable
 from dataclasses import replace

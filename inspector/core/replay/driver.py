@@ -6,8 +6,8 @@ is driven over the session makes its own. (One that the file begins with stays: 
 Answers that a recorded compaction swallowed before any request showed them are there. A rewind or an edit in the
 recording is passed on, a recorded compaction is not.
 
-The policy gives what is done with them. Everything it would be told in life it is told here: after each call what the
-provider would have reported, which is what it did report where the buffer is the recorded one, else the size as
+The policy gives what is done with them. It gets the reports that it gets in use: after each call what the provider
+would have reported, which is what it did report where the buffer is the recorded one, else the size as
 `costs.Sizes` works it out. Where the recording reports nothing, nothing is reported to the policy. Nothing is written,
 and a file reads as the session last read it.
 

@@ -101,8 +101,8 @@ def report(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
-    """Drive `policy` over the thread and account for it. Raises Cancelled, and what the answerer cannot meet is told
-    to the policy as in life. `summary_model`: whose prices hold for summaries; default the session's own."""
+    """Drive `policy` over the thread and account for it. Raises Cancelled, and what the answerer cannot meet
+    fails for the policy as in use. `summary_model`: whose prices hold for summaries; default the session's own."""
     book = _ReplayBook(ground, summary_model)
     driven = replay(ground, policy, settings, answer, remote=remote)
     for done in _watched(driven, len(ground.thread.requests), progress, cancelled):

@@ -228,7 +228,7 @@ class Learner:
         return min(0.5, max(0.02, (high - low) / 2 / middle / 2))
 
     def unseen(self) -> int:
-        """Tokens of the unseen part, as far as they can be told by now: from the first report of the stretch."""
+        """Tokens of the unseen part, as far as they are known by now: from the first report of the stretch."""
         start = self._start
         return 0 if start is None else max(0, round(start.reported - self.slope() * start.counted))
 

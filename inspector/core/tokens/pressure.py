@@ -34,7 +34,7 @@ class Pressure:
     calibrated: int
     """What a calibration through the origin makes of it (Roku's measure): see `calibration`."""
     reported: int | None = None
-    """The true prompt size, as the provider told."""
+    """The true prompt size, as the provider reported it."""
     predicted: Prediction | None = None
     """What the program said of this buffer before anybody reported it; None where there was nothing to go by."""
 
@@ -56,7 +56,7 @@ class _RequestState:
     slope: float
     spread: float
     unseen: int
-    """As far as it could be told after this request."""
+    """As far as it was known after this request."""
 
 
 class Pressures(Sequence[Pressure]):

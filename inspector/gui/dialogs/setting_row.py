@@ -1,5 +1,5 @@
 """A policy's settings as a form, made from the fields of their dataclass: one row each, with its name, a fit editor,
-what it means, and a way back to the policy's own value. What cannot be is told beside it, and not taken."""
+what it means, and a way back to the policy's own value. An impossible value is reported beside it, and not taken."""
 
 from collections.abc import Callable, Collection
 from dataclasses import Field

@@ -1,6 +1,6 @@
 """Labels, tooltips and messages that never interpret what they show.
 
-Qt guesses whether a text is HTML; a transcript's `<img src=...>` would then be fetched, and a FIFO behind it would
+Qt guesses whether a text is HTML; a transcript's `<img src=...>` would then be fetched, and a FIFO at that path would
 freeze the program. So every label is made here, and every tooltip is escaped.
 """
 

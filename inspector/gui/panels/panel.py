@@ -67,7 +67,7 @@ class Panel(Guarded, QWidget):
 
     TITLE: ClassVar[str]
     LIVE: ClassVar[bool] = False
-    """It shows the run or the proxy of the State: the others are not told of each word that a model says."""
+    """It shows the run or the proxy of the State: the others are not called for each word that a model says."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()

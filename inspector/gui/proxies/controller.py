@@ -121,7 +121,7 @@ class ProxyController(QObject):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, upstream: str, record: Path, port: int = 0, rule: Rule | None = None) -> None:
-        """Start a proxy. What keeps it from starting is told as the State's failure."""
+        """Start a proxy. What keeps it from starting is reported as the State's failure."""
         if self.status is not None:
             self._workbench.failed("A proxy is running already: stop it before you start another.")
             return
@@ -236,7 +236,7 @@ class Prospects:
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
     def prospect(self, holds: Holds, hold: HoldInfo, choices: Choices, steps: Steps | None) -> Prospect:
-        """As far as it is known; the rest is told of later."""
+        """As far as it is known; the rest is reported later."""
         if hold.cannot:
             return Prospect(steps)
         left = None

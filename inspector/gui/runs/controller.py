@@ -134,8 +134,8 @@ class RunController(QObject):
     # -- intents -------------------------------------------------------------------------------------------------------
 
     def begin(self, make: MakePlan, paused: bool = False) -> None:
-        """Start a run; with `paused` it stops before its first model call. What keeps it from starting is told as the
-        State's failure."""
+        """Start a run; with `paused` it stops before its first model call. What keeps it from starting is the State's
+        failure."""
         if self.active:
             self._workbench.failed("A run is under way: stop it before you start another.")
             return

@@ -1,7 +1,7 @@
 """Has written down what passes, by a process of its own: nothing that goes wrong there holds up what is forwarded.
 
 Parsing and packing a body of megabytes takes milliseconds in which no other Python thread runs: written by a thread of
-this process, a first byte behind a request of 2.1 MB came after 14.8 ms in place of 2.6 (636 KB: 3.3 in place of 0.7),
+this process, a first byte after a request of 2.1 MB came after 14.8 ms in place of 2.6 (636 KB: 3.3 in place of 0.7),
 and one in ten events of another stream 1.4 ms late in place of 0.2. So records are handed on as they are, through a
 pipe, to the `writer`; it ends by itself when the pipe does, with all that it was given written: a proxy that is killed
 loses nothing that had passed. What goes wrong (disk full, file removed) is reported once.
@@ -43,7 +43,7 @@ def to_stderr(sentence: str) -> None:
 class Recorder:
     """`put(record)` from the server's loop, at no cost to it. Raises InspectorError where the file cannot be used.
 
-    `heard` is told each line, in a thread of the recorder's, whether or not it could be written. `rule`: what its
+    `heard` is given each line, in a thread of the recorder's, whether or not it could be written. `rule`: what its
     first line says of the window and of holding (`Rule.document`).
     """
 

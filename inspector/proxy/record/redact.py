@@ -198,7 +198,7 @@ class Secrets:
             return line
         try:
             loads(taken.encode())
-        except NotJson:  # what was found began in the middle of a number, or behind a backslash
+        except NotJson:  # what was found began in the middle of a number, or after a backslash
             return dumps(self._walked(document))
         return taken
 

@@ -211,7 +211,7 @@ class ClientConnection:
         return persists
 
     async def _answer_and_close(self, path: str, status: int, sentence: str) -> None:
-        """Behind the answer, the client's bytes are read a while: a close upon them would take the answer with it."""
+        """After the answer, the client's bytes are read a while: a close upon them would take the answer with it."""
         self._link.write(whole(status, error_body(path, status, sentence), _JSON, persists=False))
         self._link.end()
         try:

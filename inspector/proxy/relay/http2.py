@@ -128,7 +128,7 @@ class Http2Exchange:
         return kept, has_chunks, persists
 
     async def _splice(self, response: httpx2.Response, headers: Pairs, admitted: Admission) -> bool:
-        """Behind an answer that was begun early."""
+        """After an answer that was begun early."""
         pending, status = admitted.pending, response.status_code
         encoding = HeaderBlock(b"", (), headers, "1.1").first("content-encoding")
         try:

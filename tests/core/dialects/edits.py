@@ -13,7 +13,7 @@ SUMMARY = Message("summary-1", "user", (Text("what was before, in short"),), sum
 
 
 def buffer_ends_open(dialect: str, items: list[Any], n: int) -> bool:
-    """Can a request end behind item `n`? Behind the user's words, or behind all results."""
+    """Can a request end after item `n`? After the user's words, or after all results."""
     if dialect in ("anthropic", "gemini"):
         return bool(items[n]["role"] == "user")
     result = items[n].get("role") == "tool" or str(items[n].get("type")).endswith("_output")

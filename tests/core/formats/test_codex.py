@@ -12,8 +12,8 @@ from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.message import Opaque, Thinking, ToolCall
 from inspector.core.session import Request, Session
+from tests.core.formats.feeding import DATA, check, numbered, records, told
 from tests.core.formats.rollouts import COMPACTED, REASONING, TURN, Counts, answer, call, item, says
-from tests.core.formats.told import DATA, check, numbered, records, told
 
 
 def sample(name: str) -> Session:

@@ -13,8 +13,8 @@ from inspector.core.formats.codex import FORMAT
 from inspector.core.formats.format import Head
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
+from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.core.formats.rollouts import COMPACTED, REASONING, TURN, Counts, answer, call, event, says
-from tests.core.formats.told import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts
 
 REAL = [*transcripts("codex/**/*.jsonl"), *transcripts("clients/codex*.jsonl")]

@@ -15,8 +15,8 @@ from inspector.core.message import Image, Message, Text, Thinking, ToolCall, Too
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.fit import fit
+from tests.core.formats.feeding import check, deep, laid_out, numbered, records, spoilt, told
 from tests.core.formats.heads import head_of, read
-from tests.core.formats.told import check, deep, laid_out, numbered, records, spoilt, told
 from tests.shared import transcripts
 
 HEAD = {"sessionId": "5f5e3e2d-a705", "projectHash": "ab" * 32, "startTime": "t", "kind": "main"}

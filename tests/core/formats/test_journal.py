@@ -23,8 +23,8 @@ from inspector.core.needs import Answer, ContextWindowExceeded, ProviderFailure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.tokens.windows import Window, find_window
 from inspector.core.usage import Usage
+from tests.core.formats.feeding import check
 from tests.core.formats.heads import head_of
-from tests.core.formats.told import check
 
 PROMPT = Prompt("You work.", (Tool("read_file", {"name": "read_file"}),))
 
@@ -258,7 +258,7 @@ def test_what_tiers_told_stands_before_the_request_behind_them(tmp_path: Path) -
 
 
 def test_the_window_is_known_before_the_first_call(tmp_path: Path) -> None:
-    """A run that pauses there is to be stepped by the window that it has; and one gone on with by its newest."""
+    """A run that pauses there is to be stepped by the window that it has; and one that was resumed by its newest."""
     writer, reader = Journal(tmp_path / "j.jsonl", new=True), JournalReader()
     writer.begin({"id": "1", "model": "m", "window": 258_400}, PROMPT)
     writer.thread("main", Buffer((said("a"),), PROMPT), title="t", parent="", parent_call="")

@@ -16,9 +16,9 @@ from inspector.core.message import Image, Text, Thinking, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.fit import fit
+from tests.core.formats.feeding import check, deep, laid_out, numbered, spoilt, told
 from tests.core.formats.heads import head_of
 from tests.core.formats.opencode_rows import SESSION, assistant, export, rows, session, tool, user
-from tests.core.formats.told import check, deep, laid_out, numbered, spoilt, told
 from tests.shared import transcripts
 
 

@@ -15,7 +15,7 @@ from inspector.core.message import Image, Text
 from inspector.core.session import Request, Session
 from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.tokens.fit import fit
-from tests.core.formats.told import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
+from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, records, respaced, spoilt, told
 from tests.shared import transcripts
 
 REAL = [*transcripts("pi/**/*.jsonl"), *transcripts("clients/pi*.jsonl")]

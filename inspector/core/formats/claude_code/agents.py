@@ -97,7 +97,7 @@ def _title(agent: AgentRecords, origin: Spawn | None) -> str:
 
 
 def told(data: dict[str, Any], seen: set[str]) -> list[dict[str, Any]]:
-    """The agent's records that were not told before, in order. Adds their uuids to `seen`."""
+    """The agent's records that were not read before, in order. Adds their uuids to `seen`."""
     listed = data.get("normalizedMessages")
     new: list[dict[str, Any]] = []
     for inner in reversed(listed) if isinstance(listed, list) else ():

@@ -40,7 +40,7 @@ def pass_by(chain: ChainState, record: ChainRecord) -> None:
 
 
 def take_copy(chain: ChainState, record: ChainRecord) -> None:
-    """A record that was read before. It counts again only where it was re-appended behind a boundary."""
+    """A record that was read before. It counts again only where it was re-appended after a boundary."""
     node = chain.nodes[record.uuid]
     parent = chain.nodes.get(record.parent) if record.parent is not None else None
     if node.epoch != chain.epoch and parent is not None and parent.epoch == chain.epoch:
@@ -83,7 +83,7 @@ def _place(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
 
 
 def _take_over(chain: ChainState, record: ChainRecord, node: ChainNode) -> None:
-    """The record stands for this node. Nodes that waited for it from before a boundary come right behind it."""
+    """The record stands for this node. Nodes that waited for it from before a boundary come right after it."""
     chain.nodes[record.uuid] = node
     if chain.waiting:
         for waiting in chain.waiting.pop(record.uuid, ()):
@@ -279,7 +279,7 @@ def _restore(chain: ChainState, boundary: ChainRecord, uuids: list[str], finding
 
 
 def _take_summary(chain: ChainState, record: ChainRecord, messages: tuple[Message, ...]) -> None:
-    """The summary opens the buffer behind a boundary; what the boundary keeps comes right after it."""
+    """The summary opens the buffer after a boundary; what the boundary keeps comes right after it."""
     if not chain.awaits_summary():
         _cut(chain, Compaction(0, "", line=record.line, time=record.time))
     node, keeping = ChainNode(messages), chain.keeping

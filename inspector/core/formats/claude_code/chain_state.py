@@ -31,7 +31,7 @@ class MessageLayout:
         """Where a result (by call id) or another message stands; kept from the first rewriting on."""
 
     def lay(self, messages: Iterable[Message]) -> None:
-        """Put messages behind those that are there."""
+        """Put messages after those that are there."""
         length, sent = len(self.stretch), [self.as_sent(message) for message in messages]
         self.stretch.append(*sent)
         if self._places is not None:
@@ -135,7 +135,7 @@ class ChainState:
         """The last typed prompt, and the node it hung on."""
 
     def place(self, node: ChainNode, on: ChainNode) -> None:
-        """Put a node on the chain: behind the last one, or, where `on` lies before the last call, behind `on`."""
+        """Put a node on the chain: after the last one, or, where `on` lies before the last call, after `on`."""
         if self.keeping is not None:
             keeping, self.keeping = self.keeping, None
             keeping()
@@ -268,7 +268,7 @@ class ChainState:
     # ---- compactions -----------------------------------------------------------------------------------------------
 
     def cut(self, compaction: Compaction) -> list[ChainNode]:
-        """A boundary: the buffer begins anew. Returns the nodes before it that wait for a record behind it."""
+        """A boundary: the buffer begins anew. Returns the nodes before it that wait for a record after it."""
         waiting = [node for node in self._pending if node.waits]
         micro, self._compaction = self._compaction, None
         if micro is not None and (micro.kind != "micro" or micro.before_request < self._next_index()):

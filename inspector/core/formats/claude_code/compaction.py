@@ -1,7 +1,7 @@
 """Recorded compactions: what a boundary record says, and which records it keeps from before.
 
 Boundaries were written in three ways: with the trigger alone (2.0.76 to 2.1.42); with a list of records that stay word
-for word, which lie before the boundary (2.1.197 on); with such records appended once more behind the summary.
+for word, which lie before the boundary (2.1.197 on); with such records appended once more after the summary.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from inspector.core.session import Attached, Compaction
 
 _EARLY = (2, 1, 43)
 _EARLY_ATTACHED = Attached(9_300, -100, 27_000)
-"""Behind 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
+"""After 28 compactions of versions 2.0.76 to 2.1.42: files read again and reminders that the file does not hold."""
 _ATTACHED = Attached(1_000, -100, 27_000)
 """Later versions record what they attach, nearly."""
 

@@ -62,7 +62,7 @@ class ClaudeCodeReader:
         self._main = AgentRecords(MAIN)
         self._agents: dict[str, AgentRecords] = {}
         self._told: dict[str, AgentRecords] = {}
-        """Sub-agents as their parent saw them (agent_progress): used where their own records are missing."""
+        """Sub-agents as their parent recorded them (agent_progress): used where their own records are missing."""
         self._told_uuids: set[str] = set()
         self._inline: dict[str, AgentRecords] = {}
         """Runs of sidechain records without an agent id, by uuid of each record."""
@@ -212,7 +212,7 @@ class ClaudeCodeReader:
             self._call_of[id_] = call
 
     def _take_progress(self, record: ChainRecord) -> None:
-        """A sub-agent as told by its parent: its records are repeated inside, some of them in a list only."""
+        """A sub-agent as its parent recorded it: its records are repeated inside, some of them in a list only."""
         data = record.value.get("data")
         if not isinstance(data, dict) or data.get("type") != "agent_progress":
             return

@@ -64,7 +64,7 @@ class AnswerReport:
         self.edits: Sequence[Mapping[str, Any]] = ()
         """What the provider says it cleared before the model read it."""
         self.absurd = False
-        """The last line told counts that there cannot be; they were left out."""
+        """The last line held counts that there cannot be; they were left out."""
         self._usage: dict[str, Any] | None = None
         self._output = -1
         self._grew = False

@@ -105,7 +105,7 @@ def keeps_thinking(model: str) -> bool:
 
 
 def without_thinking(stretch: Stretch, start: int, turn: int) -> tuple[Stretch, int]:
-    """The stretch without the thinking between two places, and how many messages were nothing else. O(those behind)."""
+    """The stretch without the thinking between two places, and how many messages were nothing else. O(those after)."""
     tail = stretch.view().tail(start)
     size = max(0, turn - start)
     left = [kept for message in tail[:size] if (kept := _without(message)) is not None]

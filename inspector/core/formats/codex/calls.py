@@ -109,12 +109,12 @@ class ModelCalls:
         self._counted = False
 
     def client(self, message: Message) -> None:
-        """A message that the client or the user wrote: no response goes on behind one."""
+        """A message that the client or the user wrote: no response goes on after one."""
         self.turn()
         self._put(message)
 
     def model(self, parts: Sequence[Part], id: str, line: int, time: str) -> None:  # noqa: A002
-        """An item of a response. In a rollout without any count, words behind a result begin the next response."""
+        """An item of a response. In a rollout without any count, words after a result begin the next response."""
         if self._results and not self._counted and not any(isinstance(part, ToolCall) for part in parts):
             self.turn()
         if self._said is None:
@@ -125,7 +125,7 @@ class ModelCalls:
         self._parts.extend(parts)
 
     def result(self, message: Message) -> None:
-        """A tool's answer. One that came while the response was still being written goes behind it."""
+        """A tool's answer. One that came while the response was still being written goes after it."""
         if self._said is None:
             self._put(message)
         else:

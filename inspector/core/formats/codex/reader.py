@@ -11,7 +11,7 @@ NAME = "codex"
 
 
 class CodexReader:
-    """A `Reader`. Each file is told to its own `Rollout`; asking for the session costs O(threads)."""
+    """A `Reader`. Each file is fed to its own `Rollout`; asking for the session costs O(threads)."""
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []

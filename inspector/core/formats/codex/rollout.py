@@ -1,4 +1,4 @@
-"""One rollout file: its records, told to `Calls` in order.
+"""One rollout file: its records, fed to `Calls` in order.
 
 `response_item` is the buffer; `event_msg` repeats it for the screen and adds counts, turns and aborts.
 """
@@ -153,7 +153,7 @@ _SILENT = ("world_state",)
 
 @dataclass(slots=True)
 class Rollout:
-    """What one file has told so far."""
+    """What one file has held so far."""
 
     file: str
     problems: list[Problem]

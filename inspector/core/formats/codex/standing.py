@@ -35,7 +35,7 @@ class CodexHistory:
         self._reported: Usage | None = None
 
     def view(self, more: Sequence[Message] = ()) -> View:
-        """What stands now, with `more` behind it. O(more)."""
+        """What stands now, with `more` after it. O(more)."""
         return Stretch(self._stretch.view(), more).view() if more else self._stretch.view()
 
     def put(self, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""One chat of Gemini CLI as its file tells it: messages, told again with the same id, patches, rewinds.
+"""One chat of Gemini CLI as its file has it: messages, repeated with the same id, patches, rewinds.
 
 The last message of the model is open: its calls and their answers, and what was reported, come in records of the same
 id. It is laid into the buffer when the next message comes.
@@ -84,7 +84,7 @@ def _said(message: Message) -> tuple[Role, list[Part]]:
 
 
 def _summarises(new: Sequence[Message], same: int, named: dict[str, Message]) -> int:
-    """Where the summary stands, if there is one: behind nothing but what the client says at the beginning."""
+    """Where the summary stands, if there is one: after nothing but what the client says at the beginning."""
     at = 0
     while at < len(new) and new[at].mark == "meta":
         at += 1
@@ -97,7 +97,7 @@ def _summarises(new: Sequence[Message], same: int, named: dict[str, Message]) ->
 
 
 def _lost(old: Sequence[Message], names: set[str]) -> tuple[str, ...]:
-    """What is missing before the last message that stays; behind it a turn was taken back, which is no loss."""
+    """What is missing before the last message that stays; after it a turn was taken back, which is no loss."""
     last = max((n for n, message in enumerate(old) if message.id in names), default=-1)
     return tuple(message.id for message in old[:last] if message.id not in names)
 
@@ -105,7 +105,7 @@ def _lost(old: Sequence[Message], names: set[str]) -> tuple[str, ...]:
 _SHOWN = ("info", "warning", "error")
 """What the client says to the user only."""
 _REWRITES = 20_000_000
-"""Messages that may be copied because an earlier one was told anew: a damaged file must not take for ever."""
+"""Messages that may be copied because an earlier one was repeated: a damaged file must not take for ever."""
 _NOBODY: frozenset[str] = frozenset()
 
 
@@ -283,7 +283,7 @@ class Chat:
 
     @staticmethod
     def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
-        """The messages of a list, and where each record begins. Answers that another record tells are told there."""
+        """The messages of a list, and where each record begins. Answers that another record holds are left to it."""
         told = frozenset[str]().union(*(answered(value) for value in values if value.get("type") == "user"))
         starts: dict[str, int] = {}
         found: list[Message] = []

@@ -65,7 +65,7 @@ def read_answer(value: Mapping[str, Any], where: LinePosition) -> Message:
 
 
 def read_results(value: Mapping[str, Any], where: LinePosition, told: frozenset[str]) -> list[Message]:
-    """The answers that stand with the calls themselves, but for those of the calls `told` elsewhere."""
+    """The answers that stand with the calls themselves, but for those of the calls `told` in other records."""
     blocks = [
         block
         for call in calls_of(value)

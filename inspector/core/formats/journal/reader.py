@@ -1,4 +1,4 @@
-"""The reader of journals. What it collects opens as a session, and is all that a run needs to be gone on with."""
+"""The reader of journals. What it collects opens as a session, and is all that a run needs to be resumed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ class JournalReader:
         self.remote: bool | None = None
         """Whether the provider turned out to compact remotely, where that is told."""
         self.compacted = 0
-        """How often the provider was asked to compact since the run began, or was gone on with."""
+        """How often the provider was asked to compact since the run began, or was resumed."""
         self._prompt = NOT_IN_FILE
         self._window: int | None = None
         self._problems: list[Problem] = []

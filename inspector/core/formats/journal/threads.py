@@ -32,7 +32,7 @@ def write_shape(before: Sequence[Message], after: Sequence[Message]) -> dict[str
 
 
 def read_shape(shape: Any, before: Sequence[Message], line: int) -> tuple[int, list[Message]]:
-    """(how many messages from the first on are as before, those behind them). Raises InspectorError.
+    """(how many messages from the first on are as before, those after them). Raises InspectorError.
 
     A file that lost a line may name messages that are not there: what is there of them is taken.
     """

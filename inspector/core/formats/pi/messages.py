@@ -78,7 +78,7 @@ def _result(message: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def as_result(call_id: str, parts: Sequence[Part], is_error: bool) -> tuple[Part, ...]:
-    """The parts of a tool's answer: its text as the result, images and the like behind it."""
+    """The parts of a tool's answer: its text as the result, images and the like after it."""
     if len(parts) == 1 and isinstance(only := parts[0], Text):
         return (ToolResult(call_id, only.text, is_error),)
     texts = tuple(part.text for part in parts if isinstance(part, Text))

@@ -34,7 +34,7 @@ LINGER = 800
 
 
 class Gauge(Panel):
-    """Always visible; reads the State through `workbench.reading`."""
+    """Always visible; reads the State through `workbench.gauge.reading`."""
 
     TITLE: ClassVar[str] = "Pressure"
 

@@ -20,7 +20,7 @@ from inspector.workbench.timeline import Mark, StepEffect
 STRIP, GAP = 4, 2
 """Pixels: height of the strip that marks where a tier would have fired, and of what lies between two."""
 APART = 7
-"""Pixels from one step's ghost to the next one's."""
+"""Pixels from one step's mark to the next one's."""
 
 
 class TimelineOverlay(Overlay):

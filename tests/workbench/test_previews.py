@@ -1,4 +1,4 @@
-"""What every tier would do, foreseen: verdicts, previews, what it costs, where it would have fired. Nothing changes."""
+"""What every tier would do: verdicts, previews, what it costs, where it would have fired. Nothing changes."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -58,7 +58,7 @@ def test_the_preview_is_of_the_tier_that_would_fire_until_another_is_pointed_at(
     assert bench.state.preview is None
 
 
-def test_an_outlook_holds_for_its_place_alone_and_is_known_again(bench: Workbench) -> None:
+def test_previews_hold_for_their_place_alone_and_are_known_again(bench: Workbench) -> None:
     bench.previews.look()
     known = bench.state.previews
     bench.previous()
@@ -67,7 +67,7 @@ def test_an_outlook_holds_for_its_place_alone_and_is_known_again(bench: Workbenc
     assert bench.state.previews is known
 
 
-def test_another_setting_is_another_outlook(bench: Workbench) -> None:
+def test_another_setting_has_other_previews(bench: Workbench) -> None:
     bench.previews.look()
     first = bench.state.previews
     bench.stepping.set("microcompact_retain_recent", "1")
@@ -205,7 +205,7 @@ def test_after_a_step_the_pressure_is_predicted(bench: Workbench) -> None:
     assert now.pressure.tokens < before
 
 
-def test_a_ghost_for_every_step_of_the_path(bench: Workbench) -> None:
+def test_an_effect_for_every_step_of_the_path(bench: Workbench) -> None:
     bench.stepping.step("L0")
     bench.stepping.step("L1")
     first, second = step_effects(bench.state)
@@ -235,7 +235,7 @@ def test_a_turn_brings_what_the_recorded_call_brought(bench: Workbench) -> None:
     assert inserted == ["main-a5", "main-r5"]
 
 
-def test_the_turn_behind_the_last_record_has_no_call(bench: Workbench) -> None:
+def test_the_turn_after_the_last_record_has_no_call(bench: Workbench) -> None:
     bench.move(None)
     recorded = bench.state.recorded()
     bench.stepping.step_turn()

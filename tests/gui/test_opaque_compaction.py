@@ -1,4 +1,4 @@
-"""An opaque compaction, shown with its shadow beside it."""
+"""An opaque compaction, shown with an offline summary below it."""
 
 from pytestqt.qtbot import QtBot
 
@@ -8,10 +8,10 @@ from inspector.gui.desk import Desk
 from inspector.gui.panels.message.view import MessageView
 from inspector.workbench.message_rows import NAME
 from tests.core.policies.build import conv, user
-from tests.workbench.test_shadow import SEALED
+from tests.workbench.test_readable_summary import SEALED
 
 
-def test_the_shadow_stands_below_what_only_the_provider_reads(desk: Desk, qtbot: QtBot) -> None:
+def test_the_summary_stands_below_what_only_the_provider_reads(desk: Desk, qtbot: QtBot) -> None:
     old = Stretch(None, conv(3).messages)
     new = Stretch(None, [SEALED, user("next")])
     requests = [Request(0, old.view()), Request(1, new.view())]

@@ -1,4 +1,4 @@
-"""A readable stand-in beside what only the provider can read."""
+"""An offline summary beside what only the provider can read."""
 
 from inspector.core.buffer import Stretch
 from inspector.core.message import Message, Opaque
