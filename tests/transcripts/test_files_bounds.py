@@ -1,7 +1,6 @@
 """Files that hold values beyond all bounds: each opens, or ends in a sentence; nothing takes the memory or for ever."""
 
 import gzip
-import importlib
 import json
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from inspector.cli import main as cli
 from inspector.core.errors import NothingToRead
 from inspector.core.formats import opencode
+from inspector.core.formats.detect import FORMATS
 from inspector.core.formats.format import Format
 from inspector.core.formats.journal import FORMAT as JOURNAL
 from inspector.core.session import Session
@@ -113,18 +113,18 @@ def test_every_reader_tells_absurd_counts() -> None:
         "opencode": fed(opencode.FORMAT, opencode_rows.export(opencode_rows.user("m1", 1, "x"), called)),
         "proxy": recording.session(),
         "journal": fed(JOURNAL, *journal),
-        "gemini-cli": _told("gemini_cli", *gemini),
+        "gemini-cli": _told("gemini-cli", *gemini),
         "codex": _told("codex", *_CODEX),
         "pi": _told("pi", *_PI),
-        "anthropic": _told("payload.anthropic", {"request": body([user("hi")]), "response": said(tokens=10**13)}),
+        "anthropic": _told("anthropic", {"request": body([user("hi")]), "response": said(tokens=10**13)}),
     }
     for name, session in sessions.items():
         assert ABSURD in [what for _, what in problems(session)], name
         assert all(request.usage is None for request in session.main.requests), name
 
 
-def _told(module: str, *values: Any) -> Session:
-    return fed(importlib.import_module(f"inspector.core.formats.{module}").FORMAT, *values)
+def _told(name: str, *values: Any) -> Session:
+    return fed(next(one for one in FORMATS if one.name == name), *values)
 
 
 _LAST = {"input_tokens": 10**13, "output_tokens": 1}
