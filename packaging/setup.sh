@@ -88,6 +88,7 @@ find_python() {
 make_environment() {
     find_python "import ensurepip, venv" ||
         stop "Python 3.11 or later, with its venv module, is needed. Set PYTHON=/path/to/python3 if it is elsewhere."
+    [ ! -L .venv ] || stop ".venv is a link: what it leads to belongs to somebody else; remove the link first"
     "$python" -m venv --clear .venv >>"$log" 2>&1 || stop "$python -m venv failed; see $log"
 }
 

@@ -171,6 +171,17 @@ def test_a_moved_checkout_is_set_up_anew(machine: Machine) -> None:
     assert machine.called("-m venv --clear")
 
 
+def test_an_environment_that_belongs_to_another_checkout_is_left_alone(machine: Machine) -> None:
+    machine.set_up()
+    theirs = (machine.checkout / ".venv").rename(machine.checkout.with_name("theirs"))
+    (machine.checkout / ".venv").symlink_to(theirs)
+    machine.checkout = machine.checkout.rename(machine.checkout.with_name("elsewhere"))
+    before = sorted(theirs.rglob("*"))
+    told = machine.set_up()
+    assert (told.returncode, sorted(theirs.rglob("*"))) == (1, before)
+    assert "remove the link" in told.stderr
+
+
 def test_to_test_is_also_to_run(machine: Machine) -> None:
     machine.set_up("dev")
     machine.set_up("run")
