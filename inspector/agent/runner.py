@@ -11,11 +11,11 @@ from uuid import uuid4
 
 from inspector import __version__
 from inspector.agent.agent import MAIN, AgentThread, BufferSizer, ThreadEnd
-from inspector.agent.controls import Breakpoints, Controls, RunStopped
+from inspector.agent.controls import Controls, RunStopped
 from inspector.agent.journal import Journal
 from inspector.agent.plan import Plan
 from inspector.agent.run import Models, RunContext, compacts_remotely, model_of, policy_of, window_of
-from inspector.agent.status import Publish, RunStatus, StatusPublisher
+from inspector.agent.status import Breakpoints, Publish, RunStatus, StatusPublisher
 from inspector.agent.tooling import open_calls
 from inspector.agent.tools.schemas import prompt
 from inspector.agent.tools.toolbox import Toolbox

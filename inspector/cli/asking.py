@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-from inspector.agent.controls import Permit
-from inspector.agent.status import Permission
+from inspector.agent.status import Permission, Permit
 from inspector.agent.tools.common import Question
 from inspector.cli.output import columns, exact, plain
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from inspector.workbench.steps import Steps
 
 if TYPE_CHECKING:  # neither is loaded before the first run or proxy
-    from inspector.agent.controls import Breakpoints
     from inspector.agent.plan import Plan
-    from inspector.agent.status import RunStatus, TurnReport
+    from inspector.agent.status import Breakpoints, RunStatus, TurnReport
     from inspector.proxy.holds.compacting import Proposal
     from inspector.proxy.holds.hold import HoldInfo, Rule
     from inspector.proxy.live_proxy import ExchangeRow

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from inspector.agent.controls import Breakpoints
 from inspector.agent.plan import Plan, RunLimits
 from inspector.agent.runner import Runner
-from inspector.agent.status import RunStatus, TurnReport
+from inspector.agent.status import Breakpoints, RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.message import Message, ToolCall
 from inspector.core.session import Session

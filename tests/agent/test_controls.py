@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.controls import ANY, Breakpoints, Controls
+from inspector.agent.controls import Controls
 from inspector.agent.runner import Runner
+from inspector.agent.status import ANY, Breakpoints
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolResult

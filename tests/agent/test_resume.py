@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.agent.controls import ANY, Breakpoints
 from inspector.agent.plan import Plan, RunLimits
 from inspector.agent.resume import read_journal, resume
+from inspector.agent.status import ANY, Breakpoints
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message
 from inspector.core.session import Session, Thread

@@ -1,6 +1,8 @@
 """The program as it is started."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,3 +42,12 @@ def test_a_path_on_the_command_line_is_opened(
     assert window.windowTitle() == "body.json – Context Inspector"
     assert window.isVisible()
     window.close()
+
+
+def test_the_start_loads_no_run_no_proxy_and_no_plots() -> None:
+    """Each of them is loaded when it is first asked for."""
+    code = "import sys, inspector.gui.app; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    for package in ("inspector.simulated", "inspector.providers", "inspector.proxy", "inspector.agent.runner"):
+        assert package not in loaded
+    assert not {"pyqtgraph", "numpy", "anthropic", "openai", "aiohttp"} & set(loaded)

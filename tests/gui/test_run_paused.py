@@ -4,8 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor, QTextOption
 
-from inspector.agent.controls import Breakpoints
-from inspector.agent.status import Permission
+from inspector.agent.status import Breakpoints, Permission
 from inspector.agent.tools.common import Question
 from inspector.core.message import ToolCall
 from inspector.gui.panels.run.bar import GO, GO_WITH

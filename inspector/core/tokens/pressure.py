@@ -136,6 +136,9 @@ _known_last: OrderedDict[tuple[int, str], tuple[Thread, Pressures]] = OrderedDic
 def known_pressures(thread: Thread, estimator: Estimator) -> Pressures:
     """The same, remembered for the last few threads: what a policy believes is asked for at many places of one."""
     key = id(thread), estimator.name
+    known = _known_last.get(key)
+    if known is not None and known[0] is thread:  # what is known waits for nobody: the window asks, too
+        return known[1]
     with _ONE_AT_A_TIME:
         known = _known_last.get(key)
         if known is None or known[0] is not thread:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer
 
-from inspector.agent.controls import Breakpoints, Permit
-from inspector.agent.status import RunStatus, TurnReport
+from inspector.agent.status import Breakpoints, Permit, RunStatus, TurnReport
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message

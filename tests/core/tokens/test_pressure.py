@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from threading import Event
+from threading import Thread as SystemThread
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from inspector.core.message import Message, Text
 from inspector.core.session import Attached, Compaction, Request, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator, prompt_tokens
 from inspector.core.tokens.prediction import prior
-from inspector.core.tokens.pressure import Pressures, is_prefix, thread_pressures
+from inspector.core.tokens.pressure import Pressures, is_prefix, known_pressures, thread_pressures
 from inspector.core.tokens.roku import Roku
 from inspector.core.usage import Usage
 
@@ -267,3 +269,32 @@ def test_the_compaction_before_a_request_is_found_without_looking_at_the_later_o
     many = replace(thread(*[(one.view(n), 20) for n in range(1, 1001)]), compactions=compactions)
     thread_pressures(many, ROKU)
     assert compactions.seen < 1000 * 60
+
+
+def test_what_is_known_waits_for_nobody_who_works_out_another() -> None:
+    line = stretch(100)
+    known, other = thread((line.view(), 400)), thread((stretch(7).view(), 90))
+    first = known_pressures(known, Roku())
+    begun, on = Event(), Event()
+
+    class Slow(Roku):
+        name = "slow"
+
+        def weigh(self, message: Message) -> int:
+            begun.set()
+            on.wait(20)
+            return 1
+
+    busy = SystemThread(target=known_pressures, args=(replace(other, id="another"), Slow()))
+    found: list[Pressures] = []
+    asking = SystemThread(target=lambda: found.append(known_pressures(known, Roku())))
+    busy.start()
+    try:
+        assert begun.wait(20)
+        asking.start()
+        asking.join(10)
+        assert found == [first]
+    finally:
+        on.set()
+        busy.join()
+        asking.join()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
-from inspector.agent.controls import ANY, Breakpoints
+from inspector.agent.status import ANY, Breakpoints
 from inspector.gui.look.labels import tip
 from inspector.gui.settings import Settings
 

@@ -22,7 +22,7 @@ from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.text import PlainText
 
 if TYPE_CHECKING:
-    from inspector.agent.controls import Permit
+    from inspector.agent.status import Permit
 
 ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
     ("once", "&Once", "This call, this time (Alt+O)"),
