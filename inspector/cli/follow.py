@@ -150,7 +150,7 @@ class RequestPrinter:
 
 def _key(request: Request) -> tuple[object, ...]:
     """What a request is known by: another one of these at its place is another request, or has other numbers."""
-    return request.line, request.time, request.usage.prompt if request.usage else None
+    return request.line, request.time, request.usage.prompt if request.usage else None, request.predicted
 
 
 def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:

@@ -136,7 +136,7 @@ def described(hold: HoldInfo) -> str:
     """A held request in one sentence, with the time that is left."""
     size = "" if hold.tokens is None else f", {number(hold.tokens)} tokens"
     size += f" of {number(hold.window)}" if hold.tokens is not None and hold.window else ""
-    if hold.band is not None and not hold.is_sure:
+    if hold.band is not None:
         size += f" ({number(hold.band[0])} to {number(hold.band[1])})"
     who = plain(f"{hold.client} {hold.model}".strip(), 60)
     left = max(0, round(hold.until - time()))

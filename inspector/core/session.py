@@ -44,6 +44,8 @@ class Request:
     """What the provider says it cleared of the buffer before the model read it, in its own words (`applied_edits`)."""
     asked: View | None = None
     """What the client sent, where a proxy forwarded `view` instead."""
+    predicted: tuple[int, int, int] | None = None
+    """(tokens, least, most) that a proxy predicted while it held the request."""
 
     def buffer(self) -> Buffer:
         """The buffer that was sent, laid out. O(messages)."""

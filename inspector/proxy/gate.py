@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.decoding import decoded
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import HoldReason, Pairs, ReleaseKind, RequestHead, ResponseRecord
@@ -75,9 +76,9 @@ class PendingRequest:
     async def send(self, data: bytes) -> None:
         """A piece of an answer begun early (a ping); on a WebSocket, one text message."""
 
-    def held(self, why: HoldReason, tokens: int | None = None) -> None:
-        """Record that it waits, and why."""
-        self._log.held(why, tokens)
+    def held(self, why: HoldReason, size: Prediction | None = None) -> None:
+        """Record that it waits, why, and how large it is."""
+        self._log.held(why, size)
 
     def released(self, how: ReleaseKind) -> None:
         """Record that it waits no longer, and what was done."""

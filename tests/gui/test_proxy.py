@@ -8,9 +8,11 @@ import anthropic
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMessageBox, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QMessageBox, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from inspector.cli.follow import RequestPrinter
+from inspector.core.jsontext import loads
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.panels.proxy.rule_row import EACH, OFF, WATERMARK
@@ -20,6 +22,8 @@ from inspector.proxy.connect import connections
 from inspector.proxy.holds.hold import Rule
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import SimulatedServerState
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.gauge import reading
 from inspector.workbench.live import ProxyView
 from inspector.workbench.workbench import Workbench
 from tests.gui.hands import click, press
@@ -100,8 +104,6 @@ class Stage:
 
     def arrived(self) -> list[str]:
         """What the provider saw last."""
-        from inspector.core.jsontext import loads
-
         body = loads(self.provider.world.seen[-1].body)
         return [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]]
 
@@ -198,6 +200,46 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert stage.ask(more).result()
     assert stage.arrived() == ["three, and briefly", "so", "four"]
     stage.until(lambda: stage.panel.passed.rows[0].done == "cut again")
+
+
+def _followed(record: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
+    """What `follow` prints of each request."""
+    capsys.readouterr()
+    printer = RequestPrinter(json=True, everything=True, window=None)
+    printer.take(open_transcript(record))
+    printer.rest_of_it()
+    return [loads(line.encode())["tokens"] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_box_gauge_and_follow_say_the_same_size(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the first request, of one that grew, and after a step: one number wherever it is shown."""
+    stage.begin(Rule("each"))
+    told = list(TOLD)
+    for turn in range(3):
+        call = stage.ask(told)
+        box = stage.box()
+        size = box.hold.tokens
+        assert size is not None
+        assert f"about {size:,} tokens" in box.size_.text()
+        stage.until(lambda: (now := reading(stage.bench.state)) and now.pressure.tokens == size)  # noqa: B023
+        gauge = stage.window.docks.panels["Pressure"]
+        stage.until(lambda: any(f"{size:,} tokens" in one.text() for one in gauge.findChildren(QLabel)))  # noqa: B023
+        assert _followed(stage.record, capsys)[turn] == size
+        stage.bench.move(None)  # the same buffer ends the thread
+        end = reading(stage.bench.state)
+        assert end is not None
+        assert end.pressure.tokens == size
+        stage.bench.move(turn)
+        if turn == 2:
+            stage.edit(lambda: stage.bench.editing.drop([m.id for m in stage.bench.state.buffer().messages[:2]]))
+            stepped = reading(stage.bench.state)
+            assert stepped is not None
+            stage.until(lambda: f"tokens to {stepped.pressure.tokens:,} tokens" in box.made.text())  # noqa: B023
+        click(box.as_it_was)
+        answer = call.result()
+        stage.until(lambda: not stage.panel.boxes)
+        given = "here is more of it, in 中文 as well; " * 60 * (turn + 1)
+        told = [*told, {"role": "assistant", "content": answer}, {"role": "user", "content": given}]
 
 
 def test_what_the_policy_would_do_is_shown_before_it_is_done(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from inspector.cli.holds import Attendant, rule_of
 from inspector.core.buffer import Buffer
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.clients import patience
 from inspector.proxy.holds import compacting
 from inspector.proxy.holds.compacting import Compactor, Proposal, told
@@ -158,7 +159,7 @@ HOLD = HoldInfo(
     "s",
     "",
     "m",
-    20_000,
+    Prediction(20_000, 19_000, 21_000),
     10_000,
     3,
     0.0,
@@ -192,7 +193,7 @@ def test_when_a_cut_is_made_by_itself() -> None:
     buffer, compactor = Buffer(said), Compactor("codex", (("model_auto_compact_token_limit", "15000"),))
 
     def proposed(tokens: int, left: int) -> Proposal:
-        hold = replace(HOLD, tokens=tokens, window=30_000)
+        hold = replace(HOLD, size=Prediction(tokens, tokens, tokens), window=30_000)
         return compactor.propose(hold, buffer, _weighed(left))
 
     assert proposed(21_000, 20_000).is_small, "of 20,000 that could go 1,000 go"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from inspector.core.jsontext import loads
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.gate import Decision, Forward, OpenGate, PendingRequest, Refuse, client_name
 from inspector.proxy.record.records import RequestHead, ResponseRecord
 from tests.proxy.raw import END, Wire, answer, client, echo, eventually, kinds, post, proxied
@@ -209,7 +210,7 @@ def test_a_client_that_goes_while_it_is_held(tmp_path: Path) -> None:
     told: list[Any] = []
 
     async def decide(asked: PendingRequest) -> Decision:
-        asked.held("each", 42)
+        asked.held("each", Prediction(42, 40, 45))
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -222,7 +223,7 @@ def test_a_client_that_goes_while_it_is_held(tmp_path: Path) -> None:
     with proxied(echo(seen, OK), tmp_path, gate) as (proxy, _):
         with client(proxy) as wire:
             wire.send(post("/v1/messages", BODY))
-            assert kinds(proxy, "held")[0]["tokens"] == 42
+            assert [kinds(proxy, "held")[0][key] for key in ("tokens", "band")] == [42, [40, 45]]
         assert kinds(proxy, "released")[0]["how"] == "client gone"
         assert kinds(proxy, "response")[0]["ended"] == "client closed"
         eventually(lambda: gate.answers == [(0, 0, "client closed")])

@@ -125,7 +125,9 @@ def thread_pressures(thread: Thread, estimator: Estimator, former: Pressures | N
             for one in known:
                 course.follow(thread, one.request)
         known += [course.follow(thread, request) for request in thread.requests[len(known) :]]
-        end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt))
+        last = thread.requests[-1] if thread.requests else None
+        predicted = last.predicted if last is not None and last.usage is None and last.view == thread.end else None
+        end, belief = course.look(thread, Request(len(thread.requests), thread.end, thread.prompt, predicted=predicted))
     return Pressures(estimator.name, tuple(known), end, belief, course)
 
 
@@ -203,7 +205,10 @@ class _Course:
         """What is said of a buffer before anybody reports it. Changes nothing."""
         own, whole = self._counted(request)
         belief = self._beliefs.now()
-        predicted = self._learner.predict(self._added(thread, request, whole))
+        if request.predicted is not None:
+            predicted: Prediction | None = Prediction(*request.predicted)
+        else:
+            predicted = self._learner.predict(self._added(thread, request, whole))
         believed = belief.tokens(own)
         usage = request.usage
         if usage is not None and usage.prompt > 0:

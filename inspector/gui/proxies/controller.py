@@ -16,6 +16,10 @@ from PySide6.QtCore import QObject, QTimer
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
 from inspector.gui.bridge import Bridge, Frames
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import Compactor, Proposal
@@ -106,8 +110,7 @@ class ProxyController(QObject):
         if proxy is None or status is None:
             return
         prospects = {
-            hold.id: self._prospects.prospect(proxy.holds, hold, state.choices, self.steps(hold))
-            for hold in status.holds
+            hold.id: self._prospects.prospect(proxy.holds, hold, state, self.steps(hold)) for hold in status.holds
         }
         if prospects != status.prospects:
             self._workbench.show_proxy(replace(status, prospects=MappingProxyType(prospects)))
@@ -235,14 +238,15 @@ class Prospects:
         """By hold and what was asked: what that is about, and what is known; None while it is being worked out."""
         self._compactors: dict[tuple[Any, ...], Compactor] = {}
 
-    def prospect(self, holds: Holds, hold: HoldInfo, choices: Choices, steps: Steps | None) -> Prospect:
+    def prospect(self, holds: Holds, hold: HoldInfo, state: State, steps: Steps | None) -> Prospect:
         """As far as it is known; the rest is reported later."""
         if hold.cannot:
             return Prospect(steps)
         left = None
-        if steps is not None:
-            buffer = steps.buffer
-            left = self._find((hold.id, id(buffer)), partial(holds.predicted, hold.id, buffer), buffer)
+        if steps is not None and state.session is not None:
+            measured = partial(_size_after, state.session.thread(steps.start[0]), state.estimator, steps)
+            left = self._find((hold.id, id(steps.buffer), state.estimator), measured, steps.buffer)
+        choices = state.choices
         compactor = self._compactor(choices)
 
         def propose() -> Proposal:
@@ -278,3 +282,8 @@ class Prospects:
 
             self._bridge.run(lambda task: work(), done, lambda error: None)  # fails where it was let go meanwhile
         return self._known[key][1]
+
+
+def _size_after(thread: Thread, by: str, steps: Steps) -> int:
+    """Tokens after the steps: the number that the gauge shows for them."""
+    return sizer(known_pressures(thread, estimator(by)), steps.start[1]).tokens(steps.buffer)

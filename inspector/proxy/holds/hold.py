@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from inspector.core.buffer import Buffer
 from inspector.core.cuts import BufferCut
 from inspector.core.errors import InspectorError
+from inspector.core.tokens.prediction import Prediction
 from inspector.core.usage import Usage
 from inspector.proxy.clients import Patience
 from inspector.proxy.gate import PendingRequest
@@ -98,7 +99,8 @@ class HoldInfo:
     session: str
     tag: str
     model: str
-    tokens: int | None
+    size: Prediction | None
+    """Tokens that its provider will report."""
     window: int | None
     messages: int
     until: float
@@ -113,15 +115,19 @@ class HoldInfo:
     """Why it can only be let go as it is, or dropped; empty where it can be changed."""
     thread: ThreadKey = ()
     """Whose conversation it is, as the gate tells them apart."""
-    band: tuple[int, int] | None = None
-    """Between these `tokens` most likely will be, once its provider says."""
     usage: Usage | None = None
     """What the answer before it cost, where it continues from that one."""
 
     @property
-    def is_sure(self) -> bool:
-        """Is its size known to a hundredth?"""
-        return self.tokens is None or self.band is None or self.band[1] - self.band[0] <= self.tokens / 50
+    def tokens(self) -> int | None:
+        """Most likely; None where nothing is known."""
+        return None if self.size is None else self.size.tokens
+
+    @property
+    def band(self) -> tuple[int, int] | None:
+        """Between which bounds; None where it is known to a hundredth."""
+        size = self.size
+        return None if size is None or size.high - size.low <= size.tokens / 50 else size.band
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ def new_hold(
     cannot = "" if can_change else "It goes on from a response that did not pass through here."
     return HoldInfo(
         pending.exchange, pending.exchange, iso(head.time), why, client, call.key.session, pending.tag, call.model,
-        None if size is None else size.tokens, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
-        thread=call.thread, usage=usage, band=None if size is None else size.band,
+        size, window, messages, time.time() + bears.limit_s, bears, cannot=cannot,
+        thread=call.thread, usage=usage,
     )  # fmt: skip
 
 
@@ -279,7 +279,7 @@ class Holds:
         pending, left = held.pending, held.left
         if again and (body := body_with(held.call, held.items)) is not None:
             pending.sends(body)
-        pending.held(held.shown.why, held.shown.tokens)
+        pending.held(held.shown.why, held.shown.size)
         self._board.put(held)
         try:
             choice = await self._choice(held, pending, left, arrived)

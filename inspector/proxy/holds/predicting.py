@@ -4,6 +4,8 @@ A body holds all that the model reads, system prompt and tools too: all of it is
 unseen. What another tokenizer makes of the same text is a factor (`core.tokens.prediction`), learned from what requests
 have grown by; so the number reported last and the factor times the change of the count give the next one, be it larger
 or, after a cut, much smaller. What a row that goes had weighed is known from the report that it came with.
+
+The size of a held request is recorded with it (`predicted` of the Request): whoever reads the recording shows this one.
 """
 
 from collections import OrderedDict

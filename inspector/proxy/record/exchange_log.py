@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.record.captured_body import CapturedBody
 from inspector.proxy.record.recorder import Recorder
 from inspector.proxy.record.records import (
@@ -60,9 +61,9 @@ class ExchangeLog:
             self._sent = body
             self.recorder.put(SentRecord(time.time(), self.head.exchange, self.recorder.capture(body)))
 
-    def held(self, why: HoldReason, tokens: int | None) -> None:
+    def held(self, why: HoldReason, size: Prediction | None) -> None:
         self.is_held = True
-        self.recorder.put(HeldRecord(time.time(), self.head.exchange, why, tokens))
+        self.recorder.put(HeldRecord(time.time(), self.head.exchange, why, size))
 
     def released(self, how: ReleaseKind) -> None:
         self.is_held = False

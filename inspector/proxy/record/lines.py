@@ -129,8 +129,8 @@ class LineEncoder:
                 left_out = {"left_out": record.body.left_out} if record.body.left_out else {}
                 return about | {"from": record.side} | (left_out or _parsed(record.body.join(), "", ""))
             case HeldRecord():
-                tokens = {} if record.tokens is None else {"tokens": record.tokens}
-                return _head("held", record.time, record.exchange) | {"why": record.why} | tokens
+                size = {} if record.size is None else {"tokens": record.size.tokens, "band": record.size.band}
+                return _head("held", record.time, record.exchange) | {"why": record.why} | size
             case ReleasedRecord():
                 return _head("released", record.time, record.exchange) | {"how": record.how}
             case NoteRecord():

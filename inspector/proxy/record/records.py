@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from inspector.core.tokens.prediction import Prediction
 from inspector.proxy.record.captured_body import CapturedBody
 
 Buffer: TypeAlias = bytes | memoryview
@@ -58,7 +59,7 @@ class HeldRecord:
     time: float
     exchange: int
     why: HoldReason
-    tokens: int | None
+    size: Prediction | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,10 @@ class Conversation:
         self.collect(view.messages())
         self._again(at)
 
+    def known(self, one: Exchange) -> None:
+        """More is known of a step than its messages and its answer."""
+        self._again(self.index(one))
+
     def answered(self, one: Exchange, end: View) -> None:
         """The answer to a step came; `end` is the buffer with it."""
         self.collect(end.tail(one.body.view.length))

@@ -41,6 +41,8 @@ class Exchange:
     trigger: str = ""
     """Of a compaction, where the client says it."""
     held: str = ""
+    predicted: tuple[int, int, int] | None = None
+    """(tokens, least, most) that the proxy predicted of what it held."""
     released: str = ""
     said: str = ""
     """How the answer of a call for a summary begins."""
@@ -75,6 +77,7 @@ class Exchange:
             self.window,
             reply.edits,
             self.asked.view if self.sent is not None else None,
+            None if self.released == "changed" else self.predicted,
         )
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:

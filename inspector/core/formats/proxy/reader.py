@@ -83,8 +83,7 @@ class ProxyReader:
             case "response":
                 self._response(line, one, value)
             case "held":
-                one.held = text_of(value.get("why")) or "by hand"
-                self._builder.held.append(one)
+                self._held(one, value)
             case "released":
                 self._released(one, text_of(value.get("how")))
 
@@ -173,8 +172,24 @@ class ProxyReader:
         if one.reply is not None:
             self._answer(one, one.reply, one.line)
 
+    def _held(self, one: Exchange, value: Mapping[str, Any]) -> None:
+        one.held = text_of(value.get("why")) or "by hand"
+        self._builder.held.append(one)
+        match value:
+            case {"tokens": int(tokens), "band": [int(low), int(high)]} if 0 <= low <= tokens <= high <= MOST:
+                one.predicted = tokens, low, high
+        self._know(one)
+
+    def _know(self, one: Exchange) -> None:
+        """Its step says what is known of it now."""
+        thread = self._builder.thread_of(one)
+        if thread is not None and not one.kind:
+            thread.known(one)
+
     def _released(self, one: Exchange, how: str) -> None:
         one.released = how
+        if one.predicted and how == "changed":  # another request is sent than the one that was held
+            self._know(one)
         if how in ("dropped", "client gone") and one.reply is None:
             self._away(one, DROPPED)
 

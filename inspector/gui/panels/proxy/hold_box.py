@@ -122,7 +122,7 @@ def size(hold: HoldInfo) -> str:
     if hold.tokens is None:
         return told
     of = f" of {grouped(hold.window)} ({percent(hold.tokens / hold.window)})" if hold.window else ""
-    if hold.band is not None and not hold.is_sure:
+    if hold.band is not None:
         of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
     return f"{told}, about {grouped(hold.tokens)} tokens{of}"
 
