@@ -19,6 +19,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.costs import Spending
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.economics import Economics
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread
@@ -203,6 +204,18 @@ def _compaction(one: Compacted) -> dict[str, Any]:
         "before_request": one.at.before_request,
         "tier": one.at.tier,
         **picked(one, "kind tokens_before tokens_after messages_before messages_after"),
+        **economics_fields(one.economics),
+    }
+
+
+def economics_fields(one: Economics) -> dict[str, Any]:
+    """Did it pay: the fields of cli.md's `cost`. Dollars to a ten-thousandth of a cent."""
+    return {
+        **{
+            name: None if (value := getattr(one, name)) is None else float(round(value, 6))
+            for name in ("cost_usd", "saved_per_request_usd", "saved_usd")
+        },
+        **picked(one, "paid_after_requests paid"),
     }
 
 

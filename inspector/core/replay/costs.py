@@ -95,6 +95,8 @@ class Spending:
     summariser_calls: int = 0
     cost_usd: Decimal | None = Decimal(0)
     """None where a price is not known."""
+    summaries_usd: Decimal | None = Decimal(0)
+    """Of it, for the summariser's calls."""
 
     @property
     def prompt(self) -> int:
@@ -105,16 +107,23 @@ class Spending:
 def total(spent: Iterable[Spending]) -> Spending:
     """The sum, field by field; no cost where one of them has none."""
     listed = list(spent)
-    prices = [one.cost_usd for one in listed if one.cost_usd is not None]
-    whole = sum(prices, Decimal(0)) if len(prices) == len(listed) else None
-    counts = [one.name for one in fields(Spending) if one.name != "cost_usd"]
-    return Spending(**{name: sum(getattr(one, name) for one in listed) for name in counts}, cost_usd=whole)
+    counts = [one.name for one in fields(Spending) if not one.name.endswith("_usd")]
+    return Spending(
+        **{name: sum(getattr(one, name) for one in listed) for name in counts},
+        cost_usd=_sum(one.cost_usd for one in listed),
+        summaries_usd=_sum(one.summaries_usd for one in listed),
+    )
+
+
+def _sum(prices: Iterable[Decimal | None]) -> Decimal | None:
+    listed = list(prices)
+    known = [price for price in listed if price is not None]
+    return sum(known, Decimal(0)) if len(known) == len(listed) else None
 
 
 def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spending:
     """One request, and the calls for a summary around it."""
-    prices = [cost(model, usage, time), *(cost(summary_model or model, call, time) for call in calls)]
-    known = [price for price in prices if price is not None]
+    price, summaries = cost(model, usage, time), _sum(cost(summary_model or model, call, time) for call in calls)
     return Spending(
         usage.input,
         usage.cache_read,
@@ -124,7 +133,8 @@ def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summ
         sum(call.prompt for call in calls),
         sum(call.output for call in calls),
         len(calls),
-        sum(known, Decimal(0)) if len(known) == len(prices) else None,
+        _sum((price, summaries)),
+        summaries,
     )
 
 

@@ -13,14 +13,17 @@ was compacted before the first request is where every policy begins, too: it is 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.errors import Cancelled
+from inspector.core.message import Message
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.replay.costs import Meter, Spending, seconds_between, spent, total
 from inspector.core.replay.driver import Ground, Replayed, replay
+from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.regret import At, Losses, LossLedger
 from inspector.core.session import Compaction, Request, SideCall, compaction_sizes
 from inspector.core.tokens.pressure import PressureKind
@@ -56,6 +59,10 @@ class Compacted:
     tokens_after: int
     messages_before: int
     messages_after: int
+    summary_usd: Decimal | None = Decimal(0)
+    """Of the calls for it; None where a price is not known."""
+    economics: Economics = UNKNOWN
+    """Whether it paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +144,35 @@ class _ReportBook:
         self.compactions: list[Compacted] = []
         self.failures = 0
 
+    def _add_compactions(self, steps: Iterable[Compacted], spent: Spending) -> None:
+        """Those around one request; the calls for summaries are shared by those that made one."""
+        listed = list(steps)
+        made = [one for one in listed if one.kind == "summary"] or listed
+        price = spent.summaries_usd
+        each = price / len(made) if price is not None and made else price
+        self.compactions += [replace(one, summary_usd=each) if one in made else one for one in listed]
+
     def report(self, policy: str, title: str, settings: Mapping[str, Any]) -> ReplayReport:
         """All of it."""
+        spendings = [row.spent for row in self.rows]
+        steps = [
+            CompactionStep(
+                one.at.before_request, one.kind == "summary", one.tokens_before - one.tokens_after, one.summary_usd
+            )
+            for one in self.compactions
+        ]
+        paid = economics(self._thread, self._cache, spendings, steps)
+        compactions = (replace(one, economics=known) for one, known in zip(self.compactions, paid, strict=True))
         return ReplayReport(
             policy,
             title,
             settings,
             self._window,
             tuple(self.rows),
-            tuple(self.compactions),
+            tuple(compactions),
             self.ledger.losses(),
             self.failures,
-            total(row.spent for row in self.rows),
+            total(spendings),
         )
 
 
@@ -159,9 +183,9 @@ class _ReplayBook(_ReportBook):
         self.ledger.arrive(done.arrival.new, done.index)
         if done.arrival.swapped or done.arrival.gone:
             self.ledger.change(done.start.messages, None)
-        self._steps(done.before, done.start.messages, done.index, done.index)
+        steps = self._steps(done.before, done.start.messages, done.index, done.index)
         self.ledger.arrive(done.answer, done.index)
-        self._steps(done.after, done.answered.messages, done.index, done.index + 1)
+        steps += self._steps(done.after, done.answered.messages, done.index, done.index + 1)
         output = request.usage.output if request.usage else 0
         reported = request.usage if done.kind == "reported" else None
         known = self._cache[done.index]
@@ -171,16 +195,21 @@ class _ReplayBook(_ReportBook):
         self.rows.append(
             RequestRow(done.index, done.tokens, done.kind, len(done.buffer.messages), done.fired, done.refused, spent)
         )
+        self._add_compactions(steps, spent)
 
-    def _steps(self, outcomes: Sequence[Outcome[Any]], messages: Any, index: int, before_request: int) -> None:
+    def _steps(
+        self, outcomes: Sequence[Outcome[Any]], messages: Any, index: int, before_request: int
+    ) -> list[Compacted]:
+        found = list[Compacted]()
         for outcome in outcomes:
             self.failures += not outcome.succeeded and bool(outcome.error)
             new = outcome.buffer.messages
             if new is not messages and new != messages:
                 at = At(before_request, outcome.tier)
                 self.ledger.change(new, at)
-                self.compactions.append(self._compacted(at, messages, new, index))
+                found.append(self._compacted(at, messages, new, index))
             messages = new
+        return found
 
     def _compacted(self, at: At, before: Any, after: Any, index: int) -> Compacted:
         prompt = self._thread.requests[index].prompt
@@ -197,17 +226,30 @@ def recorded(
     ground: Ground,
     *,
     calls: Sequence[SideCall] = (),
+    losses: bool = True,
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
     """The thread itself as a report. `calls`: those beside the conversation, where the file holds them; a recorded
-    summary among them costs what it did. Raises Cancelled. O(messages), and a walk over the buffer where it was not
-    merely appended to."""
+    summary among them costs what it did. Without `losses` it tells of none, and takes a fifth of the time. Raises
+    Cancelled. O(messages), and a walk over the buffer where it was not merely appended to."""
     book = _RecordedBook(ground, calls)
+    if not losses:
+        book.ledger = _NoLedger(ground.facts, lambda _: 0)
     for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
         book.enter(request)
     book.close()
     return book.report(RECORDED, TITLE, {})
+
+
+class _NoLedger(LossLedger):
+    """For who asks for money only."""
+
+    def arrive(self, messages: Iterable[Message], request: int) -> None:
+        """Nothing."""
+
+    def change(self, after: Sequence[Message], at: At | None) -> None:
+        """Nothing."""
 
 
 class _RecordedBook(_ReportBook):
@@ -238,12 +280,12 @@ class _RecordedBook(_ReportBook):
         cost = self._meter.request(
             buffer, tokens, 0, (), request.model, request.time, self._cache[index], request.usage
         )
-        if asked := self._summaries(index):
-            cost = total((cost, self._called(asked, request.time)))
+        called = self._called(self._summaries(index), request.time)
+        cost = total((cost, called)) if called.summariser_calls else cost
         self._model = request.model or self._model
         fired = tuple(dict.fromkeys(_name(one) for _, one in made))
         self.rows.append(RequestRow(index, tokens, kind, len(buffer.messages), fired, 0, cost))
-        self._enter_compactions(index)
+        self._enter_compactions(index, called)
 
     def close(self) -> None:
         """What came after the last request."""
@@ -256,18 +298,18 @@ class _RecordedBook(_ReportBook):
         if self.rows:
             called = self._called(self._summaries(end), self._thread.requests[-1].time)
             self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
-        self._enter_compactions(end)
+            self._enter_compactions(end, called)
 
     def _called(self, calls: Sequence[Usage], time: str) -> Spending:
         return spent(Usage(), self._model, time, calls)
 
-    def _enter_compactions(self, index: int) -> None:
+    def _enter_compactions(self, index: int, called: Spending) -> None:
         """Those before a request; several of one name there (messages edited one by one) are one step."""
         steps = dict[str, Compacted]()
         for _, one in self._made[index]:
             new, known = self._compacted(index, one), steps.get(_name(one))
             steps[_name(one)] = new if known is None else replace(new, tokens_before=known.tokens_before)
-        self.compactions += steps.values()
+        self._add_compactions(steps.values(), called)
 
     def _compacted(self, index: int, one: Compaction) -> Compacted:
         requests = self._thread.requests

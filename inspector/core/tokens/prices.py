@@ -4,7 +4,7 @@ from bisect import bisect_left
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.core.identity import SameObject
 from inspector.core.session import Thread
@@ -32,10 +32,36 @@ def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
     if min(counts) < 0:
         return None  # numbers that no provider can have meant
     same = SameObject(price)
-    rates = _rates(same, _size(same, prompt))
-    if rates is None:
+    priced = _rates(same, _size(same, prompt))
+    if priced is None:
         return _asked(price, usage)
-    return sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0))
+    return sum((rate * count for rate, count in zip(priced, counts, strict=True)), Decimal(0))
+
+
+class Rates(NamedTuple):
+    """US dollars a token."""
+
+    fresh: Decimal
+    """Neither read from the cache nor written to it."""
+    read: Decimal
+    write: Decimal
+    """For five minutes."""
+    write_1h: Decimal
+    output: Decimal
+
+    def written(self, ttl_s: int) -> Decimal:
+        """Into the cache, to live so long."""
+        return self.write_1h if ttl_s > MINUTES else self.write
+
+
+def rates(model: str, prompt: int, time: str = "") -> Rates | None:
+    """What a token more of a prompt of that size costs at that time. None where `cost` knows no price either, and where
+    one kind of token has none."""
+    found = priced_model(model) if model else None
+    if found is None:
+        return None
+    same = SameObject(found[1].get_prices(_moment(time) or datetime.now(UTC)))
+    return _rates(same, _size(same, max(0, prompt)))
 
 
 def _size(same: SameObject, prompt: int) -> int:
@@ -57,10 +83,8 @@ def _starts(same: SameObject) -> tuple[int, ...]:
 
 
 @cache
-def _rates(same: SameObject, size: int) -> tuple[Decimal, ...] | None:
-    """Dollars a token, at that size of the prompt: fresh, from the cache, into it, into it for an hour, out.
-
-    Exact where the size is round.
+def _rates(same: SameObject, size: int) -> Rates | None:
+    """At that size of the prompt. Exact where the size is round.
 
     The catalogue is asked for each once: that takes 0.15 ms, and a session has tens of thousands of calls. None where
     one of them has no price: then it depends on the call.
@@ -73,7 +97,8 @@ def _rates(same: SameObject, size: int) -> tuple[Decimal, ...] | None:
     found = [one for one in asked if one is not None]
     if len(found) < len(asked):
         return None
-    return *(one / size for one in found[:-1]), (found[-1] - found[0]) / 1000
+    plain, read, write, write_1h, answered = found
+    return Rates(plain / size, read / size, write / size, write_1h / size, (answered - plain) / 1000)
 
 
 def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
