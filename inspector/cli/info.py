@@ -249,7 +249,7 @@ def _drops(document: dict[str, Any]) -> list[str]:
         for d in document["drops"]
     ]
     counts = (">lost", ">changed", ">tokens before", ">tokens after")
-    return table(("thread", ">request", "kind", "loss", *counts, "what tells so"), rows)
+    return table(("thread", ">request", "kind", "loss", *counts, "evidence"), rows)
 
 
 def _side_calls(document: dict[str, Any]) -> list[str]:

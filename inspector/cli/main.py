@@ -63,7 +63,7 @@ def _parse(words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
         prog="context-inspector",
         usage="context-inspector [FILE]\n       context-inspector COMMAND ...",
         description="The debugger for an LLM agent's context window. Without a command it opens the window on FILE.",
-        epilog="`context-inspector COMMAND --help` tells more about each.",
+        epilog="`context-inspector COMMAND --help` says more about each.",
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
         allow_abbrev=False,
     )

@@ -260,7 +260,7 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
     lines = [f"{count:,} request{'s' * (count != 1)}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(one, plainly) for one in reports])
     if any(one.over for one in reports):
-        lines += ["", "Overflows behind the stroke: requests too large for the window even after what the policy did."]
+        lines += ["", "Overflows after the slash: requests too large for the window even after what the policy did."]
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Silent drops: where a thread's buffer shrank or changed other than by appending, which kind it was, what tells so.
+"""Silent drops: where a thread's buffer shrank or changed other than by appending, which kind it was, the evidence.
 
 Pure, for a session of any format, O(messages): buffers of one line of growth are not compared, and of those that part
 only what lies after the parting. Evidence: what became of the messages, the records, the provider's counts.
@@ -87,8 +87,8 @@ def _replaced(changes: MessageChanges, same: int) -> Cause:
         return Cause("edit", True, "Nothing of the buffer is left: it begins anew.", "no message in common")
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
     if fresh is None or fresh.role == "user":
-        why = f"The first {same} messages stand; what was behind them was replaced by what the user says now."
-        return Cause("rewind", True, why, "the beginning is the same, a new user message behind it")
+        why = f"The first {same} messages stand; what followed them was replaced by what the user says now."
+        return Cause("rewind", True, why, "the beginning is the same, a new user message follows it")
     why = f"The last {len(changes.lost)} messages were taken away and others put there."
     return Cause("edit", True, why, "messages that are gone")
 
@@ -134,9 +134,9 @@ def counted(former: Request, request: Request) -> Cause | None:
     if smaller := _smaller(former, request):
         return Cause("prompt", False, f"{fell}: {smaller}.", smaller)
     if request.prompt.system is not None:  # the whole body is known: it was not the client
-        why = f"{fell}: something was cleared behind the client's back."
+        why = f"{fell}: something was cleared without the client's doing."
         return Cause("server-side clearing", True, why, "the provider's counts")
-    return Cause("unexplained", True, f"{fell}, as far as the file tells.", "the provider's counts")
+    return Cause("unexplained", True, f"{fell}, as far as the file says.", "the provider's counts")
 
 
 def _switched(former: Request, request: Request) -> bool:
@@ -157,7 +157,7 @@ def _smaller(former: Request, request: Request) -> str:
         return f"{len(before.tools)} tools became {len(after.tools)}"
     if before.system is not None and after.system is not None and len(after.system) < len(before.system):
         return "the system prompt became shorter"
-    return "tools are told in other words" if after.tools is not None and before.tools != after.tools else ""
+    return "tools are described in other words" if after.tools is not None and before.tools != after.tools else ""
 
 
 def _excerpt(message: Message) -> str:

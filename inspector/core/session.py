@@ -194,7 +194,7 @@ class Session:
     problems: Sequence[Problem] = ()
     path: str = ""
     client: str = ""
-    """The program that wrote it, with its version, as far as the file tells."""
+    """The program that wrote it, with its version, as far as the file says."""
     id: str = ""
     notes: tuple[str, ...] = field(default=())
     """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""

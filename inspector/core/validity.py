@@ -156,7 +156,7 @@ def _calls(call_id: str, made: list[_Spot], given: list[_Spot], ends: list[int])
             why = f"The call {call_id} is never answered."
             yield call.message, Invalid("call-without-result", call.message.id, why, everyone)
         elif answer.at >= ends[call.at]:
-            why = f"The result of {call_id} does not follow right behind its call: another message stands between."
+            why = f"The result of {call_id} does not directly follow its call: another message stands between."
             yield answer.message, Invalid("order", answer.message.id, why, (ANTHROPIC, CHAT))
 
 

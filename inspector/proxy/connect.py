@@ -142,7 +142,7 @@ def _pi(base: str) -> ClientSetup:
         (
             Effect(
                 "It sends no session id but over OpenAI Responses.",
-                "The tag in the address tells launches apart; without it, requests are grouped by what they share.",
+                "The tag in the address distinguishes launches; without it, requests are grouped by what they share.",
             ),
         ),
         "0.87.1",
@@ -196,7 +196,7 @@ def _gemini(base: str) -> ClientSetup:
         (
             Effect("Only with an API key: a Google login goes to another server.", "GEMINI_API_KEY and the setting."),
             Effect("It asks again after 60 seconds without an answer, so it can be held for 45 at most."),
-            Effect("It sends no session id.", "The tag in the address tells launches apart."),
+            Effect("It sends no session id.", "The tag in the address distinguishes launches."),
         ),
         "0.61.0",
     )

@@ -24,7 +24,7 @@ KINDS: Mapping[str, str] = {
     "error-event": "an error in mid-stream; `error-event:5` after 5 events",
     "empty": "an answer without content",
     "overflow": "the prompt is too long, as an error",
-    "overflow-late": "the prompt is too long, told in a stream that began well",
+    "overflow-late": "the prompt is too long, reported in a stream that began well",
     "overflow-output": "prompt and max_tokens together are too long (Anthropic's second wording)",
     "no-key": "the key is refused, and repeated in the error",
     "garbage": "200, and then no JSON",

@@ -143,7 +143,7 @@ def with_text(
     return found
 
 
-NAME = "shadow summary · extracted offline from the same messages, the model does not see it"
+NAME = "readable summary · extracted offline from the same messages, the model does not see it"
 
 
 def readable_summary(state: State, message: Message) -> str:

@@ -101,7 +101,7 @@ def breaker(stage: Stage) -> None:
 
 
 def remote(stage: Stage) -> None:
-    """L3a by the simulated provider: what only the provider can read, its shadow below."""
+    """L3a by the simulated provider: what only the provider can read, its readable summary below."""
     stage.stepping.go(ORIGIN)
     stage.set_up("dark")
     stage.answer_by("simulated")

@@ -1,4 +1,4 @@
-"""Where a buffer shrank or changed: which kind, what tells so, and what is no loss although it looks like one."""
+"""Where a buffer shrank or changed: which kind, the evidence, and what is no loss although it looks like one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

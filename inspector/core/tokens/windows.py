@@ -131,7 +131,7 @@ def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) 
     if 0 < evidence.compacted_at < FULL_FROM * window:
         warnings.append(
             f"{says} {window:,} tokens, but the harness compacted by itself at {evidence.compacted_at:,}: "
-            "it may have been told of a smaller window."
+            "it may have been configured for a smaller window."
         )
     if evidence.largest > window:
         warnings.append(f"{says} {window:,} tokens, but a context of {evidence.largest:,} was seen.")

@@ -110,7 +110,9 @@ class ConnectDialog(QDialog):
         self.clients.setSpacing(3)
         self.tag = QLineEdit(new_tag())
         self.tag.setAccessibleName("Tag of this launch")
-        self.tag.setToolTip(tip("Stands in the address, so that this launch is told apart from others. May be empty."))
+        self.tag.setToolTip(
+            tip("Stands in the address, so that this launch can be distinguished from others. May be empty.")
+        )
         self.tag.setMaximumWidth(150)
         again = button("Another", lambda: self.tag.setText(new_tag()))
         self.trouble = label(role="bad")

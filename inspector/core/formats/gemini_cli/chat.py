@@ -226,7 +226,7 @@ class Chat:
         end = self._starts[names[at + 1]] if at + 1 < len(names) else view.length
         self._copied += view.length - start
         if self._copied > _REWRITES:
-            self._problems.append(Problem(where.line, "a message told anew too often: left as it was", "", self.file))
+            self._problems.append(Problem(where.line, "a message rewritten too often: left as it was", "", self.file))
             return
         tail = view.tail(start)
         before, behind = tail[: end - start], tail[end - start :]

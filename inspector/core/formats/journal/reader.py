@@ -99,7 +99,7 @@ class JournalReader:
             case "resumed":
                 self._end, self.compacted = "", 0
                 self._take_plan(value.get("plan"))
-                self._notes.append(f"It was gone on with at {_text(value.get('time'))}.")
+                self._notes.append(f"It was resumed at {_text(value.get('time'))}.")
             case "end":
                 why = _text(value.get("why"))
                 self._end = _ENDS.get(why) or f"The run ended with an error: {_text(value.get('error'))}"

@@ -108,7 +108,7 @@ class PayloadReader:
         end = "" if told.finished else "; it breaks off"
         notes = [f"{len(self._stream)} events of a stream were put together into the response that they tell{end}."]
         if told.failure is not None:
-            notes.append(f"The stream told of an error: {dumps(told.failure)[:200]}")
+            notes.append(f"The stream reported an error: {dumps(told.failure)[:200]}")
         return told.body(), notes
 
     def _take(self, one: BodyPair) -> None:

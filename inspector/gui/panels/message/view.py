@@ -155,10 +155,12 @@ class MessageView(Panel):
             self.text.show_sections(message_sections(message))
             self._show_images(message)
             if any(isinstance(part, Opaque) for part in message.parts):
-                self.desk.bridge.run(lambda task: readable_summary(state, message), partial(self._show_shadow, message))
+                self.desk.bridge.run(
+                    lambda task: readable_summary(state, message), partial(self._show_readable, message)
+                )
         self._stack.setCurrentIndex(1)
 
-    def _show_shadow(self, message: Message, text: str) -> None:
+    def _show_readable(self, message: Message, text: str) -> None:
         """Beside an opaque compaction, what a readable one would have kept."""
         if text and message is self._message:
             self.text.show_sections((*message_sections(message), Section(NAME, text)))

@@ -159,7 +159,7 @@ def patience(hold: HoldInfo) -> str:
     begin = bears.begin_s or 0
     return (
         f"{silent} After {begin:.0f} seconds the answer is begun and a ping follows every 10 seconds: from then on a "
-        "failure of the provider is told inside the stream."
+        "failure of the provider is reported inside the stream."
     )
 
 

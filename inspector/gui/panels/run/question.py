@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
     ("once", "&Once", "This call, this time (Alt+O)"),
     ("always", "&Always in this run", "This call, and what the text above says that it covers (Alt+A)"),
-    ("no", "&No", "The call is refused; the model is told so, and goes on (Alt+N)"),
+    ("no", "&No", "The call is refused; the model learns so, and continues (Alt+N)"),
 )
 
 
