@@ -128,7 +128,7 @@ def meet(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
 def _met(run: RunContext, thread: str, need: Need, buffer: Buffer) -> Answer:
     if not isinstance(need, Summarize | RemoteCompact):
         return run.models.by_hands(need)
-    match run.controls.needs_by:
+    match run.plan.needs_by:
         case "hand":
             return _by_hand(run, need)
         case "offline":

@@ -9,7 +9,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from inspector.agent.plan import NeedsBy
 from inspector.agent.status import Breakpoints, Permit, Stop
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
@@ -33,13 +32,12 @@ class Replacement:
 class Controls:
     """One run's. Every method returns at once, but for those of the run itself, which say so."""
 
-    def __init__(self, breakpoints: Breakpoints, needs_by: NeedsBy) -> None:
+    def __init__(self, breakpoints: Breakpoints) -> None:
         self._changed = threading.Condition()
         self._mode: _Mode = "go"
         self._stopped = False
         self._paused = False
         self._breakpoints = breakpoints
-        self._needs_by: NeedsBy = needs_by
         self._wishes: deque[Replacement] = deque()
         self._asked = ""
         self._permit: Permit | None = None
@@ -80,11 +78,6 @@ class Controls:
         with self._changed:
             self._breakpoints = breakpoints
 
-    def answer_needs_by(self, who: NeedsBy) -> None:
-        """Who answers the needs of tiers from now on."""
-        with self._changed:
-            self._needs_by = who
-
     def permit(self, id: str, how: Permit) -> None:  # noqa: A002
         """Answer the permission of that id; one that is no longer asked for is ignored."""
         with self._changed:
@@ -118,12 +111,6 @@ class Controls:
         """As they are now."""
         with self._changed:
             return self._breakpoints
-
-    @property
-    def needs_by(self) -> NeedsBy:
-        """As it is now."""
-        with self._changed:
-            return self._needs_by
 
     def is_stopped(self) -> bool:
         """For those who cancel what is under way."""

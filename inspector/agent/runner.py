@@ -34,7 +34,7 @@ class Runner(Controls):
 
     def __init__(self, plan: Plan, publish: Publish, breakpoints: Breakpoints | None = None) -> None:
         """Raises InspectorError for a provider, model, policy, setting, workspace or journal that will not do."""
-        super().__init__(breakpoints or Breakpoints(), plan.needs_by)
+        super().__init__(breakpoints or Breakpoints())
         window = window_of(plan)
         policy, settings = policy_of(plan, window)
         tools, models = Toolbox(plan.workspace), Models(plan, window)

@@ -8,7 +8,8 @@ import pytest
 
 from inspector.agent.controls import Controls
 from inspector.agent.runner import Runner
-from inspector.agent.status import ANY, Breakpoints
+from inspector.agent.status import ANY, Breakpoints, RunStatus
+from inspector.core.answering import offline
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Text, ToolResult
@@ -344,6 +345,14 @@ def _filling(planned: Planned, monkeypatch: pytest.MonkeyPatch, **changes: objec
     return planned(policy="codex", window=9_000, **changes)
 
 
+def _with_needs_met(runner: Runner, heard: Heard) -> RunStatus:
+    """The end, every further need answered."""
+    while (now := heard.until(lambda status: status.state in ("needing", "ended"))).state == "needing":
+        assert now.need is not None
+        runner.answer(offline(now.need))
+    return now
+
+
 def test_needs_by_hand(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = _filling(planned, monkeypatch, needs_by="hand")
     with running(plan) as (runner, heard):  # type: ignore[arg-type]
@@ -351,8 +360,7 @@ def test_needs_by_hand(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> Non
         needing = heard.state("needing")
         assert isinstance(needing.need, Summarize)
         runner.answer(Answer(text="It is all about steps."))
-        runner.answer_needs_by("offline")
-        assert heard.state("ended").end == "done"
+        assert _with_needs_met(runner, heard).end == "done"
     session = opened(plan.record)  # type: ignore[attr-defined]
     (first, *_) = [one for one in session.main.compactions if one.kind == "summary"]
     assert first.summary is not None
@@ -365,8 +373,7 @@ def test_a_need_that_is_failed_by_hand_is_the_tiers_to_bear(planned: Planned, mo
         runner.start()
         heard.state("needing")
         runner.answer(ProviderFailure("no", 403, "http"))
-        runner.answer_needs_by("offline")
-        assert heard.state("ended").end == "done"
+        assert _with_needs_met(runner, heard).end == "done"
 
 
 def test_stop_while_a_need_is_open(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +408,7 @@ def test_everything_may_be_said_from_any_thread_at_any_time(planned: Planned, mo
 
 def test_between_go_and_the_run_that_wakes_nothing_is_put_in() -> None:
     """Who says "go" has handed the buffer over, although the run's thread still waits."""
-    controls = Controls(Breakpoints(), "offline")
+    controls = Controls(Breakpoints())
     controls.begin_pause()
     controls.replace(Buffer(()))
     for release in (controls.go, controls.step_model, controls.step_tool):

@@ -1,6 +1,7 @@
 """Bare payloads: one body, a response, a list, a row of bodies; what they share and what is no step."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.payload.reader import FORMATS
+from inspector.core.formats.payload.signs import sniff_payload
 from inspector.core.message import Text, ToolCall, ToolResult
 from inspector.core.session import Session
-from tests.core.formats.heads import read
+from tests.core.formats.heads import head_of, read
 
 
 def said(role: str, text: str) -> dict[str, Any]:
@@ -397,6 +400,12 @@ def test_real_bodies_in_a_row(shared: Path, folder: str, start: str) -> None:
     for request, row in zip(session.main.requests, rows[1:], strict=False):
         alone = read(row["request"]).main.end.messages()
         assert [message.id for message in alone] == [message.id for message in request.view][-len(alone) :]
+
+
+def test_a_dialect_that_is_not_listed_is_sniffed_by_its_habits() -> None:
+    """One that a how-to has just added: nothing of it is known, and the others are still told from it."""
+    chats = head_of({"model": "m", "n": 1, "messages": [said("user", "hello")]})
+    assert 0 < sniff_payload(replace(CHAT, name="another"), chats) < sniff_payload(CHAT, chats)
 
 
 TEXTS = st.text(max_size=10)

@@ -242,7 +242,7 @@ _TITLES = {
 FORMATS = tuple(
     Format(
         name,
-        _TITLES[name],
+        _TITLES.get(name, f"{name} payload"),
         sniff_gemini if name == "gemini" else partial(sniff_payload, dialect),
         partial(PayloadReader, dialect),
     )

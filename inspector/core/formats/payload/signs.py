@@ -32,6 +32,7 @@ _BLOCKS: Mapping[str, frozenset[str]] = {
         " custom_tool_call_output local_shell_call item_reference web_search_call"
     ),
 }
+_NONE: frozenset[str] = frozenset()
 _NOT_PAYLOADS = _words("trajectory_format trajectory sessionId parentUuid samples task_id v")
 """Keys of transcripts that hold a message list among other things."""
 
@@ -84,9 +85,9 @@ def _by_habit(name: str, body: Mapping[str, Any]) -> float:
 
 def _signs(name: str, one: BodyPair) -> int:
     body = one.request or {}
-    count = len(_KEYS[name].intersection(body))
+    count = len(_KEYS.get(name, _NONE).intersection(body))
     count += sum(_tool(tool) == name for tool in _list(body.get("tools"))[:4])
-    count += sum(kind in _BLOCKS[name] for kind in _kinds(body))
+    count += sum(kind in _BLOCKS.get(name, _NONE) for kind in _kinds(body))
     if name == "openai-chat":
         count += sum(_chat_only(message) for message in _list(body.get("messages")))
     model = body.get("model")

@@ -39,7 +39,6 @@ class LearnSettings:
     summary_total_chars: int = setting(100_000, "characters that it reads in all", low=0)
     summary_timeout: float = setting(300.0, "seconds for the summary call", low=0)
     max_summary_failures: int = setting(3, "failed summaries in a row that end auto compaction (safe mode)", low=1)
-    subagent_tools: tuple[str, ...] = setting(("Task",), "tools that start a sub-agent")
     pin_last_user: bool = setting(False, "keep the newest user message word for word")
     mode: Literal["faithful", "safe"] = setting("faithful", "as upstream, bugs and all; or with the safety proposals")
 
