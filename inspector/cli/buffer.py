@@ -9,6 +9,7 @@ from inspector.cli.output import number, pairs, picked, plain, table, write_answ
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
+from inspector.core.findings.composition import sized
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.tokens.estimators import Estimator, count, estimator
@@ -17,7 +18,6 @@ from inspector.core.tokens.sizing import sizer
 from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
 from inspector.extensions.windows import user_windows
-from inspector.workbench.composition import sized
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from inspector.core.errors import InspectorError
 COMMANDS = {
     "info": "what the transcript holds",
     "buffer": "the buffer of one request, message by message",
+    "breakdown": "what fills the buffer of one request, and what stands in it twice",
     "calibrate": "estimators against reported tokens",
     "estimate": "tokens of a text",
     "step": "run one tier, or what is due",

@@ -12,6 +12,7 @@ from typing import get_type_hints
 
 from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
+from inspector.core.findings.composition import Category, sized
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
@@ -20,7 +21,6 @@ from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.windows import Window
-from inspector.workbench.composition import Category, sized
 from inspector.workbench.policy_input import settings_of, sizer_of
 from inspector.workbench.state import PolicyBelief, State
 

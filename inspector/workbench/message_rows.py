@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.errors import Cancelled
+from inspector.core.findings.composition import Category, message_category
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Text, Thinking, ToolResult, part_text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
-from inspector.workbench.composition import Category, message_category
 from inspector.workbench.state import State
 
 Badge: TypeAlias = Literal["error", "image", "thinking", "summary", "cleared", "client", "reminder", "opaque"]

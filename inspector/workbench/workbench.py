@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
+from inspector.core.findings.composition import weigh_categories
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
-from inspector.workbench.composition import weigh_categories
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
 from inspector.workbench.live import ProxyView, RunView

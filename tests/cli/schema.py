@@ -111,6 +111,25 @@ BUFFER = {
     "messages": [{"id": str, "role": str, "tokens": int, "summary": bool, "parts": [{"type": str}]}],
     "validity": [{"rule": str, "message": str, "why": str, "providers": [str]}],
 }
+BREAKDOWN = {
+    "thread": str,
+    "request": (int, str),
+    "tokens": (int, NONE),
+    "kind": str,
+    "tree": {"name": str, "kind": str, "tokens": int},
+    "repeats": [{"tokens_each": int, "times": int, "free": int, "messages": [str], "what": str}],
+    "repeats_free": int,
+    "tools": [
+        {
+            "name": str,
+            "server": str,
+            "schema_tokens": (int, NONE),
+            "calls": int,
+            "calls_in_buffer": int,
+            "tokens": int,
+        }
+    ],
+}
 PARTS = {
     "text": {"text": str},
     "thinking": {"text": str},

@@ -20,9 +20,10 @@ DOCUMENTS = {
     "info-agent": ["info", "--thread", "b8d6b21"],
     "buffer-6": ["buffer", "--at", "6"],
     "buffer-79": ["buffer", "--at", "79"],
+    "breakdown-6": ["breakdown", "--at", "6"],
     "calibrate-roku": ["calibrate", "--estimator", "roku"],
 }
-TABLES = {"info.txt": ["info"], "buffer-6.txt": ["buffer", "--at", "6"]}
+TABLES = {"info.txt": ["info"], "buffer-6.txt": ["buffer", "--at", "6"], "breakdown.txt": ["breakdown"]}
 
 
 def answer(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:

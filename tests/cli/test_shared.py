@@ -44,6 +44,13 @@ def test_info_and_buffer(capsys: pytest.CaptureFixture[str], path: Path) -> None
         status, out = answer(capsys, "buffer", str(path), "--json", "--at", at)
         assert status == 0
         schema.check_buffer(json.loads(out))
+    status, out = answer(capsys, "breakdown", str(path), "--json")
+    assert status == 0
+    found = json.loads(out)
+    schema.check(found, schema.BREAKDOWN)
+    buffer = json.loads(answer(capsys, "buffer", str(path), "--json")[1])
+    shown = {one["name"]: one["tokens"] for one in found["tree"].get("children", ()) if one["name"] != "unseen"}
+    assert (found["tokens"], shown) == (buffer["pressure"]["tokens"], buffer["pressure"]["categories"])
 
 
 @pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.findings.composition import CATEGORIES, composition, segments, split
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, buffer_tokens, count, estimator
 from inspector.core.usage import Usage
-from inspector.workbench.composition import CATEGORIES, composition, split
 from inspector.workbench.gauge import GaugeReading, reading, reserve, watermarks
 from inspector.workbench.message_rows import FIRST_LINE, KINDS, of_kind, row, tool_names, with_text
 from inspector.workbench.state import State
@@ -35,7 +35,7 @@ messages = st.builds(Message, st.uuids().map(str), roles, st.lists(parts, max_si
 @given(message=messages)
 def test_the_parts_of_a_message_add_up(name: str, message: Message) -> None:
     measure = estimator(name)
-    weights = split(measure, message)
+    weights = split(measure, message, segments(message))
     assert all(weight >= 0 for weight in weights.values())
     assert measure.tokens(sum(weights.values())) == count(measure, message)
 

@@ -45,15 +45,20 @@ def read_by(call: ToolCall) -> str:
     return path_of(call) or _printed(call)
 
 
-def _printed(call: ToolCall) -> str:
-    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
+def command_of(call: ToolCall) -> str:
+    """What a call runs in a shell, without the shell; empty where it runs nothing."""
     if not isinstance(call.arguments, Mapping):
         return ""
     command = next((v for key in _COMMAND_KEYS if (v := call.arguments.get(key))), "")
-    words = command if isinstance(command, list) else [command]
-    text = next((w for w in words if isinstance(w, str) and w not in _WRAPPERS), "")
-    if isinstance(command, list) and words and words[0] not in _WRAPPERS:
-        text = " ".join(word for word in words if isinstance(word, str))
+    words = [word for word in (command if isinstance(command, list) else [command]) if isinstance(word, str)]
+    if words and words[0] not in _WRAPPERS:
+        return " ".join(words)
+    return next((word for word in words if word not in _WRAPPERS), "")
+
+
+def _printed(call: ToolCall) -> str:
+    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
+    text = command_of(call)
     first = text.split(None, 1)[0].lower() if text.strip() else ""
     return text if first in _READERS and " -i" not in text else ""
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from PySide6.QtGui import QColor, QGradient
 
+from inspector.core.findings.composition import Category
 from inspector.core.outcome import FateName
-from inspector.workbench.composition import Category
 
 _ = QGradient.Preset
 """PySide makes this class when a brush first wants it, and fails if another thread is just loading pyqtgraph: so it is
@@ -18,6 +18,9 @@ made here, before there is another thread."""
 _CATEGORIES: dict[Category, str] = {
     "system": "#7d8795",
     "tools": "#a9b1bc",
+    "memory files": "#5f8f86",
+    "skills": "#9ccb62",
+    "reminders": "#c8a878",
     "user": "#56b4e9",
     "assistant": "#0072b2",
     "thinking": "#cc79a7",

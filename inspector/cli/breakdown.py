@@ -1,0 +1,109 @@
+"""`context-inspector breakdown FILE`: what fills the buffer of one request, and what stands in it more than once."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.select import Selection, add_selection, select
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
+from inspector.core.findings.repeats import Repeat, repeats
+from inspector.core.message import Message
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+
+_ROWS = 20
+"""Rows of repeats and tools that people are shown; JSON has all."""
+_SHOWN = 0.005
+"""Share of the buffer from which on a node is a line of its own for people."""
+_DEEPEST = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    write_answer(describe(select(arguments)), arguments.json, _lines)
+
+
+def describe(chosen: Selection) -> dict[str, Any]:
+    """The document of cli.md's `breakdown`."""
+    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    calls, buffer = tool_calls(chosen.session, chosen.thread), chosen.buffer
+    found: Breakdown = breakdown(size, size.pressure, buffer, calls)
+    again = repeats(size, buffer, calls)
+    return {
+        "thread": chosen.thread.id,
+        "request": "end" if chosen.is_end else chosen.at,
+        "tokens": size.pressure.tokens,
+        "kind": size.pressure.kind,
+        "tree": _node(found.tree, buffer.messages),
+        "repeats": [_repeat(one, buffer.messages) for one in again],
+        "repeats_free": sum(one.free for one in again),
+        "tools": [picked(one, "name server schema_tokens calls calls_in_buffer tokens") for one in found.tools],
+    }
+
+
+def _node(node: BreakdownNode, messages: Sequence[Message]) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": node.name, "kind": node.kind, "tokens": node.tokens}
+    if node.calls is not None:
+        document["calls"] = node.calls
+    if node.messages and not node.children:
+        document["messages"] = [messages[at].id for at in node.messages]
+    if node.children:
+        document["children"] = [_node(child, messages) for child in node.children]
+    return document
+
+
+def _repeat(one: Repeat, messages: Sequence[Message]) -> dict[str, Any]:
+    return {**picked(one, "tokens_each times free what"), "messages": [messages[at].id for at in one.messages]}
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    total = document["tokens"]
+    head = f"request {document['request']}: {number(total)} tokens, {document['kind']}"
+    lines = [head, "", *_tree(document["tree"], total or 0)]
+    if document["repeats"]:
+        free, shown = document["repeats_free"], document["repeats"][:_ROWS]
+        lines += ["", f"repeated word for word; {number(free)} tokens would be free if only the newest copy stood:"]
+        cells = [(number(r["free"]), number(r["tokens_each"]), str(r["times"]), plain(r["what"], 90)) for r in shown]
+        lines += table((">free", ">each", ">times", "what"), cells) + _more(document["repeats"])
+    if document["tools"]:
+        lines += ["", "tools:", *table(_TOOL_HEADS, [_tool(one) for one in document["tools"][:_ROWS]])]
+        lines += _more(document["tools"])
+    return lines
+
+
+_TOOL_HEADS = ("name", "server", ">schema", ">calls", ">in buffer", ">tokens in buffer")
+
+
+def _tool(one: dict[str, Any]) -> tuple[str, ...]:
+    figures = (number(one[name]) for name in ("schema_tokens", "calls", "calls_in_buffer", "tokens"))
+    return (plain(one["name"], 60), plain(one["server"], 30), *figures)
+
+
+def _more(rows: Sequence[Any]) -> list[str]:
+    return [f"... and {len(rows) - _ROWS:,} more"] if len(rows) > _ROWS else []
+
+
+def _tree(tree: dict[str, Any], total: int) -> list[str]:
+    rows: list[tuple[str, str, str, str]] = []
+
+    def add(node: dict[str, Any], depth: int) -> None:
+        share = node["tokens"] / total if total else 0.0
+        calls = f"{calls:,} call{'s' * (calls != 1)}" if (calls := node.get("calls")) else ""
+        rows.append(("  " * depth + plain(node["name"], 90), number(node["tokens"]), f"{share:.1%}", calls))
+        children = [one for one in node.get("children", ()) if depth < _DEEPEST and one["kind"] != "message"]
+        large = [one for one in children if one["tokens"] >= _SHOWN * total or not depth]
+        for child in large:
+            add(child, depth + 1)
+        if large and (rest := sum(one["tokens"] for one in children) - sum(one["tokens"] for one in large)):
+            less = f"{'  ' * (depth + 1)}{len(children) - len(large):,} smaller"
+            rows.append((less, number(rest), f"{rest / total:.1%}", ""))
+
+    add(tree, 0)
+    return table(("", ">tokens", ">share", ""), rows)

@@ -1,0 +1,185 @@
+"""What fills a buffer: its tokens by category, at any request, from prefix sums.
+
+There is one classification: `segments` says what each piece of a message is. Gauge, timeline, the colours of the rows
+and the breakdown are sums over it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Literal, TypeAlias, get_args
+
+from inspector.core.buffer import Prompt, Stretch, View
+from inspector.core.findings.client_text import pieces
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Thread
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.estimators import estimator as estimator_named
+from inspector.core.tokens.estimators import prompt_tokens, weight
+from inspector.core.tokens.pressure import Pressure
+from inspector.core.tokens.sizing import Sizer, rounded
+
+Category: TypeAlias = Literal[
+    "system",
+    "tools",
+    "memory files",
+    "skills",
+    "reminders",
+    "user",
+    "assistant",
+    "thinking",
+    "tool calls",
+    "tool results",
+    "summaries",
+    "images",
+    "opaque",
+]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+"""In the order in which they are stacked, lowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a message: a part, or a piece of a text."""
+
+    category: Category
+    label: str
+    """The path of a memory file, the name of a skill, the first line of a reminder; else empty."""
+    part: Part
+
+
+def segments(message: Message) -> list[Segment]:
+    """All that a message holds, in order. All of a summary is summary, whatever its parts. O(text of the user)."""
+    found: list[Segment] = []
+    for part in message.parts:
+        if isinstance(part, Text) and not message.summary and message.role != "assistant":
+            by_client = message.mark in ("meta", "attachment")
+            said = pieces(part.text, by_client=by_client, system=message.role == "system" and not by_client)
+            found += [Segment(one.category, one.label, part if len(said) == 1 else Text(one.text)) for one in said]
+        else:
+            found.append(Segment("summaries" if message.summary else _category(part), "", part))
+    return found
+
+
+def _category(part: Part) -> Category:
+    match part:
+        case Text():
+            return "assistant"
+        case Thinking():
+            return "thinking"
+        case ToolCall():
+            return "tool calls"
+        case ToolResult():
+            return "tool results"
+        case Image():
+            return "images"
+        case Opaque():
+            return "opaque"
+
+
+def message_category(message: Message) -> Category:
+    """The category of most of a message: of its first piece that is not thinking, else of its first."""
+    return _main(message, segments(message))
+
+
+def _main(message: Message, found: Sequence[Segment]) -> Category:
+    if not found:
+        return "assistant" if message.role == "assistant" else "user"
+    return next((one for one in found if not isinstance(one.part, Thinking)), found[0]).category
+
+
+def split(estimator: Estimator, message: Message, found: Sequence[Segment]) -> Mapping[Category, int]:
+    """Weight of a message of these segments by category; the sum is the weight of the message.
+
+    Each category but the message's own is weighed as a message of its parts alone; its own gets the rest, framing
+    included. Where that rest would be negative (rounding), the others give way.
+    """
+    total = weight(estimator, message)
+    main = _main(message, found)
+    groups: dict[Category, list[Part]] = {}
+    for one in found:
+        groups.setdefault(one.category, []).append(one.part)
+    if len(groups) < 2:
+        return {main: total}
+    weights: dict[Category, int] = {}
+    for category, parts in groups.items():
+        if category != main:
+            alone = weigh_parts(estimator, message, parts)
+            weights[category] = max(0, min(alone, total - sum(weights.values())))
+    weights[main] = total - sum(weights.values())
+    return weights
+
+
+def weigh_parts(estimator: Estimator, message: Message, parts: Iterable[Part]) -> int:
+    """Weight of some parts of a message, its framing left out."""
+    frame = weight(estimator, replace(message, parts=()))
+    return weight(estimator, replace(message, parts=tuple(parts))) - frame
+
+
+def system_pieces(estimator: Estimator, system: str) -> tuple[tuple[Category, str, int], ...]:
+    """(category, label, tokens by itself) of the pieces of a system prompt. The last few are remembered."""
+    return _system_pieces(estimator.name, system)
+
+
+@lru_cache(maxsize=32)
+def _system_pieces(by: str, system: str) -> tuple[tuple[Category, str, int], ...]:
+    said = pieces(system, by_client=True, system=True)
+    return tuple((one.category, one.label, estimator_named(by).text(one.text)) for one in said)
+
+
+def weigh_categories(thread: Thread, estimator: Estimator) -> None:
+    """Fill the caches, so that `composition` of any request of the thread is quick. O(messages)."""
+    key, packed = _key(estimator), partial(_packed, estimator)
+    for request in thread.requests:
+        request.view.weight(key, packed)
+    thread.end.weight(key, packed)
+
+
+def composition(estimator: Estimator, view: View, prompt: Prompt | None = None) -> dict[Category, int]:
+    """Tokens by category (those with none left out). O(categories) once the view's messages were weighed."""
+    packed = view.weight(_key(estimator), partial(_packed, estimator))
+    weights = [(category, packed >> n * _BITS & _MASK) for n, category in enumerate(CATEGORIES)]
+    found = {category: estimator.tokens(weight) for category, weight in weights}
+    if prompt is not None:
+        for category, tokens in prompt_categories(estimator, prompt):
+            found[category] += tokens
+    return {category: tokens for category, tokens in found.items() if tokens}
+
+
+def prompt_categories(estimator: Estimator, prompt: Prompt) -> list[tuple[Category, int]]:
+    """Tokens of the system prompt, piece by piece, and then of the tool schemas."""
+    system, tools = prompt_tokens(estimator, prompt)
+    said = system_pieces(estimator, prompt.system) if prompt.system and system else ()
+    whole = sum(tokens for _, _, tokens in said) or 1
+    found = rounded([system * tokens / whole for _, _, tokens in said], system)
+    return [*((one[0], tokens) for one, tokens in zip(said, found, strict=True)), ("tools", tools)]
+
+
+_BITS = 48
+_MASK = (1 << _BITS) - 1
+"""The weights of all categories lie in one integer, 48 bits each: one running sum serves them all."""
+
+
+def _key(estimator: Estimator) -> str:
+    return f"{estimator.name} by category"
+
+
+def _packed(estimator: Estimator, message: Message) -> int:
+    key = _key(estimator)
+    if key not in message.counts:
+        weights = split(estimator, message, segments(message))
+        message.counts[key] = sum(weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES))
+    return message.counts[key]
+
+
+def sized(
+    size: Sizer, pressure: Pressure, view: View | Iterable[Message], prompt: Prompt
+) -> tuple[tuple[Category, int], ...]:
+    """What is seen of a buffer with that pressure, by category, lowest first: in proportion to what the estimator
+    counts, and together with the unseen part exactly what the pressure says."""
+    counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
+    if pressure.tokens is None or not counted:
+        return ()
+    seen, whole = pressure.tokens - size.scale.unseen, sum(counted.values())
+    tokens = rounded([seen * one / whole for one in counted.values()], seen)
+    return tuple((category, found) for category, found in zip(counted, tokens, strict=True) if found)

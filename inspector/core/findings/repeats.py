@@ -1,0 +1,264 @@
+"""Verbatim spans that stand in a buffer more than once: what would be free if only the newest copy stood.
+
+A span is a run of whole lines of one text (of a user or an answer, of a result, of a long argument of a call) with at
+least `LEAST` characters, line ends included. Two spans are the same where every line is: lines are compared as text,
+never by a hash alone. The line numbers that reading tools print before each line (`   12→`, a tab, a colon) are no part
+of a line. How it is found, in time linear in the text:
+
+- every line gets a number, the same for the same line;
+- a *seed* begins at a line and ends as soon as it has `LEAST` characters: the shortest span there. Seeds with the same
+  numbers are the same text. A seed seen before, and not overlapping itself, links each of its lines to that line there,
+  and so do the lines that follow as long as they go on alike;
+- lines that are linked are copies of one another. Lines with copies in the same messages make one row: a file that was
+  read three times whole and three times in part makes two.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from inspector.core.buffer import Buffer
+from inspector.core.findings.breakdown import ToolCalls
+from inspector.core.findings.naming import subject_of
+from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.tokens.sizing import Sizer
+
+LEAST = 200
+"""Characters of the shortest span, line ends included."""
+_NUMBERED = re.compile(r"^ *\d+(?:→|\t|[:|])", re.MULTILINE)
+_SPACED = re.compile(r"^ *\d+[:|] ", re.MULTILINE)
+_UNSPACED = re.compile(r"^ *\d+[:|](?! )", re.MULTILINE)
+_DIGITS = re.compile(r" *(\d+)")
+_HEAD = 400
+"""Characters in which the first numbered line stands, where lines are numbered: a name or a remark may come first."""
+_BEGINNING = 80
+"""Characters of a span that stand for it, where no file or command does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanPlace:
+    """Lines `first` to `last` (0-based, both included) of a text of a message."""
+
+    message: int
+    """Its place in the buffer."""
+    text: int
+    """Which of the message's texts, as `searched` gives them."""
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Spans with copies in the same messages."""
+
+    what: str
+    """The file or command that all copies are of, with the printed line numbers, else how the span begins."""
+    tokens_each: int
+    """Of one copy: of the newest, as it stands there."""
+    copies: tuple[tuple[SpanPlace, ...], ...]
+    """Oldest first: where the spans of each copy are. All copies have the same text, line by line."""
+
+    @property
+    def times(self) -> int:
+        """How many copies stand in the buffer."""
+        return len(self.copies)
+
+    @property
+    def free(self) -> int:
+        """Tokens that would be free if only the newest copy stood."""
+        return self.tokens_each * (self.times - 1)
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """The message of each copy, oldest first; twice where it holds two."""
+        return tuple(copy[0].message for copy in self.copies)
+
+
+def searched(message: Message) -> Iterator[str]:
+    """The texts of a message that are compared: what people or tools wrote, and the long arguments of calls."""
+    for part in message.parts:
+        match part:
+            case Text(text) | ToolResult(content=text):
+                yield text
+            case ToolCall(arguments=arguments):
+                values = arguments.values() if isinstance(arguments, Mapping) else (arguments,)
+                yield from (value for value in values if isinstance(value, str) and len(value) + 1 >= LEAST)
+            case _:
+                pass
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without the numbers that a reading tool printed before them."""
+    if _NUMBERED.search(text, 0, _HEAD):
+        spaced = _SPACED.search(text, 0, _HEAD) and not _UNSPACED.search(text)
+        text = (_SPACED if spaced else _NUMBERED).sub("", text)
+    return text.split("\n")
+
+
+def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]:
+    """Of a whole buffer, those that free most first. O(text)."""
+    lines = _LineIndex(buffer.messages)
+    lines.link()
+    describe = _Describer(size, buffer.messages, calls)
+    found = (describe(lines.places(copies)) for copies in lines.rows())
+    return tuple(sorted(found, key=lambda one: -one.free))
+
+
+class _LineIndex:
+    """Every line of a buffer by number, one text after another, with a line of no number after each."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._ids: list[int] = []
+        self._text_at: list[int] = []
+        """Number of the text, by place."""
+        self._texts: list[tuple[int, int, int]] = []
+        """(message, which of its texts, place of its first line)."""
+        for at, message in enumerate(messages):
+            for n, text in enumerate(searched(message)):
+                if len(text) + 1 >= LEAST:
+                    self._texts.append((at, n, len(self._ids)))
+                    lines = lines_of(text)
+                    self._ids += map(numbers.__getitem__, lines)
+                    self._ids.append(-1)
+                    self._text_at += [len(self._texts) - 1] * (len(lines) + 1)
+        self._sizes = [len(line) + 1 for line in numbers]
+        self._older = list(range(len(self._ids)))
+        """By place: a place further up with a copy of this line; itself where there is none yet."""
+        self._linked: list[int] = []
+        """Every place that has an older copy, each once."""
+
+    def link(self) -> None:
+        """Find all copies. Only runs of lines that stand somewhere else, too, are looked at."""
+        times = Counter(self._ids)
+        again = [times[n] > 1 for n in range(len(self._sizes))]
+        again.append(False)  # of no number: -1
+        seen: dict[tuple[int, ...], int] = {}
+        for run in re.finditer(b"\x01+", bytes(map(again.__getitem__, self._ids))):
+            if sum(map(self._sizes.__getitem__, map(self._ids.__getitem__, range(*run.span())))) >= LEAST:
+                self._link_run(*run.span(), seen)
+
+    def _link_run(self, start: int, stop: int, seen: dict[tuple[int, ...], int]) -> None:
+        ids, sizes = self._ids, self._sizes
+        end, size = start, 0
+        distance = linked = 0  # to the older copy that we go along with; the end of what is linked to it
+        for at in range(start, stop):
+            while size < LEAST and end < stop:
+                size += sizes[ids[end]]
+                end += 1
+            if size < LEAST:
+                break
+            seed = tuple(ids[at:end])
+            older = seen.get(seed)
+            if older is None or older + len(seed) <= at:
+                seen[seed] = at
+            if older is not None and older + len(seed) <= at:
+                if at - older != distance:
+                    self._go_on(linked, stop, distance)
+                    distance, linked = at - older, at
+                for place in range(max(linked, at), end):
+                    self._join(place, place - distance)
+                linked = end
+            size -= sizes[ids[at]]
+        self._go_on(linked, stop, distance)
+
+    def _go_on(self, at: int, stop: int, distance: int) -> None:
+        """The lines after a copy, as far as they are alike and too few for a seed of their own."""
+        size = 0
+        while distance and at < stop and size < LEAST and self._ids[at] == self._ids[at - distance]:
+            self._join(at, at - distance)
+            size += self._sizes[self._ids[at]]
+            at += 1
+
+    def _join(self, one: int, other: int) -> None:
+        one, other = self._oldest(one), self._oldest(other)
+        if one != other:
+            self._older[max(one, other)] = min(one, other)
+            self._linked.append(max(one, other))
+
+    def _oldest(self, at: int) -> int:
+        older = self._older
+        while older[at] != at:
+            older[at] = at = older[older[at]]
+        return at
+
+    def rows(self) -> Iterator[list[list[int]]]:
+        """The copies of lines (places, oldest first), those together whose copies stand in the same texts."""
+        copies: defaultdict[int, list[int]] = defaultdict(list)
+        for place in sorted(self._linked):
+            copies[self._oldest(place)].append(place)
+        rows: defaultdict[tuple[int, ...], list[list[int]]] = defaultdict(list)
+        for oldest, others in copies.items():
+            places = [oldest, *others]
+            rows[tuple(map(self._text_at.__getitem__, places))].append(places)
+        for row in rows.values():
+            row.sort(key=lambda places: places[-1])
+            yield row
+
+    def places(self, row: list[list[int]]) -> tuple[tuple[SpanPlace, ...], ...]:
+        """Of each copy, oldest first, where its runs of lines stand."""
+        return tuple(tuple(self._runs([places[n] for places in row])) for n in range(len(row[0])))
+
+    def _runs(self, places: list[int]) -> Iterator[SpanPlace]:
+        first = last = places[0]
+        for place in (*places[1:], -1):
+            if place != last + 1:
+                message, text, begin = self._texts[self._text_at[first]]
+                yield SpanPlace(message, text, first - begin, last - begin)
+                first = place
+            last = place
+
+
+class _Describer:
+    """Makes rows of places: sizes and names. The texts of a message are laid out once."""
+
+    def __init__(self, size: Sizer, messages: Sequence[Message], calls: ToolCalls) -> None:
+        self._size, self._messages, self._calls = size, messages, calls
+        self._here = {call.id: call for message in messages for call in message.calls}
+        self._raw: dict[tuple[int, int], list[str]] = {}
+        self._subjects: dict[int, str] = {}
+
+    def __call__(self, copies: tuple[tuple[SpanPlace, ...], ...]) -> Repeat:
+        spans = [self._lines(place) for place in copies[-1]]
+        said = "\n".join("\n".join(span) for span in spans)
+        return Repeat(self._what(copies, spans), self._size.text(said), copies)
+
+    def _lines(self, place: SpanPlace) -> list[str]:
+        key = place.message, place.text
+        if key not in self._raw:
+            self._raw[key] = list(searched(self._messages[place.message]))[place.text].split("\n")
+        return self._raw[key][place.first : place.last + 1]
+
+    def _what(self, copies: tuple[tuple[SpanPlace, ...], ...], spans: Sequence[Sequence[str]]) -> str:
+        """The file or command, where all copies are of one; else how the span begins."""
+        subjects = {subject for copy in copies if (subject := self._subject(copy[0].message))}
+        if len(subjects) != 1:
+            bare = (line for span in spans for line in lines_of("\n".join(span)))
+            return next((line.strip()[:_BEGINNING] for line in bare if line.strip()), "")
+        numbers = [found for span in spans if (found := _numbers(span))]
+        more = ", …" if len(numbers) > _RANGES else ""
+        lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""
+        return subjects.pop() + lines
+
+    def _subject(self, at: int) -> str:
+        if at not in self._subjects:
+            message = self._messages[at]
+            result = message.result
+            call = message.calls[0] if message.calls else None
+            if result is not None:
+                call = self._here.get(result.call_id) or self._calls.by_id.get(result.call_id)
+            self._subjects[at] = subject_of(call) if call is not None else ""
+        return self._subjects[at]
+
+
+_RANGES = 3
+
+
+def _numbers(span: Sequence[str]) -> str:
+    """`1-180`: the printed numbers of its first and last line; empty where there are none."""
+    if not (_NUMBERED.match(span[0]) and _NUMBERED.match(span[-1])):
+        return ""
+    first, last = (found[1] if (found := _DIGITS.match(line)) else "" for line in (span[0], span[-1]))
+    return first if first == last else f"{first}-{last}"

@@ -1,0 +1,92 @@
+"""What a session tells by itself: the commands against `info` on the largest real session, repeats against a floor.
+
+Processor time, of a process of its own for each command; ratios, as machines differ.
+"""
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from inspector.core.buffer import Buffer
+from inspector.core.findings.breakdown import ToolCalls
+from inspector.core.findings.repeats import repeats
+from inspector.core.message import Message, ToolResult
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+from tests.bench.run import Row
+from tests.shared import transcripts
+
+COMMANDS = ("breakdown",)
+TEXT = 20_000_000
+READ, LINES, COPIES = 100, 500, 8
+"""Files, lines of each, and how often each is read; the rest of the text stands once."""
+
+
+def main() -> list[Row]:
+    """Rows of (what, figure, unit)."""
+    rows: list[Row] = []
+    for path in transcripts("derived-merged/*/*.jsonl"):
+        info = _command("info", path)
+        rows += [
+            (f"{path.stem[:8]}: {name} / info", _command(name, path) / info, "x (asked: at most 3)")
+            for name in COMMANDS
+        ]
+    return rows + _repeats()
+
+
+def _command(name: str, path: Path) -> float:
+    """Processor seconds of the quickest of three."""
+    found = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run(
+            [sys.executable, "-m", "inspector", name, str(path), "--json"], check=True, stdout=subprocess.DEVNULL
+        )
+        after = os.times()
+        found.append(after.children_user - before.children_user + after.children_system - before.children_system)
+    return min(found)
+
+
+def _repeats() -> list[Row]:
+    messages = _messages()
+    size = sizer(known_pressures(Thread("main"), estimator("roku")), None)
+    calls = ToolCalls("", {}, {}, {})
+    texts = [result.content for message in messages if (result := message.result)]
+    buffer = Buffer(tuple(messages))
+    found = _best(lambda: repeats(size, buffer, calls))
+    floor = _best(lambda: [hashlib.sha256(text.encode()).digest() for text in texts])
+    what = f"repeats in {sum(map(len, texts)) / 1e6:.0f} MB of text"
+    return [(what, found, "s of processor time (asked: < 1)"), (f"{what} / its SHA-256", found / floor, "x")]
+
+
+def _messages() -> list[Message]:
+    """Files read again and again with line numbers, and lines that stand once."""
+    some = random.Random(20)
+    files = [[f"    {some.random()} = value({n}, {line})" for line in range(LINES)] for n in range(READ)]
+    shown = [
+        "\n".join(f"{n:6}→{line}" for n, line in enumerate(lines[some.randrange(LINES // 2) :]))
+        for lines in files * COPIES
+    ]
+    total = sum(map(len, shown))
+    while total < TEXT:
+        shown.append("\n".join(f"{some.random()} stands once, as most lines do" for _ in range(1_000)))
+        total += len(shown[-1])
+    some.shuffle(shown)
+    return [Message(f"r{n}", "tool", (ToolResult(f"c{n}", text),)) for n, text in enumerate(shown)]
+
+
+def _best(work: Callable[[], object]) -> float:
+    """Processor seconds of the quickest of three."""
+    found = []
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        found.append(time.process_time() - start)
+    return min(found)
