@@ -33,6 +33,13 @@ COMMITTED = _committed()
 OURS = [name for name in COMMITTED if name.startswith("inspector/") and name.endswith(".py")]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_no_link_is_committed() -> None:
+    """A worktree's `.venv` is a link: once committed it would replace the environment of whoever merges it."""
+    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not [line for line in listed.stdout.splitlines() if line.startswith("120000")]
+
+
 def _texts() -> Iterator[tuple[str, str]]:
     """(name, text) of every committed text file that people write."""
     for name in COMMITTED:
