@@ -21,6 +21,7 @@ COMMANDS = {
     "estimate": "tokens of a text",
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
+    "cost": "what the session cost: cache breaks with their cause, compactions, what was avoidable",
     "follow": "pressure as a transcript grows, a line per request",
     "proxy": "sit between an agent and its provider, record",
     "run": "run an agent of our own",

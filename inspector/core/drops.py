@@ -309,7 +309,7 @@ def _cut_at_once(thread: Thread) -> list[Drop]:
 def _between(thread: Thread, former: Request, request: Request, announced: _Announced | None) -> Drop | None:
     """What happened between two requests that follow one another; None where the buffer only grew."""
     was = former.view if announced is None or request.asked is None else request.asked
-    same, changes = _compared(was, request.view)
+    same, changes = parting(was, request.view)
     if announced is not None:
         cause: Cause | None = recorded(announced[1])
     else:
@@ -335,8 +335,8 @@ def _between(thread: Thread, former: Request, request: Request, announced: _Anno
     )
 
 
-def _compared(former: View, view: View) -> tuple[int, MessageChanges]:
-    """How many messages stand in front of the change, and what became of those after it."""
+def parting(former: View, view: View) -> tuple[int, MessageChanges]:
+    """How many messages stand in front of the first change, and what became of those after it."""
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)

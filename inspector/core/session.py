@@ -185,6 +185,21 @@ class SideCall:
     time: str = ""
 
 
+SignKind: TypeAlias = Literal["restart", "tools", "settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something that the file records beside the messages, and after which a client may call in another way: it was
+    started again, its tools or its settings changed."""
+
+    kind: SignKind
+    what: str
+    """A short sentence without its full stop."""
+    line: int
+    thread: str = "main"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """Everything a transcript holds."""
@@ -200,6 +215,8 @@ class Session:
     """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""
     side_calls: Sequence[SideCall] = ()
     """Calls that are requests of no thread, in the order of the file."""
+    signs: Sequence[Sign] = ()
+    """In the order of the file."""
 
     @property
     def main(self) -> Thread:

@@ -154,7 +154,7 @@ def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spendin
         priced = rates(model, one.prompt, request.time)
         if priced is None and one.prompt:
             return None
-        priced = priced or Rates(*[Decimal(0)] * 5)
+        priced = priced or Rates()
         pause = seconds_between(time, request.time)
         lost = known.most is not None or not known.caches or (pause is not None and pause > ttl_s)
         write = priced.fresh if not known.caches else priced.written(known.ttl_s)

@@ -1,6 +1,7 @@
 """What model calls cost, by the price catalogue. An unknown model has no price, never a guessed one."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -41,13 +42,13 @@ def cost(model: str, usage: Usage, time: str = "") -> Decimal | None:
 class Rates(NamedTuple):
     """US dollars a token."""
 
-    fresh: Decimal
+    fresh: Decimal = Decimal(0)
     """Neither read from the cache nor written to it."""
-    read: Decimal
-    write: Decimal
+    read: Decimal = Decimal(0)
+    write: Decimal = Decimal(0)
     """For five minutes."""
-    write_1h: Decimal
-    output: Decimal
+    write_1h: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
 
     def written(self, ttl_s: int) -> Decimal:
         """Into the cache, to live so long."""
@@ -115,6 +116,36 @@ def _asked(price: "ModelPrice", usage: Usage) -> Decimal | None:
         return price.calc_price(calls)["total_price"]
     except ValueError:  # numbers that no provider can have meant, or a kind of use without a price
         return None
+
+
+def parts(model: str, usage: Usage, time: str = "") -> Rates | None:
+    """What each kind of token of a call cost: US dollars, of the call and not of a token; they add up to `cost`."""
+    kinds = (
+        Usage(input=usage.input),
+        Usage(cache_read=usage.cache_read),
+        cache_written(usage.cache_write_5m, MINUTES),
+        cache_written(usage.cache_write_1h, HOUR),
+        Usage(output=usage.output),
+    )
+    whole = cost(model, usage, time)
+    if whole is None:
+        return None
+    prompt = usage.input + usage.cache_read + usage.cache_write
+    if (price := rates(model, prompt, time)) is not None:
+        counts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.output)
+        fresh, read, write, write_1h, output = (rate * count for rate, count in zip(price, counts, strict=True))
+        return Rates(fresh, read, write, write_1h, output)
+    return _shared_out(whole, [cost(model, one, time) for one in kinds])
+
+
+def _shared_out(whole: Decimal, each: Sequence[Decimal | None]) -> Rates:
+    """Where a kind of token has no price of its own, or the price depends on the call: in the same proportion."""
+    known = [one or Decimal(0) for one in each]
+    together = sum(known, Decimal(0)) or Decimal(1)
+    found = [whole * one / together for one in known]
+    found[0] += whole - sum(found, Decimal(0))
+    fresh, read, write, write_1h, output = found
+    return Rates(fresh, read, write, write_1h, output)
 
 
 def _moment(time: str) -> datetime | None:

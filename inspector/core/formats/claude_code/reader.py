@@ -16,6 +16,7 @@ from inspector.core.formats.claude_code.chain_nodes import AnswerNode
 from inspector.core.formats.claude_code.chain_state import ChainState
 from inspector.core.formats.claude_code.records import ChainRecord, ProblemLog, mapping, text
 from inspector.core.formats.claude_code.sent import SentRequests, WireRecords, read_replacements, read_snapshot
+from inspector.core.formats.claude_code.signs import SignLog
 from inspector.core.message import ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.session import Session
@@ -72,6 +73,7 @@ class ClaudeCodeReader:
         self._spawns: dict[str, Spawn] = {}
         self._wire = WireRecords()
         self._findings = ProblemLog()
+        self._signs = SignLog()
         self._shared: set[str | None] = set()
         """uuids that several records have: nothing can hang on them."""
         self._notes: list[str] = []
@@ -104,6 +106,8 @@ class ClaudeCodeReader:
             if version != self._version and isinstance(version, str):
                 self._version = version
                 self._versions[version] = None
+        if agent is self._main:
+            self._signs.take(kind, record)
         if self._shared and record.parent in self._shared:
             record.parent = ""
         if record.uuid in agent.chain.nodes and self._is_copy(record, agent):
@@ -140,6 +144,8 @@ class ClaudeCodeReader:
         for call in take_answer(agent.chain, record, self._findings):
             if call.name in _SPAWNING:
                 self._note_spawn(call, record, agent)
+            elif agent is self._main:
+                self._signs.take_call(call, record)
         if (reference := record.value.get("requestRef")) is not None:
             self._note_shape(agent.chain, record, reference)
 
@@ -265,6 +271,7 @@ class ClaudeCodeReader:
             client=f"Claude Code {version}".strip(),
             id=self._id if isinstance(self._id, str) else "",
             notes=tuple(self._notes),
+            signs=Prefix(self._signs.signs),
         )
 
 

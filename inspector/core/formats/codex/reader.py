@@ -1,6 +1,7 @@
 """The reader of Codex rollouts: the main file and those of its sub-agents, each a thread."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.formats.codex.rollout import Rollout
@@ -35,6 +36,7 @@ class CodexReader:
             client=f"Codex {main.meta.version}".rstrip() if main.meta else "Codex",
             id=main.meta.id if main.meta else "",
             notes=_notes(main),
+            signs=tuple(replace(sign, thread=_name(one)) for one in rollouts for sign in one.signs),
         )
 
 

@@ -11,9 +11,10 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
 from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
 from inspector.core.same_message import SameMessages
-from inspector.core.session import Compaction, Problem
+from inspector.core.session import Compaction, Problem, Sign
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
 
@@ -147,6 +148,8 @@ def _rebuilt(said: str, before: Sequence[Message], prefix: str, line: int, time:
     return ReplacedHistory((*kept, summary), summary, len(kept))
 
 
+_SENT_ALONG = ("approval_policy", "collaboration_mode", "current_date", "effort", "personality", "sandbox_policy")
+"""Of a turn's settings: what the model is told, or the call carries."""
 _SILENT = ("world_state",)
 """Records that neither reach the model nor say anything of a call."""
 
@@ -162,6 +165,9 @@ class Rollout:
     calls: ModelCalls = field(default_factory=ModelCalls)
     spawned: list[tuple[str, str]] = field(default_factory=list)
     """(call id, output) of the calls that may have started sub-agents."""
+    signs: list[Sign] = field(default_factory=list)
+    _context: dict[str, str] = field(default_factory=dict)
+    """The settings of the turn before that are sent along."""
     _spawning: set[str] = field(default_factory=set)
     _total: tuple[int, ...] = ()
     _counted_by_record: bool = False
@@ -197,9 +203,16 @@ class Rollout:
             self.meta = read_meta(payload)
             self.calls.setting.prompt = Prompt(self.meta.instructions, None)
             self._copied = self.meta.copied
+        elif self.meta is not None and payload.get("id") == self.meta.id:
+            self.signs.append(Sign("restart", "the session was opened again", line))
 
     def _turn_context(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self.calls.turn()
+        now = {name: dumps(payload[name]) for name in _SENT_ALONG if name in payload}
+        for name, value in now.items():
+            if name in self._context and self._context[name] != value:
+                self.signs.append(Sign("settings", f"{name.replace('_', ' ')} changed", line))
+        self._context |= now
         self.calls.setting.model = _str(payload.get("model")) or self.calls.setting.model
 
     def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:

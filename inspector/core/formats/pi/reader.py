@@ -28,7 +28,7 @@ from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, append
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
 from inspector.core.same_message import SameMessages
-from inspector.core.session import Compaction, Problem, Record, Request, Session, Thread
+from inspector.core.session import Compaction, Problem, Record, Request, Session, Sign, Thread
 from inspector.core.tokens.characters import u16
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
@@ -96,6 +96,9 @@ class PiReader:
         self._compactions: list[Compaction] = []
         self._problems: list[Problem] = []
         self._unknown: set[str] = set()
+        self._signs: list[Sign] = []
+        self._level = self._called_with = ""
+        """The thinking level, and the one of the last call."""
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take one record. O(record), but for compactions and edits: O(buffer)."""
@@ -150,6 +153,8 @@ class PiReader:
         elif kind == "branch_summary":
             summary = text_of(value.get("summary"))
             self._put_meta((Text(branch_text(summary)),), where, node, Record(kind, where.id, counted=u16(summary)))
+        elif kind == "thinking_level_change":
+            self._level = text_of(value.get("thinkingLevel"))
         elif kind == "model_change":
             self._model = text_of(value.get("modelId")) or self._model
         elif kind not in _SILENT and kind not in self._unknown:
@@ -176,6 +181,11 @@ class PiReader:
             self._mend(node)
         if read.role == "assistant":
             read = self._call(message, read, node)
+        elif self._level != self._called_with:
+            if self._called_with:
+                what = f"thinking level {self._called_with} became {self._level}"
+                self._signs.append(Sign("settings", what, where.line))
+            self._called_with = self._level
         kind, counted = record_of(message)
         if self._sent(message, read):
             sent = self._as_sent(message, read)
@@ -330,4 +340,5 @@ class PiReader:
             client=self._header.client,
             id=self._header.text("id"),
             notes=self._header.notes(),
+            signs=Prefix(self._signs),
         )

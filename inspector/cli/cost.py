@@ -1,0 +1,179 @@
+"""`context-inspector cost FILE`: what a session cost, why its cache broke, which compactions paid."""
+
+import argparse
+from collections.abc import Iterator
+from decimal import Decimal
+from importlib.metadata import version
+from typing import Any
+
+from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.replay import economics_fields
+from inspector.cli.select import add_selection, select
+from inspector.core.findings.breaks import CacheBreak
+from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.session import Session, Thread
+
+_MOST = 40
+"""Breaks that the table shows: the dearest. The JSON holds all."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.set_defaults(thread=None)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    one = arguments.thread
+    arguments.thread = one or "main"
+    chosen = select(arguments)
+    write_answer(describe(chosen.session, chosen.thread if one else None), arguments.json, cost_lines)
+
+
+def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
+    """The document of cli.md's `cost`, of all threads or of one. Dollars to a ten-thousandth of a cent; null where a
+    price is not known. The parts add up to the total."""
+    found = session_cost(session, None if thread is None else (thread,))
+    bill = found.bill.rounded() if found.bill is not None else None
+    used = any(request.usage for one in found.threads for request in one.thread.requests)
+    return {
+        "currency": "USD",
+        "catalogue": f"genai-prices {version('genai-prices')}",
+        "thread": None if thread is None else thread.id,
+        "total": _usd(bill.total) if bill is not None and used else None,
+        **{kind: _usd(getattr(bill, kind)) if bill is not None and used else None for kind in BILL_KINDS},
+        "output_is_final": all(
+            request.usage.output_is_final for one in found.threads for request in one.thread.requests if request.usage
+        ),
+        "calls_beside_usd": _usd(found.beside),
+        "breaks": [_break(one) for one in found.breaks],
+        "breaks_usd": _sum(found),
+        "avoidable_usd": _usd(found.avoidable),
+        "compactions": [row for one in found.threads for row in _compactions(one)],
+        "what_if": [
+            {"name": one.name, "usd": _usd(one.usd), "saved_usd": _usd(one.saved_usd)} for one in found.what_ifs
+        ],
+        "thrash": [
+            {"thread": one.thread.id, "from": run.first, "to": run.last, "compactions": run.compactions}
+            for one in found.threads
+            for run in one.thrash
+        ],
+    }
+
+
+def _sum(found: SessionCost) -> float | None:
+    prices = [one.usd for one in found.breaks]
+    known = [price for price in prices if price is not None]
+    return _usd(sum(known, Decimal(0))) if len(known) == len(prices) else None
+
+
+def _usd(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(round(amount, 6))
+
+
+def _break(one: CacheBreak) -> dict[str, Any]:
+    return {
+        **picked(one, "thread request tokens missed"),
+        "usd": _usd(one.usd),
+        "avoidable_usd": _usd(one.avoidable_usd),
+        **picked(one, "cause evidence message place diff pause_s"),
+    }
+
+
+def _compactions(one: ThreadCost) -> Iterator[dict[str, Any]]:
+    for step in one.compactions:
+        yield {
+            "thread": one.thread.id,
+            "before_request": step.at.before_request,
+            "trigger": step.at.tier,
+            **picked(step, "kind tokens_before tokens_after"),
+            **economics_fields(step.economics),
+        }
+
+
+def cost_lines(document: dict[str, Any]) -> Iterator[str]:
+    """The whole document, the dearest breaks only."""
+    if document["total"] is None:
+        yield "total  not known: nothing was reported, or a model has no price"
+    else:
+        least = "" if document["output_is_final"] else "at least "
+        parts = [
+            (kind.replace("_", " "), document[kind], least if kind == "output" else "")
+            for kind in BILL_KINDS
+            if document[kind]
+        ]
+        words = ", ".join(f"{least}{_dollars(usd)} {name}" for name, usd, least in parts)
+        yield f"total  {_dollars(document['total'])}" + (f" = {words}" if words else "")
+    for one in document["what_if"]:
+        saved = one["saved_usd"]
+        if not saved:
+            continue
+        verb = "saved" if saved >= 0 else "cost"
+        more = "" if saved >= 0 else " more"
+        yield f"       {one['name']} throughout would have {verb} {_dollars(abs(saved))}{more}: {_dollars(one['usd'])}"
+    yield from _break_lines(document)
+    yield from _compaction_lines(document)
+
+
+def _break_lines(document: dict[str, Any]) -> Iterator[str]:
+    breaks = document["breaks"]
+    if not breaks:
+        return
+    tokens = sum(one["tokens"] for one in breaks)
+    yield ""
+    yield f"cache breaks: {len(breaks)}; {tokens:,} tokens billed again, {_dollars(document['breaks_usd'])}:"
+    shown = sorted(breaks, key=lambda one: -(one["usd"] or one["tokens"] / 1e6))[:_MOST]
+    rows = [
+        (
+            plain(one["thread"], 16),
+            str(one["request"]),
+            number(one["tokens"]),
+            _dollars(one["usd"]),
+            one["cause"],
+            plain(one["evidence"], 150),
+        )
+        for one in sorted(shown, key=breaks.index)
+    ]
+    for line in table(("thread", ">request", ">tokens", ">again", "cause", "evidence"), rows):
+        yield f"  {line}"
+    if len(breaks) > _MOST:
+        yield f"  and {len(breaks) - _MOST} cheaper ones; --json has them all, with the whole evidence"
+
+
+def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
+    if document["compactions"]:
+        yield ""
+        yield "compactions:"
+    rows = [
+        (
+            plain(one["thread"], 16),
+            str(one["before_request"]),
+            plain(one["trigger"], 20),
+            number(one["tokens_before"]),
+            number(one["tokens_after"]),
+            _dollars(one["cost_usd"]),
+            _dollars(one["saved_per_request_usd"]),
+            _paid(one),
+        )
+        for one in document["compactions"]
+    ]
+    heads = ("thread", ">before request", "trigger", ">tokens before", ">after", ">cost", ">saved a request", "paid")
+    if rows:
+        for line in table(heads, rows):
+            yield f"  {line}"
+    for run in document["thrash"]:
+        yield f"  thrash: {run['compactions']} compactions in a row, {run['from']} to {run['to']}, did not pay"
+
+
+def _paid(one: dict[str, Any]) -> str:
+    if one["paid"] is None:
+        return "no price"
+    return f"after {one['paid_after_requests']} requests" if one["paid"] else "never"
+
+
+def _dollars(amount: float | None) -> str:
+    if amount is None:
+        return "no price"
+    return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 0.01 else f"${amount:,.4f}"

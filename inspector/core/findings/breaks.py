@@ -1,0 +1,277 @@
+"""Cache breaks: requests that did not read from the provider's cache what the request before them had sent, what was
+billed again, and why, with what tells so.
+
+A cause is what the file shows: a recorded compaction, another model, tools or messages that read otherwise, a pause
+longer than the entries lived, a client that was started again. Where it shows none of these, the place at which the
+reading stopped tells what changed, but only of a provider that reads exactly what it was told to write (it reports
+writes; documented for Anthropic's). A provider that caches by itself may lose anything: unknown.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Prompt
+from inspector.core.diff import line_diff, readable
+from inspector.core.drops import Drop, parting, thread_drops
+from inspector.core.findings.spending import billed, named_models, written_ttl
+from inspector.core.replay.costs import seconds_between
+from inspector.core.session import Request, Session, Sign, SignKind, Thread
+from inspector.core.usage import HOUR, MINUTES, Usage
+
+BreakCause: TypeAlias = Literal[
+    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"
+]
+MISSED, MISSED_SHARE = 5_000, 0.10
+"""A break: more tokens than this of the prompt before, and more than this share of it, were not read."""
+_NEAR = 700
+"""Tokens by which a provider's reading ends before the end of what it was told to keep (blocks, rounding)."""
+_LINES, _WIDE = 6, 120
+"""Of a diff that is shown as evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheBreak:
+    """One request that had to pay again."""
+
+    thread: str
+    request: int
+    tokens: int
+    """Billed again: sent by the request before, sent again, and not read from the cache."""
+    missed: int
+    """What the request before had sent and this one did not read; with a compaction most of it was not sent again."""
+    usd: Decimal | None
+    """What these tokens cost; None where there is no price."""
+    avoidable_usd: Decimal | None
+    """Of it, what reading them would have saved."""
+    cause: BreakCause
+    evidence: str
+    """Sentences."""
+    message: str = ""
+    """Id of the first message from which on it was billed again, where that is known."""
+    place: int | None = None
+    """Its place in the buffer."""
+    diff: tuple[str, ...] = ()
+    """How it reads otherwise: lines with - or + before them."""
+    pause_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    cause: BreakCause
+    evidence: str
+    message: str = ""
+    place: int | None = None
+    diff: tuple[str, ...] = ()
+
+
+def cache_breaks(thread: Thread, session: Session) -> tuple[CacheBreak, ...]:
+    """Of a thread, in order. O(messages)."""
+    return tuple(_Detective(thread, session).breaks())
+
+
+@dataclass(slots=True)
+class _Detective:
+    thread: Thread
+    session: Session
+    _drops: Mapping[int, Drop] | None = None
+    _signs: Sequence[Sign] = ()
+    _writers: frozenset[str] = frozenset()
+    """Models of a provider that reports what it writes to its cache."""
+    _ends: list[tuple[int, Request]] = field(default_factory=list)
+    """What each request so far had sent."""
+
+    def breaks(self) -> Iterator[CacheBreak]:
+        usages = [one.usage for one in self.thread.requests if one.usage]
+        if not any(one.cache_read or one.cache_write for one in usages):
+            return
+        self._writers = frozenset(
+            model for request, model in named_models(self.thread) if request.usage and request.usage.cache_write
+        )
+        self._signs = [one for one in self.session.signs if one.thread == self.thread.id]
+        before: tuple[Request, Usage, str] | None = None
+        for request, model in named_models(self.thread):
+            usage = request.usage
+            if usage is None or not usage.prompt:
+                continue
+            if before is not None:
+                former, sent, other = before
+                missed = sent.prompt - usage.cache_read
+                if missed > MISSED and missed > MISSED_SHARE * sent.prompt:
+                    again = max(0, min(sent.prompt, usage.prompt) - usage.cache_read)
+                    pause = seconds_between(former.time, request.time)
+                    found = self._why(former, request, usage, (other, model), pause)
+                    usd, avoidable = _money(usage, model, request.time, again)
+                    yield CacheBreak(
+                        self.thread.id, request.index, again, missed, usd, avoidable,
+                        found.cause, found.evidence, found.message, found.place, found.diff, pause,
+                    )  # fmt: skip
+            before = request, usage, model
+            self._ends.append((usage.prompt, request))
+
+    def _why(
+        self, former: Request, request: Request, usage: Usage, models: tuple[str, str], pause: float | None
+    ) -> _Finding:
+        drop = self._drop(request.index)
+        if drop is not None and drop.loss and drop.kind not in ("rewind", "edit", "model switch", "prompt"):
+            return _Finding("compaction", f"{drop.why} ({drop.marker})")
+        if models[0] != models[1]:
+            why = f"The model changed from {models[0]} to {models[1]}: each has a cache of its own."
+            return _Finding("model-changed", why)
+        if (expired := self._expired(former, usage, models[1], pause)) is not None:
+            return expired
+        if (told := _prompt_changed(former.prompt, request.prompt)) is not None:
+            return told
+        if (changed := _messages_changed(former, request, drop)) is not None:
+            return changed
+        signs = [one for one in self._signs if former.line < one.line < request.line]
+        return self._by_place(request, usage, pause, model=models[1], signs=signs)
+
+    def _drop(self, index: int) -> Drop | None:
+        if self._drops is None:
+            self._drops = {one.request: one for one in thread_drops(self.thread, self.session).found}
+        return self._drops.get(index)
+
+    def _expired(self, former: Request, usage: Usage, model: str, pause: float | None) -> _Finding | None:
+        if pause is None:
+            return None
+        if model not in self._writers:
+            if pause <= MINUTES:
+                return None
+            why = f"{lasted(pause)} passed since the request before; such a cache usually lives for 5 to 10 minutes."
+            return _Finding("expired", why)
+        missed = former.usage.prompt - usage.cache_read if former.usage else 0
+        ttl_s = written_ttl(self.thread, former.index, missed)
+        if pause <= ttl_s:
+            return None
+        lives = "an hour" if ttl_s == HOUR else "5 minutes"
+        return _Finding("expired", f"{lasted(pause)} passed since the request before; it was written for {lives}.")
+
+    def _where(self, request: Request, usage: Usage) -> tuple[str, int | None, str]:
+        """(a sentence, place of the message, its id) where the reading stopped; None and empty where nobody knows."""
+        read = usage.cache_read
+        views = request.view
+        first = next((one for one in self._ends), None)
+        if not read:
+            return "Nothing at all was read, the system prompt and the tools neither.", 0, _id_at(request, 0)
+        at = next(
+            (
+                one
+                for end, one in reversed(self._ends)
+                if -_NEAR // 7 <= end - read <= _NEAR and len(one.view) < len(views)
+            ),
+            None,
+        )
+        if at is not None and len(at.view):
+            what = f"Reading stopped after {read:,} tokens, where the prompt of request {at.index} ended."
+            return what, len(at.view), _id_at(request, len(at.view))
+        head = first[1].usage.cache_read if first is not None and first[1].usage is not None else 0
+        if first is not None and read < first[0] - MISSED // 5:
+            same = (
+                f": as many as the first request of this session read ({head:,})"
+                if head and abs(head - read) < _NEAR
+                else ""
+            )
+            what = f"Reading stopped after {read:,} tokens{same}, before the end of what the first request had sent."
+            return what, 0, _id_at(request, 0)
+        return f"Reading stopped after {read:,} tokens.", None, ""
+
+    def _by_place(
+        self, request: Request, usage: Usage, pause: float | None, model: str, signs: Sequence[Sign]
+    ) -> _Finding:
+        """Nothing that the file holds of the prompt reads otherwise: signs beside the messages, and what was read."""
+        where, place, message = self._where(request, usage)
+        exact = model in self._writers
+        for kind, cause in _BY_SIGN.items():
+            if (not exact or place == 0) and (words := _words(signs, kind)):
+                return _Finding(cause, f"{words} {where}", message if place == 0 else "", place)
+        passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
+        beside = _words(signs, "settings")
+        lost_early = pause is None or (pause > MINUTES and usage.cache_read < self._head())
+        if not exact or place is None or lost_early:
+            kept = "less than what was written lives" if exact else "the provider keeps this cache without a promise"
+            why = f"{where} {passed.capitalize()}, {kept}, and no message in the file reads otherwise. {beside}"
+            return _Finding("unknown", why.strip())
+        part = "the very beginning" if not usage.cache_read else f"message {place + 1}"
+        why = (
+            f"{where} {passed.capitalize()}, less than what was written lives, and no message in the file reads "
+            f"otherwise. {beside} Such a provider usually reads all that is sent as before: from {part} on the call "
+            "was another one, in what the file does not hold (system prompt, tools, the client's own text, parameters)."
+        )
+        return _Finding("prefix-changed", why.replace("  ", " "), message, place)
+
+    def _head(self) -> int:
+        """Tokens that the first request read: what stands before the first message."""
+        first = self._ends[0][1].usage if self._ends else None
+        return first.cache_read - _NEAR if first is not None else 0
+
+
+_BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
+
+
+def _words(signs: Sequence[Sign], kind: SignKind) -> str:
+    """What the file tells beside the messages, as a sentence; empty where it tells nothing of that kind."""
+    told = dict.fromkeys(f"{one.what} (line {one.line})" for one in signs if one.kind == kind)
+    words = "; ".join(list(told)[-3:])
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def _id_at(request: Request, place: int) -> str:
+    tail = request.view.tail(place)
+    return tail[0].id if tail else ""
+
+
+def _money(usage: Usage, model: str, time: str, tokens: int) -> tuple[Decimal | None, Decimal | None]:
+    """What so many of the tokens that were not read cost, and what of that reading them would have saved."""
+    bill = billed(model, usage, time)
+    read = billed(model, Usage(cache_read=usage.prompt), time)
+    uncached = usage.input + usage.cache_write
+    if bill is None or read is None:
+        return None, None
+    if not uncached or not usage.prompt:
+        return Decimal(0), Decimal(0)
+    usd = (bill.input + bill.cache_write_5m + bill.cache_write_1h) * tokens / uncached
+    return usd, usd - read.total * tokens / usage.prompt
+
+
+def _prompt_changed(former: Prompt, now: Prompt) -> _Finding | None:
+    """Where the file holds system prompt and tools of both."""
+    if former is now or former == now:
+        return None
+    if former.tools is not None and now.tools is not None and former.tools != now.tools:
+        before, after = ({tool.name: tool.definition for tool in one.tools or ()} for one in (former, now))
+        gone, new = [name for name in before if name not in after], [name for name in after if name not in before]
+        other = [name for name in after if name in before and before[name] != after[name]]
+        told = (("gone", gone), ("new", new), ("described otherwise", other))
+        words = "; ".join(f"{what}: {', '.join(names[:8])}" for what, names in told if names)
+        return _Finding("tools-changed", f"The list of tools changed. {words or 'Their order is another'}.")
+    if former.system is not None and now.system is not None and former.system != now.system:
+        return _Finding("tools-changed", "The system prompt changed.", diff=_diff(former.system, now.system))
+    return None
+
+
+def _messages_changed(former: Request, request: Request, drop: Drop | None) -> _Finding | None:
+    """Where a message that was sent reads otherwise, or is gone."""
+    same, changes = parting(former.view, request.view)
+    if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
+        return None
+    was, now = former.view.tail(same), request.view.tail(same)
+    old, new = was[0] if was else None, now[0] if now else None
+    diff = _diff(readable(old) if old else "", readable(new) if new else "")
+    why = drop.why if drop is not None else "Messages were taken out or read otherwise."
+    place = f"From message {same + 1} of {len(former.view)} on the prompt is another one."
+    return _Finding("prefix-changed", f"{why} {place}", new.id if new else old.id if old else "", same, diff)
+
+
+def _diff(before: str, after: str) -> tuple[str, ...]:
+    """The first lines that differ."""
+    lines = [f"{run.mark} {line[:_WIDE]}" for run in line_diff(before, after) if run.mark != " " for line in run.lines]
+    return (*lines[:_LINES], *(["…"] if len(lines) > _LINES else ()))
+
+
+def lasted(seconds: float) -> str:
+    """`12 s`, `6 min`, `2.4 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 2 * HOUR else f"{seconds / HOUR:.1f} h"

@@ -1,0 +1,136 @@
+"""`cost`: an independent count of the same files, sums, and the same numbers as `info`."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from genai_prices import Usage as Priced
+from genai_prices import calc_price
+
+from inspector.cli.cost import cost_lines, describe
+from inspector.cli.info import describe as info
+from inspector.cli.main import main
+from inspector.cli.select import Selection
+from inspector.core.errors import InspectorError
+from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.session import Session
+from inspector.transcripts.files import open_transcript
+from tests.shared import TRANSCRIPTS, transcripts
+
+SAMPLE = Path(__file__).parents[2] / "resources" / "sample.jsonl"
+FILES = [path for path in transcripts("**/*") if path.is_file()]
+CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"}
+
+
+def answers(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """(message, time) of the record and of those that it repeats inside."""
+    if not isinstance(value, dict):
+        return
+    message = value.get("message")
+    if value.get("type") == "assistant" and isinstance(message, dict) and isinstance(message.get("usage"), dict):
+        yield message, value.get("timestamp") or ""
+    data = value.get("data")
+    if isinstance(data, dict) and data.get("type") == "agent_progress":
+        yield from answers(data.get("message"))
+        for inner in data.get("normalizedMessages") or ():
+            yield from answers(inner)
+
+
+def counted(path: Path) -> Decimal | None:
+    """What a Claude Code file cost: its raw records, each call once by its id, priced by the library alone."""
+    calls: dict[str, tuple[dict[str, Any], str, str]] = {}
+    for line in path.read_text("utf-8").splitlines():
+        for message, time in answers(json.loads(line)):
+            known = calls.get(message["id"])
+            if known is None or message["usage"]["output_tokens"] >= known[0]["output_tokens"]:
+                calls[message["id"]] = message["usage"], message["model"], known[2] if known else time
+    total = Decimal(0)
+    for usage, model, time in calls.values():
+        read, written = usage.get("cache_read_input_tokens", 0), usage.get("cache_creation_input_tokens", 0)
+        tokens = usage["input_tokens"] + read + written
+        if tokens + usage["output_tokens"] == 0:
+            continue
+        priced = Priced(
+            input_tokens=tokens,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+            cache_write_1h_tokens=(usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens", 0),
+            output_tokens=usage["output_tokens"],
+        )
+        when = datetime.fromisoformat(time) if time else None
+        try:
+            total += calc_price(priced, model, genai_request_timestamp=when).total_price
+        except LookupError:
+            return None
+    return total
+
+
+def opened(path: Path) -> Session | None:
+    try:
+        return open_transcript(path)
+    except InspectorError:
+        return None
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+def test_the_bill_is_that_of_an_independent_count() -> None:
+    compared = 0
+    for path in (*transcripts("claude-code/**/full.jsonl"), *transcripts("derived-merged/**/*.jsonl"), SAMPLE):
+        session, expected = open_transcript(path), counted(path)
+        found = describe(session)["total"]
+        if expected is None or not expected:
+            continue
+        assert found == pytest.approx(float(expected), rel=0.005), path
+        compared += 1
+    assert compared > 3
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
+def test_every_session_adds_up_and_agrees_with_info(path: Path) -> None:
+    session = opened(path)
+    if session is None:
+        return
+    found, told = describe(session), info(Selection(session, session.main, 0))["totals"]
+    assert found["total"] == told["cost_usd"]
+    if found["total"] is not None:
+        assert sum(Decimal(str(found[kind])) for kind in BILL_KINDS) == Decimal(str(found["total"]))
+        assert (found["breaks_usd"] or 0) <= found["total"]
+        by_thread = [describe(session, thread)["total"] or 0 for thread in session.threads]
+        assert sum(by_thread) == pytest.approx(found["total"], abs=1e-5)
+    for one in found["breaks"]:
+        assert one["cause"] in CAUSES
+        assert one["evidence"].endswith((".", ")"))
+        assert 0 <= one["tokens"] <= one["missed"]
+        assert 0 <= (one["avoidable_usd"] or 0) <= (one["usd"] or 0)
+    for step in found["compactions"]:
+        assert step["paid"] == (None if step["cost_usd"] is None else step["paid_after_requests"] is not None)
+    assert list(cost_lines(found))
+    json.dumps(found)
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+def test_most_breaks_have_a_cause() -> None:
+    sessions = [session for path in FILES if (session := opened(path)) is not None]
+    breaks = [one for session in sessions for one in describe(session)["breaks"]]
+    assert len(breaks) > 20
+    assert sum(one["cause"] != "unknown" for one in breaks) >= 0.8 * len(breaks)
+
+
+def test_the_command_prints_a_document_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(SAMPLE), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["currency"] == "USD"
+    assert {one["cause"] for one in document["breaks"]} == {"expired", "compaction"}
+    assert [one["name"] for one in document["what_if"]] == ["1h cache writes", "5m cache writes"]
+    assert main(["cost", str(SAMPLE)]) == 0
+    text = capsys.readouterr().out
+    assert f"total  ${document['total']:,.2f} = " in text
+    assert "cache breaks: 3; " in text
+    assert main(["cost", str(SAMPLE), "--thread", "main", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["thread"] == "main"
+    assert main(["cost", str(SAMPLE), "--thread", "nobody"]) == 1

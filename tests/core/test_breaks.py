@@ -1,0 +1,203 @@
+"""Why a cache broke: a session by hand for every cause, and what it cost."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from inspector.core.buffer import Prompt, Stretch, Tool
+from inspector.core.findings.breaks import CacheBreak, cache_breaks
+from inspector.core.findings.session_cost import session_cost
+from inspector.core.findings.spending import sum_bills, thread_bills, what_ifs, written_ttl
+from inspector.core.message import Message, Text
+from inspector.core.session import Compaction, Request, Session, Sign, Thread
+from inspector.core.tokens.prices import thread_cost
+from inspector.core.usage import HOUR, MINUTES, Usage
+from tests.core.policies.build import assistant, user
+from tests.core.sessions import MODEL
+
+WRITE, WRITE_1H, READ = Decimal("0.00000625"), Decimal("0.00001"), Decimal("0.0000005")
+
+
+def used(read: int, written: int, *, hourly: bool = False) -> Usage:
+    return Usage(2, read, written, 100, cache_write_1h=written if hourly else 0)
+
+
+def session(*usages: Usage, minutes: tuple[float, ...] = (), model: str = MODEL, hourly: bool = False) -> Thread:
+    """A call a minute, each buffer two messages longer."""
+    stretch, requests = Stretch(), list[Request]()
+    for n, usage in enumerate(usages):
+        stretch.append(user(f"question {n} " * 40))
+        at = 60 * (minutes[n] if minutes else n)
+        time = f"2026-01-01T{int(at) // 3600:02}:{int(at) // 60 % 60:02}:{int(at) % 60:02}Z"
+        usage = replace(usage, cache_write_1h=usage.cache_write) if hourly else usage
+        requests.append(Request(n, stretch.view(), usage=usage, model=model, time=time, line=10 * n + 5))
+        stretch.append(assistant(f"answer {n} " * 40))
+    return Thread("main", model=model, requests=requests, end=stretch.view(), messages=stretch.own)
+
+
+def broken(thread: Thread, *signs: Sign) -> CacheBreak:
+    (found,) = cache_breaks(thread, Session("made", (thread,), signs=signs))
+    return found
+
+
+GREW = (used(10_000, 40_000), used(50_002, 1_000), used(51_004, 1_000))
+LOST = used(0, 53_000)
+
+
+def test_a_cache_that_is_read_never_breaks_and_small_misses_are_none() -> None:
+    assert not cache_breaks(session(*GREW), Session("made"))
+    assert not cache_breaks(session(*GREW, used(47_000, 6_000)), Session("made"))
+    small = session(used(0, 20_000), used(15_500, 5_500))
+    assert not cache_breaks(small, Session("made"))
+    assert not cache_breaks(session(Usage(50_000), Usage(51_000)), Session("made"))
+
+
+def test_what_was_billed_again_and_what_of_it_could_be_saved() -> None:
+    found = broken(session(*GREW, used(12_000, 41_000), minutes=(0, 1, 2, 20)))
+    assert (found.request, found.tokens, found.missed) == (3, 52_006 - 12_000, 52_006 - 12_000)
+    price = (41_000 * WRITE + 2 * Decimal("0.000005")) / 41_002
+    assert found.usd == pytest.approx(40_006 * price)
+    assert found.usd is not None
+    assert found.avoidable_usd == pytest.approx(found.usd - 40_006 * READ)
+    assert broken(session(*GREW, LOST, minutes=(0, 1, 2, 20), model="nobody's")).usd is None
+
+
+@pytest.mark.parametrize(
+    ("pause", "hourly", "cause", "words"),
+    [
+        (6.5, False, "expired", "6 min passed since the request before; it was written for 5 minutes."),
+        (59, True, "prefix-changed", "less than what was written lives"),
+        (61, True, "expired", "61 min passed since the request before; it was written for an hour."),
+        (300, True, "expired", "5.0 h passed"),
+    ],
+)
+def test_expired_by_the_life_that_was_written(pause: float, hourly: bool, cause: str, words: str) -> None:
+    head = used(0, 50_000)
+    calls = (head, used(50_002, 1_000), used(51_004, 1_000))
+    found = broken(session(*calls, LOST, minutes=(0, 1, 2, 2 + pause), hourly=hourly))
+    assert found.cause == cause
+    assert words in found.evidence
+
+
+def test_a_life_is_that_of_the_newest_writes_that_come_to_what_was_lost() -> None:
+    mixed = session(used(0, 40_000, hourly=True), used(40_000, 9_000), used(49_000, 1_000))
+    assert written_ttl(mixed, 2, 5_000) == MINUTES
+    assert written_ttl(mixed, 2, 50_000) == HOUR
+
+
+def test_a_recorded_compaction_and_a_silent_one() -> None:
+    thread = session(*GREW, used(9_000, 12_000))
+    told = replace(thread, compactions=(Compaction(3, "auto"),))
+    found = broken(told)
+    assert (found.cause, found.tokens, found.missed) == ("compaction", 12_002, 43_006)
+    assert "recorded auto compaction" in found.evidence
+    silent = broken(thread)
+    assert silent.cause == "compaction"
+    assert "The provider counted 52,006 tokens, then 21,002" in silent.evidence
+
+
+def test_another_model() -> None:
+    thread = session(*GREW, LOST)
+    requests = [*thread.requests[:3], replace(thread.requests[3], model="claude-sonnet-4-5")]
+    found = broken(replace(thread, requests=requests))
+    assert found.cause == "model-changed"
+    assert f"from {MODEL} to claude-sonnet-4-5" in found.evidence
+
+
+def test_other_tools_and_another_system_prompt_where_the_file_holds_them() -> None:
+    thread = session(*GREW, LOST)
+    one, two = Prompt("Be brief.", (Tool("Read", {}),)), Prompt("Be brief.", (Tool("Read", {}), Tool("Grep", {})))
+
+    def with_prompts(last: Prompt) -> Thread:
+        before = [replace(request, prompt=one) for request in thread.requests[:3]]
+        return replace(thread, requests=[*before, replace(thread.requests[3], prompt=last)])
+
+    found = broken(with_prompts(two))
+    assert (found.cause, found.evidence) == ("tools-changed", "The list of tools changed. new: Grep.")
+    other = broken(with_prompts(Prompt("Be long.", one.tools)))
+    assert (other.cause, other.diff) == ("tools-changed", ("- Be brief.", "+ Be long."))
+
+
+def test_a_message_that_reads_otherwise_is_named_and_shown() -> None:
+    thread = session(*GREW, LOST)
+    messages = list(thread.requests[3].view.messages())
+    messages[2] = Message(messages[2].id, "user", (Text("question 1, put otherwise"),))
+    view = Stretch(None, messages).view()
+    found = broken(replace(thread, requests=[*thread.requests[:3], replace(thread.requests[3], view=view)]))
+    assert (found.cause, found.message, found.place) == ("prefix-changed", messages[2].id, 2)
+    assert "From message 3 of 5 on" in found.evidence
+    assert found.diff[-1] == "+ question 1, put otherwise"
+    assert found.diff[0].startswith("- question 1 question 1")
+
+
+@pytest.mark.parametrize(("kind", "cause"), [("restart", "restart"), ("tools", "tools-changed")])
+def test_what_the_file_tells_beside_the_messages(kind: str, cause: str) -> None:
+    sign = Sign(kind, "version 1 became 2", 30)  # type: ignore[arg-type]
+    found = broken(session(*GREW, LOST), sign, replace(sign, line=7), replace(sign, thread="other", what="not ours"))
+    assert found.cause == cause
+    assert found.evidence.startswith("Version 1 became 2 (line 30). Nothing at all was read")
+
+
+def test_the_place_at_which_a_provider_stopped_reading_tells_what_changed() -> None:
+    head = broken(session(*GREW, used(10_100, 43_000)))
+    assert (head.cause, head.place) == ("prefix-changed", 0)
+    assert "as many as the first request of this session read (10,000)" in head.evidence
+    middle = broken(session(*GREW, used(51_000, 8_000), used(50_900, 9_000)))
+    assert (middle.cause, middle.place) == ("prefix-changed", 3)
+    assert "where the prompt of request 1 ended" in middle.evidence
+    settings = broken(session(*GREW, LOST), Sign("settings", "mode default became plan", 30))
+    assert "Mode default became plan (line 30)." in settings.evidence
+
+
+def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
+    calls = (Usage(10_000, 40_000, output=5), Usage(1_000, 50_000, output=5), Usage(40_000, 12_000, output=5))
+    found = broken(session(*calls, model="gpt-5"))
+    assert found.cause == "unknown"
+    assert "without a promise" in found.evidence
+    idle = broken(session(*calls, minutes=(0, 1, 8), model="gpt-5"))
+    assert (idle.cause, idle.evidence[:12]) == ("expired", "7 min passed")
+
+
+# -- money
+
+
+def test_bills_add_up_to_what_the_calls_cost() -> None:
+    thread = session(*GREW, LOST)
+    bill = sum_bills(thread_bills(thread))
+    assert bill is not None
+    assert bill.total == thread_cost(thread)
+    rounded = bill.rounded(2)
+    assert rounded.total == round(bill.total, 2)
+    assert sum_bills(thread_bills(session(*GREW, model="nobody's"))) is None
+
+
+def test_what_an_hour_would_have_saved() -> None:
+    thread = session(*GREW, LOST, minutes=(0, 1, 2, 20))
+    hour, minutes = what_ifs([thread])
+    whole = thread_cost(thread)
+    assert whole is not None
+    written, read = 40_000 + 1_000 + 1_000 + (53_000 - 52_006), 10_000 + 50_002 + 51_004 + 52_006
+    rest = 4 * (2 * Decimal("0.000005") + 100 * Decimal("0.000025"))
+    assert hour.usd == written * WRITE_1H + read * READ + rest
+    assert hour.saved_usd == whole - hour.usd
+    assert minutes.saved_usd == 0
+
+
+def test_what_five_minutes_would_have_lost() -> None:
+    thread = session(used(0, 50_000), used(50_000, 1_000), minutes=(0, 20), hourly=True)
+    hour, minutes = what_ifs([thread])
+    assert hour.saved_usd == 0
+    rest = 2 * (2 * Decimal("0.000005") + 100 * Decimal("0.000025"))
+    assert minutes.usd == 101_000 * WRITE + rest
+    assert what_ifs([session(Usage(5), Usage(6))]) == ()
+
+
+def test_a_session_is_the_sum_of_its_threads() -> None:
+    one, two = session(*GREW, LOST, minutes=(0, 1, 2, 20)), replace(session(*GREW), id="sub", parent="main")
+    found = session_cost(Session("made", (one, two)))
+    assert found.bill is not None
+    assert found.bill.total == (thread_cost(one) or 0) + (thread_cost(two) or 0)
+    assert [one.thread for one in found.breaks] == ["main"]
+    assert found.avoidable == found.breaks[0].avoidable_usd
+    assert session_cost(Session("made", (one, two)), [two]).breaks == ()
