@@ -9,7 +9,7 @@ from typing import Any
 from inspector.cli.output import number, picked, plain, table, write_answer
 from inspector.cli.replay import economics_fields
 from inspector.cli.select import add_selection, select
-from inspector.core.findings.breaks import CacheBreak
+from inspector.core.findings.breaks import Rebilling
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.session import Session, Thread
@@ -73,7 +73,7 @@ def _usd(amount: Decimal | None) -> float | None:
     return None if amount is None else float(round(amount, 6))
 
 
-def _break(one: CacheBreak) -> dict[str, Any]:
+def _break(one: Rebilling) -> dict[str, Any]:
     return {
         **picked(one, "thread request tokens missed"),
         "usd": _usd(one.usd),

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from inspector.core.buffer import Prompt, Stretch, Tool
-from inspector.core.findings.breaks import CacheBreak, cache_breaks
+from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.session_cost import session_cost
 from inspector.core.findings.spending import sum_bills, thread_bills, what_ifs, written_ttl
 from inspector.core.message import Message, Text
@@ -36,7 +36,7 @@ def session(*usages: Usage, minutes: tuple[float, ...] = (), model: str = MODEL,
     return Thread("main", model=model, requests=requests, end=stretch.view(), messages=stretch.own)
 
 
-def broken(thread: Thread, *signs: Sign) -> CacheBreak:
+def broken(thread: Thread, *signs: Sign) -> Rebilling:
     (found,) = cache_breaks(thread, Session("made", (thread,), signs=signs))
     return found
 

@@ -32,7 +32,7 @@ _LINES, _WIDE = 6, 120
 
 
 @dataclass(frozen=True, slots=True)
-class CacheBreak:
+class Rebilling:
     """One request that had to pay again."""
 
     thread: str
@@ -66,7 +66,7 @@ class _Finding:
     diff: tuple[str, ...] = ()
 
 
-def cache_breaks(thread: Thread, session: Session) -> tuple[CacheBreak, ...]:
+def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
     """Of a thread, in order. O(messages)."""
     return tuple(_Detective(thread, session).breaks())
 
@@ -82,7 +82,7 @@ class _Detective:
     _ends: list[tuple[int, Request]] = field(default_factory=list)
     """What each request so far had sent."""
 
-    def breaks(self) -> Iterator[CacheBreak]:
+    def breaks(self) -> Iterator[Rebilling]:
         usages = [one.usage for one in self.thread.requests if one.usage]
         if not any(one.cache_read or one.cache_write for one in usages):
             return
@@ -103,7 +103,7 @@ class _Detective:
                     pause = seconds_between(former.time, request.time)
                     found = self._why(former, request, usage, (other, model), pause)
                     usd, avoidable = _money(usage, model, request.time, again)
-                    yield CacheBreak(
+                    yield Rebilling(
                         self.thread.id, request.index, again, missed, usd, avoidable,
                         found.cause, found.evidence, found.message, found.place, found.diff, pause,
                     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from inspector.core.findings.breaks import CacheBreak, cache_breaks
+from inspector.core.findings.breaks import Rebilling, cache_breaks
 from inspector.core.findings.spending import Bill, WhatIf, sum_bills, thread_bills, what_ifs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
@@ -20,7 +20,7 @@ class ThreadCost:
     thread: Thread
     bills: tuple[Bill | None, ...]
     """Of each request; None where its model has no price."""
-    breaks: tuple[CacheBreak, ...]
+    breaks: tuple[Rebilling, ...]
     compactions: tuple[Compacted, ...]
     thrash: tuple[Thrash, ...]
 
@@ -37,7 +37,7 @@ class SessionCost:
     """Of the calls beside them (titles, recorded calls for a summary), which the bill leaves out."""
 
     @property
-    def breaks(self) -> tuple[CacheBreak, ...]:
+    def breaks(self) -> tuple[Rebilling, ...]:
         """Of all threads."""
         return tuple(one for thread in self.threads for one in thread.breaks)
 
