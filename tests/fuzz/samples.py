@@ -13,8 +13,7 @@ from inspector.core.needs import Answer, ProviderFailure
 from inspector.core.outcome import Event, Outcome
 from inspector.core.usage import Usage
 from tests.core.formats import opencode_rows, test_gemini_cli, test_opencode
-from tests.core.formats.recordings import PATHS, Recording
-from tests.core.formats.test_proxy import CLAUDE, body, said, text, turns, user
+from tests.core.formats.recordings import CLAUDE, PATHS, Recording, body, said, text, turns, user
 from tests.transcripts import opencode_made
 
 _DATA = Path(__file__).resolve().parent.parent / "data"

@@ -232,3 +232,9 @@ def echo(seen: list[tuple[bytes, bytes]], *answers: bytes) -> Behave:
             wire.send(left.pop(0) if len(left) > 1 else left[0])
 
     return behave
+
+
+BODY = b'{"model":"m","messages":[{"role":"user","content":"hi \xc3\xbc"}]}'
+
+
+OK = answer(b'{"ok":true}', "Content-Type: application/json")

@@ -1,11 +1,9 @@
-"""Held requests with the real SDKs: changed, cut again, dropped, gone, tried again, kept alive."""
+"""Held requests with the real SDKs: as they were, changed, cut again, dropped; marks, sizes, side calls."""
 
 import os
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -15,18 +13,15 @@ import pytest
 from inspector.core.dialects.rewrite import CannotRewrite
 from inspector.core.jsontext import dumps, loads
 from inspector.core.message import Message, Text
-from inspector.proxy import clients
-from inspector.proxy.clients import Patience
-from inspector.proxy.holds import holds as holding_module
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
 from inspector.simulated.server import SimulatedServer
+from tests.proxy.asking import ASKED, DIALECTS, TOLD, arrived, ask, claude
 from tests.proxy.holding import (
     SUMMARY,
     WATERMARK,
     Later,
-    held_by,
     kinds,
     recorded,
     records,
@@ -34,71 +29,6 @@ from tests.proxy.holding import (
     the_hold,
     until,
 )
-
-
-@pytest.fixture
-def gate() -> Holds:
-    return Holds(Rule("each"))
-
-
-@pytest.fixture
-def proxy(gate: Holds, simulated: SimulatedServer, tmp_path: Path) -> Iterator[ProxyServer]:
-    with held_by(gate, simulated.url, tmp_path) as server:
-        yield server
-
-
-def claude(proxy: ProxyServer, **more: Any) -> anthropic.Anthropic:
-    return anthropic.Anthropic(api_key="k", base_url=proxy.url, max_retries=0, **more)
-
-
-def gpt(proxy: ProxyServer, **more: Any) -> openai.OpenAI:
-    return openai.OpenAI(api_key="k", base_url=f"{proxy.url}/v1", max_retries=0, **more)
-
-
-TOLD = [
-    {"role": "user", "content": "one"},
-    {"role": "assistant", "content": "I did one"},
-    {"role": "user", "content": "two"},
-    {"role": "assistant", "content": "I did two"},
-    {"role": "user", "content": "three"},
-]
-ASKED: Any = {"model": "claude-simulated", "max_tokens": 500, "messages": TOLD}
-
-
-def ask(kind: str, proxy: ProxyServer, messages: Any, stream: bool = False) -> Any:
-    """One call in a dialect; its text."""
-    given: Any = {"model": "gpt-simulated", "input": messages, "store": False}
-    asked: Any = {"model": "claude-simulated", "max_tokens": 500, "messages": messages}
-    if kind == "anthropic":
-        with claude(proxy) as one:
-            if not stream:
-                return one.messages.create(**asked).content[0].text
-            with one.messages.stream(**asked) as told:
-                return told.get_final_text()
-    with gpt(proxy) as other:
-        if kind == "openai-responses":
-            if not stream:
-                return other.responses.create(**given).output_text
-            with other.responses.stream(**given) as events:
-                return events.get_final_response().output_text
-        answer: Any = other.chat.completions.create(model="gpt-simulated", messages=messages, stream=stream)
-        if stream:
-            return "".join(chunk.choices[0].delta.content or "" for chunk in answer if chunk.choices)
-        return answer.choices[0].message.content
-
-
-DIALECTS = ["anthropic", "openai-chat", "openai-responses"]
-KEY = {"openai-responses": "input"}
-
-
-def arrived(simulated: SimulatedServer, kind: str) -> list[str]:
-    """The messages of the last request that the provider saw, as text."""
-    body = loads(simulated.world.seen[-1].body)
-    found = []
-    for item in body[KEY.get(kind, "messages")]:
-        content = item["content"]
-        found.append(content if isinstance(content, str) else "".join(block["text"] for block in content))
-    return found
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
@@ -352,160 +282,3 @@ def test_an_empty_buffer_and_another_ones_are_refused(gate: Holds, proxy: ProxyS
         gate.release(hold.id, seen, seen.with_messages([replace(SUMMARY)]))
     gate.release(hold.id)
     call.result()
-
-
-# -- clients that go, and come again -----------------------------------------------------------------------------------
-
-
-def test_a_client_that_goes_away_is_shown_and_its_retry_matched(
-    gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
-) -> None:
-
-    def impatient() -> Any:
-        said = {"x-stainless-timeout": "600", "x-stainless-read-timeout": "600"}  # and then does not wait so long
-        with anthropic.Anthropic(
-            api_key="k", base_url=proxy.url, max_retries=1, timeout=3, default_headers=said
-        ) as one:
-            return one.messages.create(**ASKED)
-
-    call = Later(impatient)
-    first = the_hold(gate)
-    until(lambda: gate.list() and gate.list()[0].retries == 1)
-    again = the_hold(gate)
-    assert (again.id, again.exchange != first.exchange) == (first.id, True)
-    seen = gate.buffer(again.id)
-    gate.release(again.id, seen.with_messages(seen.messages[-1:]))
-    assert call.result()
-    assert arrived(simulated, "anthropic") == ["three"]
-    assert "released client gone" in kinds(proxy, first.exchange)
-
-
-def test_decided_while_the_client_was_away(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
-    with pytest.raises(anthropic.APITimeoutError), claude(proxy, timeout=0.3) as one:
-        one.messages.create(**ASKED)
-    hold = until(lambda: [one for one in gate.list() if one.is_gone])[0]
-    seen = gate.buffer(hold.id)
-    gate.release(hold.id, seen.with_messages(seen.messages[-1:]))
-    until(lambda: gate.list() == ())  # it waits for nobody's decision any more
-    with claude(proxy) as one:
-        one.messages.create(**ASKED)
-    assert arrived(simulated, "anthropic") == ["three"]
-    assert gate.list() == ()
-
-
-def test_a_client_that_stays_away_is_forgotten(
-    gate: Holds, proxy: ProxyServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(holding_module, "GRACE_S", 0.1)
-    with pytest.raises(anthropic.APITimeoutError), claude(proxy, timeout=0.3) as one:
-        one.messages.create(**ASKED)
-    until(lambda: not gate.list())
-
-
-# -- kept alive --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every client's patience as one tenth of a second, pings every 30 ms."""
-
-    def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
-        return replace(clients.patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0)
-
-    monkeypatch.setattr(holding_module, "patience", short)
-    monkeypatch.setattr(holding_module, "EVERY_S", 0.03)
-    monkeypatch.setattr(holding_module.wait_for, "__defaults__", (0.03,))
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", DIALECTS)
-def test_pings_arrive_and_break_nothing(kind: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
-    """The SDK is in the middle of its stream while the request waits, and gets its answer behind the pings."""
-    call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
-    hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).pending.begun)
-    gate.release(hold.id, *_last_only(gate, hold.id))
-    assert call.result()
-    assert arrived(simulated, kind) == ["three"]
-
-
-def _last_only(gate: Holds, id: int) -> Any:  # noqa: A002
-    seen = gate.buffer(id)
-    return (seen.with_messages(seen.messages[-1:]),)
-
-
-@pytest.mark.usefixtures("quick")
-def test_pings_on_the_wire(gate: Holds, proxy: ProxyServer) -> None:
-    import httpx2
-
-    body = {"model": "claude-simulated", "max_tokens": 9, "stream": True, "messages": TOLD}
-    seen: list[str] = []
-
-    def read() -> None:
-        with httpx2.stream("POST", f"{proxy.url}/v1/messages", json=body, timeout=20) as answer:
-            seen.extend(answer.iter_lines())
-
-    call = Later(read)
-    until(lambda: seen.count("event: ping") >= 3)
-    gate.release(the_hold(gate).id)
-    call.result()
-    assert "event: message_start" in seen
-    assert "event: message_stop" in seen
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", DIALECTS)
-def test_a_late_failure_is_told_in_the_stream(
-    kind: str, gate: Holds, proxy: ProxyServer, simulated: SimulatedServer
-) -> None:
-    simulated.world.faults.push("529")
-    call = Later(lambda: ask(kind, proxy, TOLD, stream=True))
-    hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).pending.begun)
-    gate.release(hold.id)
-    with pytest.raises((anthropic.APIStatusError, openai.APIError, RuntimeError)):
-        call.result()
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_drop_after_pings_is_told_in_the_stream(gate: Holds, proxy: ProxyServer) -> None:
-    call = Later(lambda: ask("anthropic", proxy, TOLD, stream=True))
-    hold = the_hold(gate)
-    until(lambda: gate._board.find(hold.id).pending.begun)
-    gate.drop(hold.id)
-    with pytest.raises(anthropic.APIError, match="Dropped"):
-        call.result()
-
-
-@pytest.mark.usefixtures("quick")
-def test_patience_ends_and_the_turn_is_not_lost(gate: Holds, proxy: ProxyServer, simulated: SimulatedServer) -> None:
-    """Without a stream nothing may be sent early: it goes as it was before the client gives up."""
-    assert ask("anthropic", proxy, TOLD, stream=False)
-    assert arrived(simulated, "anthropic") == [one["content"] for one in TOLD]
-    assert any("would have given up" in one.get("what", "") for one in records(proxy))
-
-
-NODE = {"x-stainless-runtime": "node"}  # pi says no more of itself
-PATIENCE = [
-    (("claude-code", "anthropic"), {"x-stainless-timeout": "600"}, True, ("event", 330 * 0.75)),
-    (("claude-code", "anthropic"), {}, False, ("", None)),
-    (("codex", "openai-responses"), {}, True, ("event", 330 * 0.75)),
-    (("pi", "openai-chat"), {}, True, ("comment", 225)),
-    (("gemini-cli", "gemini"), {}, True, ("", None)),
-    (("gemini-cli", "openai-chat"), {}, True, ("comment", 180)),
-    (("somebody", "anthropic"), {"x-stainless-timeout": "120"}, True, ("event", 90)),
-    (("anthropic-sdk", "anthropic"), {"x-stainless-timeout": "600"}, True, ("event", 450)),
-    (("anthropic-sdk", "anthropic"), {"x-stainless-timeout": "600", **NODE}, True, ("event", 225)),
-    (("openai-sdk", "openai-chat"), NODE, True, ("comment", 225)),
-    (("somebody", "gemini"), {}, True, ("", None)),
-    (("", "openai-responses"), {}, True, ("comment", 180)),
-]
-
-
-@pytest.mark.parametrize(("who", "headers", "streams", "wanted"), PATIENCE)
-def test_patience(who: tuple[str, str], headers: dict[str, str], streams: bool, wanted: tuple[str, Any]) -> None:
-    found = clients.patience(*who, headers, streams=streams)
-    assert (found.ping, found.begin_s) == wanted
-    assert found.how_known
-    assert found.limit_s <= (clients.LONGEST_S if found.ping else found.silent_s)
-    assert clients.patience(*who, headers, streams=streams, transport="websocket").ping == ""

@@ -19,9 +19,8 @@ from inspector.core.usage import ABSURD
 from inspector.transcripts import unpack
 from inspector.transcripts.files import open_transcript
 from tests.core.formats import opencode_rows
-from tests.core.formats.recordings import Recording
+from tests.core.formats.recordings import Recording, body, said, text, user
 from tests.core.formats.test_gemini_cli import FIRST
-from tests.core.formats.test_proxy import body, said, text, user
 from tests.transcripts.made import lines_of, write
 
 LINES = lines_of(8)

@@ -112,3 +112,51 @@ def texts(session: Session, at: int, thread: str = "main") -> list[str]:
         calls = " ".join(call.name for call in message.calls)
         found.append(message.text or (result.content if result else calls))
     return found
+
+
+TOOL = {"name": "read", "input_schema": {"type": "object"}}
+
+
+CLAUDE = {"x-claude-code-session-id": "s-1", "user-agent": "claude-cli/2.1.330"}
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text, **more}]}
+
+
+def said(*blocks: dict[str, Any], tokens: int = 100, **more: Any) -> dict[str, Any]:
+    """A whole answer of Anthropic's."""
+    usage = {"input_tokens": tokens, "output_tokens": 5}
+    told = {"type": "message", "role": "assistant", "model": "claude-x", "usage": usage, "stop_reason": "end_turn"}
+    return {**told, "content": list(blocks), **more}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def call(name: str, number: int, **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"call-{number}", "name": name, "input": arguments}
+
+
+def result(number: int, content: str = "text") -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": content}
+    return {"role": "user", "content": [block]}
+
+
+def body(messages: list[Any], **more: Any) -> dict[str, Any]:
+    return {"model": "claude-x", "max_tokens": 10, "system": "sys", "tools": [TOOL], "messages": list(messages), **more}
+
+
+def assistant(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": answer["content"]}
+
+
+def turns(recording: Recording, count: int, headers: dict[str, str] | None = None, word: str = "go") -> list[Any]:
+    """So many turns of an agent with a tool. Returns the conversation that it ends with."""
+    messages: list[Any] = [user(word)]
+    for n in range(count):
+        answer = said(text(f"{word} {n}"), call("read", n), tokens=100 + 10 * n)
+        recording.reply(recording.ask(body(messages), headers=headers), answer)
+        messages += [assistant(answer), result(n)]
+    return messages

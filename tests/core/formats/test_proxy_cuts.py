@@ -4,8 +4,7 @@ from typing import Any
 
 from inspector.core.drops import session_drops
 from inspector.core.session import Session, compaction_sizes
-from tests.core.formats.recordings import Recording
-from tests.core.formats.test_proxy import CLAUDE, assistant, body, call, result, said, text, turns, user
+from tests.core.formats.recordings import CLAUDE, Recording, assistant, body, call, result, said, text, turns, user
 
 SHORT = user("What was before, in short.")
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.core.session import Session
-from tests.core.formats.recordings import PATHS, Recording
-from tests.core.formats.test_proxy import CLAUDE, assistant, body, call, result, said, text, user
+from tests.core.formats.recordings import CLAUDE, PATHS, Recording, assistant, body, call, result, said, text, user
 
 PI = {"user-agent": "pi (linux; x64)"}
 HERE, THERE = "You are a coding agent.\nCurrent folder: /a", "You are a coding agent.\nCurrent folder: /b"
