@@ -47,6 +47,12 @@ class MessageChanges:
 
 def compare(before: Sequence[Message], after: Sequence[Message]) -> MessageChanges:
     """What became of `before`, where `after` stands now. O(both)."""
+    places = aligned(before, after)
+    return _sorted_out(before, after, places, set(places))
+
+
+def aligned(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
+    """Where each message of `before` stands in `after`, whatever its id is now; -1 where it does not. O(both)."""
     there = {message.id: n for n, message in enumerate(after)}
     places = [there.get(message.id, -1) for message in before]
     anchors: dict[Hashable, deque[int]] = {}
@@ -60,7 +66,7 @@ def compare(before: Sequence[Message], after: Sequence[Message]) -> MessageChang
             places[n] = found.popleft()
             taken.add(places[n])
     _by_order(before, after, places, taken)
-    return _sorted_out(before, after, places, taken)
+    return places
 
 
 def _anchor(message: Message) -> Hashable:

@@ -46,6 +46,8 @@ class Outcome(Generic[R]):
     """Why it did not succeed: provider_failure, contract_violation, overflow_after_retries, ...; empty for none."""
     changed: Mapping[str, FateName] = field(default_factory=dict)
     """Fate by message id, for the messages of the buffer before that were not kept."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Id after by id before, of messages that stand there under another one: only a recording gives them new ones."""
 
 
 def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
@@ -53,18 +55,18 @@ def fates(before: Buffer, outcome: Outcome[R]) -> tuple[Fate, ...]:
 
     Gone messages stand where they stood before; inserted ones where they stand after.
     """
-    after = {message.id: message for message in outcome.buffer.messages}
-    old = {message.id for message in before.messages}
+    after, renamed = {message.id: message for message in outcome.buffer.messages}, outcome.renamed
+    old = {renamed.get(message.id, message.id) for message in before.messages}
     found: list[Fate] = []
     new = iter(outcome.buffer.messages)
     waiting = next(new, None)
     for message in before.messages:
-        while waiting is not None and waiting.id not in old and message.id in after:
+        then = after.get(renamed.get(message.id, message.id))
+        while waiting is not None and waiting.id not in old and then is not None:
             found.append(Fate(waiting.id, "inserted", None, waiting))
             waiting = next(new, None)
-        then = after.get(message.id)
-        found.append(Fate(message.id, _name(message, then, outcome.changed), message, then))
-        if then is not None and waiting is not None and waiting.id == message.id:
+        found.append(Fate(then.id if then else message.id, _name(message, then, outcome.changed), message, then))
+        if waiting is not None and then is not None and waiting.id == then.id:
             waiting = next(new, None)
     while waiting is not None:
         if waiting.id not in old:

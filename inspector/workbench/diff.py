@@ -13,7 +13,7 @@ from inspector.core.message import Message
 from inspector.core.outcome import Fate, FateName, Outcome, fates
 from inspector.core.tokens.sizing import Sizer, rounded
 from inspector.workbench.message_rows import tool_names
-from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.policy_input import sizer_at, sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, Steps
 
@@ -44,6 +44,8 @@ class Sides:
     """What measures both."""
     steps: Steps | None = None
     outcome: Outcome[object] | None = None
+    whole: tuple[int, int] | None = None
+    """Tokens of both where that is known apart: the recording's own numbers, what no file holds included."""
 
     @property
     def preview(self) -> bool:
@@ -59,6 +61,7 @@ class Sides:
             and self.after is other.after
             and self.sizer.scale == other.sizer.scale
             and self.sizer.estimator == other.sizer.estimator
+            and self.whole == other.whole
         )
 
     def fates(self) -> tuple[Fate, ...]:
@@ -76,8 +79,12 @@ def sides(state: State) -> Sides | None:
         return Sides(seen.tier, state.previews.buffer, seen.outcome.buffer, sizer_of(state), None, seen.outcome)
     if steps is None or (steps.at == ORIGIN and steps.compared == ORIGIN):
         return None
-    name = steps.step.name if steps.step is not None else "recorded"
-    return Sides(name, steps.buffer_of(steps.compared), steps.buffer, sizer_of(state), steps)
+    name = steps.step.name if steps.step is not None else "recorded" if steps.recorded is None else "before it"
+    left, right = (steps.buffer_of(at) for at in (steps.compared, steps.at))
+    if steps.is_before(steps.compared) == steps.is_before(steps.at):
+        return Sides(name, left, right, sizer_of(state), steps)
+    earlier, later = sizer_at(state, steps.compared), sizer_of(state)
+    return Sides(name, left, right, earlier, steps, whole=(earlier.tokens(left), later.tokens(right)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +97,9 @@ class Diff:
     after: Sequence[int]
     counts: Mapping[FateName, int]
     delta: int
-    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows."""
+    """Tokens by which the next prompt would be larger (negative: freed): the sum of the rows ..."""
+    rest: int = 0
+    """... and of what the file does not hold, which the recording changed, too."""
     places: Mapping[str, int] = field(default_factory=dict)
     """Row by message id."""
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -110,7 +119,8 @@ def compared(sides: Sides) -> Diff:
         [before[n] for n in order],
         [after[n] for n in order],
         {name: counts[name] for name in FATES if counts[name]},
-        sum(row.delta for row in found),
+        (delta := sum(row.delta for row in found)),
+        sides.whole[1] - sides.whole[0] - delta if sides.whole else 0,
         {row.fate.id: n for n, row in enumerate(found)},
         tool_names((*sides.before.messages, *sides.after.messages)),
     )
@@ -119,7 +129,7 @@ def compared(sides: Sides) -> Diff:
 def sized_rows(fates: Sequence[Fate], before: Buffer, after: Buffer, size: Sizer) -> tuple[DiffRow, ...]:
     """Every row in the tokens that the gauge shows. What changed adds up to the difference of the two buffers."""
     counted = rows(fates, size.estimator)
-    changed = [n for n, row in enumerate(counted) if row.fate.before is not row.fate.after]
+    changed = [n for n, row in enumerate(counted) if row.fate.name != "kept"]
     delta = size.tokens(after) - size.tokens(before)
     gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
     found = [DiffRow(row.fate, size.scale.rows(row.tokens_before), 0) for row in counted]

@@ -219,7 +219,7 @@ class GaugeReading:
     late: tuple[str, ...] = ()
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
-    """After a step: the size of the recorded buffer."""
+    """After a step: the size of the buffer that the steps here start from."""
 
     @property
     def ratio(self) -> float | None:
@@ -247,13 +247,14 @@ def reading(state: State) -> GaugeReading | None:
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
-    size, stepped = sizer_of(state), state.stepped_buffer
+    size, steps, stepped = sizer_of(state), state.steps, state.stepped_buffer
     pressure, before = size.pressure, None
     request = state.request
     view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
-    if stepped is not None:
-        before = pressure.tokens
-        if stepped.messages != view.messages():
+    if stepped is not None and steps is not None:
+        ground = steps.buffer_of(steps.base(steps.at))
+        before = pressure.tokens if stepped is not ground else None
+        if stepped.messages != ground.messages:
             pressure = size.pressure_of(stepped)
         view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
     window = state.window or Window(None, "unknown", ())

@@ -4,17 +4,23 @@ Read from the State.
 """
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from inspector.core.policies.catalogue import policy
+from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import said
 from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import additions
-from inspector.core.session import Request
+from inspector.core.session import Request, Thread
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.workbench.state import State
-from inspector.workbench.steps import RecordedCall, Steps
+from inspector.workbench.steps import ORIGIN, RecordedCall, Step, StepRow, Steps, step_rows
+
+if TYPE_CHECKING:
+    from inspector.core.findings.recorded_step import RecordedStep
 
 
 def settings_of(state: State) -> Any:
@@ -25,25 +31,47 @@ def settings_of(state: State) -> Any:
 
 def sizer_of(state: State) -> Sizer:
     """What measures every buffer that is shown where we stand. Call it only while something is open."""
+    return sizer_at(state, state.steps.at if state.steps is not None else ORIGIN)
+
+
+def sizer_at(state: State, at: int) -> Sizer:
+    """The same at a step (or ORIGIN) of the tree where we stand."""
+    if state.branch is not None and state.steps is not None and state.steps.is_before(at):
+        return state.branch.sizes.before
     assert state.pressures is not None
     return sizer(state.pressures, state.at)
 
 
+def step_rows_of(state: State) -> Sequence[StepRow]:
+    """The rows of the tree where we stand; none where there is none. O(messages x steps)."""
+    steps, pressures = state.steps, state.pressures
+    if steps is None or pressures is None:
+        return ()
+    return step_rows(steps, sizer(pressures, state.at), sizer_at(state, ORIGIN))
+
+
+def ground_of(state: State) -> tuple[Thread, int]:
+    """The thread and the place in it whose buffer our steps start from: where the recording changed it, and we stand
+    before that, the end of the thread as it stood then."""
+    thread, steps = state.thread, state.steps
+    assert thread is not None
+    if steps is not None and steps.recorded is not None and steps.is_before(steps.at):
+        return steps.recorded.thread, steps.recorded.request
+    return thread, state.place
+
+
 def summary_of(state: State) -> str:
     """The session memory at hand: what the user typed, or the newest summary that the session had recorded by here."""
-    thread, choices = state.thread, state.choices
-    if choices.recorded and thread is not None:
-        return recorded_summary(thread, state.place)
-    return choices.summary
+    if state.choices.recorded and state.thread is not None:
+        return recorded_summary(*ground_of(state))
+    return state.choices.summary
 
 
 def moment_of(state: State, tier: str = "") -> PolicyInput:
     """What the policy may know where we stand."""
-    thread, choices = state.thread, state.choices
-    assert thread is not None
+    choices = state.choices
     return moment_at(
-        thread,
-        state.place,
+        *ground_of(state),
         remote=choices.remote,
         summary=summary_of(state),
         instructions=choices.instructions,
@@ -52,14 +80,40 @@ def moment_of(state: State, tier: str = "") -> PolicyInput:
 
 
 def start_of(state: State) -> Steps:
-    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none."""
-    if state.steps is not None:
-        return state.steps
-    by = policy(state.choices.policy)
+    """The policy's steps where we stand; new ones, from the recorded buffer, where it took none. O(messages)."""
+    if state.taken is not None:
+        return state.taken
+    by, settings, change = policy(state.choices.policy), settings_of(state), change_of(state)
     thread = state.thread
     assert thread is not None
-    running = running_at(by, settings_of(state), thread, state.place)
+    if change is not None:
+        return recorded_tree(thread, state.at, by, settings, change)
+    running = running_at(by, settings, thread, state.place)
     return Steps(state.thread_id, state.at, by.name, buffer_at(by, thread, state.place), running)
+
+
+def change_of(state: State) -> "RecordedStep | None":
+    """What the recording did to the buffer in front of the request we look at; None where it only grew. O(messages)."""
+    from inspector.core.findings.recorded_step import recorded_step  # not before something is open
+
+    if state.branch is not None:
+        return state.branch.steps.recorded
+    thread, drops = state.thread, state.drops
+    if thread is None or drops is None or drops.thread != thread.id:
+        return None
+    return recorded_step(thread, drops, state.place)
+
+
+def recorded_tree(
+    thread: Thread, request: int | None, by: Policy[Any, Any], settings: Any, change: "RecordedStep"
+) -> Steps:
+    """The tree with the recorded change as its only step, as the policy has the two buffers; we stand at it."""
+    at = change.request
+    started, running = (running_at(by, settings, one, at) for one in (change.thread, thread))
+    outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
+    moment = moment_at(change.thread, at)
+    step = Step(f"as recorded: {change.name}", "", ORIGIN, settings, moment, (outcome,), recorded=change)
+    return Steps(thread.id, request, by.name, buffer_at(by, change.thread, at), started).add(step)
 
 
 def called_at(state: State) -> RecordedCall:

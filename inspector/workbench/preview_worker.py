@@ -10,6 +10,7 @@ from inspector.core.session import Session
 from inspector.workbench.policy_input import moment_of, settings_of, sizer_of, start_of
 from inspector.workbench.previews import Preview, Previews, preview
 from inspector.workbench.state import Bench, State, attempt
+from inspector.workbench.steps import ORIGIN
 
 KEPT = 24
 """Previews that are kept: walking back and forth, undo and redo need no new ones."""
@@ -17,7 +18,7 @@ KEPT = 24
 
 def _key(state: State) -> tuple[object, ...]:
     """All that they depend on. O(1)."""
-    steps, choices = state.steps, state.choices
+    steps, choices = state.taken, state.choices
     return (
         SameObject(state.thread),
         state.at,
@@ -56,7 +57,9 @@ class PreviewWorker:
         known = self._known.get(_key(state)) if state.thread is not None else None
         wanted = state.pointed
         if wanted is None:
-            wanted = known.next if known is not None and not state.stepped else ""
+            steps = state.steps
+            first = steps is None or steps.at == ORIGIN
+            wanted = known.next if known is not None and first else ""
         seen = known.by_tier.get(wanted) if known is not None else None
         if known is state.previews and seen is state.preview:
             return state

@@ -92,8 +92,9 @@ def told_path(steps: Steps) -> list[dict[str, Any]]:
     closed): there it is in the step.
     """
     by, told = policy(steps.policy), []
-    again = replace(steps, taken=(), at=ORIGIN, against=None)
-    for at in steps.path():
+    start, running = _started(steps)
+    again = replace(steps, origin=start, running=running, taken=(), at=ORIGIN, against=None)
+    for at in steps.own_path:
         step = steps.taken[at]
         one = write_step(step, by)
         again = again.add(run_step(by, again, one))
@@ -103,6 +104,12 @@ def told_path(steps: Steps) -> list[dict[str, Any]]:
             again = again.undo().add(run_step(by, again.undo(), one))
         told.append({key: value for key, value in one.items() if key != "parent"})
     return told
+
+
+def _started(steps: Steps) -> tuple[Buffer, Any]:
+    """The buffer that the user's own steps start from, and the policy's running state there."""
+    base = steps.base(steps.at)
+    return steps.buffer_of(base), steps.running if base == ORIGIN else steps.taken[base].running
 
 
 _HEAD = '''"""Steps on the buffer of one model call, exported by Context Inspector.
@@ -147,19 +154,20 @@ _FROM_JSON = "json.loads("
 
 def pytest_text(steps: Steps, source: StepsSource) -> str:
     """The file, for the steps down to where we stand. Raises InspectorError where none was taken."""
-    path = steps.path()
+    path = steps.own_path
     if not path:
         raise InspectorError("There is no step to export here: take one first.")
+    start, running = _started(steps)
     told, names = told_path(steps), _Names()
     pieces = [
         f"SOURCE = {_flat({**asdict(source), 'thread': steps.thread_id, 'request': steps.request})}\n",
         f"POLICY = {steps.policy!r}\n",
-        f"STATE: dict[str, Any] = {_laid_out(policy(steps.policy).dump(steps.running))}\n",
+        f"STATE: dict[str, Any] = {_laid_out(policy(steps.policy).dump(running))}\n",
         *names.settings(told),
         f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(one) for one in told)}]\n",
         f"EXPECTED: list[dict[str, Any]] = [\n{''.join(_expected(steps, at) for at in path)}]\n",
         _TESTS,
-        _start(start_of(steps.origin)),
+        _start(start_of(start)),
     ]
     body = "".join(pieces)
     head = _HEAD.replace("from typing", "import json\nfrom typing", 1) if f" {_FROM_JSON}" in body else _HEAD

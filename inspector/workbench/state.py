@@ -13,7 +13,7 @@ from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
 from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.previews import Preview, Previews
-from inspector.workbench.steps import Origin, Steps
+from inspector.workbench.steps import Origin, RecordedBranch, Steps
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -106,6 +106,8 @@ class State:
     choices: Choices = field(default_factory=Choices)
     trees: Mapping[Origin, Steps] = field(default_factory=lambda: MappingProxyType({}))
     """Steps by where they start, and whose they are."""
+    branch: RecordedBranch | None = None
+    """What the recording did to the buffer in front of the request we look at, where it did not only grow."""
     asking: PendingNeed | None = None
     """Set while a tier waits for an answer."""
     previews: Previews | None = None
@@ -139,24 +141,29 @@ class State:
         if self.run is None or self.run.now.state != "paused" or not self.run_is_open:
             return None
         steps = self.trees.get((self.run.now.thread, None, self.choices.policy))
-        return steps if steps is not None and steps.step is not None else None
+        return steps if steps is not None and steps.stepped else None
+
+    @property
+    def taken(self) -> Steps | None:
+        """The steps of the chosen policy that start where we stand; None where the user took none."""
+        return self.trees.get((self.thread_id, self.at, self.choices.policy))
 
     @property
     def steps(self) -> Steps | None:
-        """The steps of the chosen policy that start where we stand; None where none was taken."""
-        return self.trees.get((self.thread_id, self.at, self.choices.policy))
+        """The same; where the user took none what the recording did there, if anything."""
+        return self.taken or (self.branch.steps if self.branch is not None else None)
 
     @property
     def stepped(self) -> bool:
         """Do we look at the buffer of a step, rather than at the recorded one?"""
         steps = self.steps
-        return steps is not None and steps.step is not None
+        return steps is not None and steps.stepped
 
     @property
     def stepped_buffer(self) -> Buffer | None:
         """The buffer of the step we look at, always the same object; None where we look at the recorded one."""
         steps = self.steps
-        return None if steps is None or steps.step is None else steps.step.buffer
+        return None if steps is None or not steps.stepped else steps.buffer
 
     @property
     def place(self) -> int:

@@ -1,12 +1,14 @@
 """Steps: outcomes applied by hand, as a tree of values. Undo is moving up, redo down, a branch is a second child.
 
 Nothing here changes: every action makes a new tree that shares the old steps. The buffer where the tree starts is the
-recorded one; every step knows the answers it was given, so it can be replayed exactly. `step_rows` lists the tree.
+recorded one; where the recording itself compacted it, or lost something, it is the buffer right before that, and the
+first step is what was recorded. Every other step knows the answers it was given, so it can be replayed exactly.
+`step_rows` lists the tree.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer
@@ -18,10 +20,15 @@ from inspector.core.tokens.sizing import Sizer
 from inspector.core.usage import Usage
 from inspector.workbench.edits import Edit
 
+if TYPE_CHECKING:
+    from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep
+
 Origin: TypeAlias = tuple[str, int | None, str]
 """Where steps start, and whose they are: thread id, request index (None = after the last record), policy."""
 ORIGIN = -1
-"""Index of the recorded buffer, above all steps."""
+"""Index of the buffer where the tree starts, above all steps."""
+RECORDED = 0
+"""Index of the recorded change, in a tree that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,8 @@ class Step:
     """Of a whole turn (`stepper.TURN`): the call in its middle."""
     edit: Edit | None = None
     """Of a change by hand (`edits.EDIT`): which."""
+    recorded: "RecordedStep | None" = None
+    """Of what the recording did itself."""
 
     @property
     def buffer(self) -> Buffer:
@@ -124,6 +133,39 @@ class Steps:
         return self.buffer_of(ORIGIN if step is None else step.parent)
 
     @property
+    def recorded(self) -> "RecordedStep | None":
+        """What the recording did to the buffer where the tree starts; None where that is the recorded one."""
+        return self.taken[RECORDED].recorded if self.taken else None
+
+    @property
+    def own(self) -> int:
+        """How many steps were taken, the recorded one left out."""
+        return len(self.taken) - (self.recorded is not None)
+
+    @property
+    def own_path(self) -> tuple[int, ...]:
+        """`path` without the recorded step."""
+        return tuple(at for at in self.path() if self.taken[at].recorded is None)
+
+    @property
+    def stepped(self) -> bool:
+        """Do we look at another buffer than the recorded one?"""
+        return self.at != self.base(self.at) or self.is_before(self.at)
+
+    def is_before(self, at: int) -> bool:
+        """Does it stand at the buffer before the recorded change, or after steps that start from there?"""
+        return self.recorded is not None and self.base(at) == ORIGIN
+
+    def base(self, at: int) -> int:
+        """Where the user's own steps to `at` start: at the recorded change, or where the tree starts."""
+        return RECORDED if self.recorded is not None and RECORDED in self.path(at) else ORIGIN
+
+    @property
+    def sent(self) -> Buffer:
+        """The buffer as it was recorded."""
+        return self.buffer_of(ORIGIN if self.recorded is None else RECORDED)
+
+    @property
     def compared(self) -> int:
         """Index of the step (or ORIGIN) on the left of the diff; where we stand is on its right."""
         if self.against is not None and self.against != self.at:
@@ -195,10 +237,13 @@ class Steps:
         at = self.at if at is None else at
         if since is None:
             since = ORIGIN if at == ORIGIN else self.taken[at].parent
-        shared = set(self.path(since))
-        path = [n for n in self.path(at) if n not in shared]
-        changed = {id: fate for n in path for one in self.taken[n].outcomes for id, fate in one.changed.items()}  # noqa: A001
-        return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed))
+        left, path = self.path(since), self.path(at)
+        outcomes = [one for n in path if n not in left for one in self.taken[n].outcomes]
+        undone = [one for n in left if n not in path for one in self.taken[n].outcomes]
+        changed = {id: fate for one in outcomes for id, fate in one.changed.items()}  # noqa: A001
+        renamed = {id: was for one in undone for was, id in one.renamed.items()}  # noqa: A001
+        renamed |= {id: then for one in outcomes for id, then in one.renamed.items()}  # noqa: A001
+        return fates(self.buffer_of(since), Outcome("", self.buffer_of(at), None, changed=changed, renamed=renamed))
 
     def tree(self) -> tuple[tuple[int, int], ...]:
         """(depth, index) of every step in the order of a drawn tree."""
@@ -233,17 +278,29 @@ class StepRow:
     answered: tuple[str, ...] = ()
     """Who answered, or how it failed, each once, in order."""
     parent: int = ORIGIN
+    why: str = ""
+    """Of the recorded change: what it was."""
 
 
-def step_rows(steps: Steps, sizer: Sizer) -> Sequence[StepRow]:
-    """The recorded buffer, then every step, parents first. O(messages x steps); weights are cached on the messages."""
-    tokens = sizer.tokens(steps.origin)
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedBranch:
+    """What the recording did to the buffer in front of the request we look at: the tree with it as its only step."""
+
+    steps: Steps
+    sizes: "RecordedSizes"
+
+
+def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:
+    """The buffer where they start, then every step, parents first. `before`: what measures those that do not come after
+    the recorded change. O(messages x steps); weights are cached on the messages."""
+    earlier = sizer if before is None else before
+    tokens = earlier.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request}"
-    found = [StepRow(ORIGIN, 0, f"{place} as recorded", tokens)]
+    found = [StepRow(ORIGIN, 0, f"{place} {'as recorded' if steps.recorded is None else 'before it'}", tokens)]
     known = {ORIGIN: tokens}
     for depth, at in _drawn(steps):
         step = steps.taken[at]
-        known[at] = sizer.tokens(step.buffer)
+        known[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
         found.append(
             StepRow(
                 at,
@@ -256,6 +313,7 @@ def step_rows(steps: Steps, sizer: Sizer) -> Sequence[StepRow]:
                 step.error,
                 tuple(dict.fromkeys(map(_answered, step.asked))),
                 step.parent,
+                step.recorded.why if step.recorded is not None else "",
             )
         )
     return found

@@ -75,6 +75,8 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
         told["called"] = _written_call(step.called)
     if step.edit is not None:
         told["edit"] = write_edit(step.edit)
+    if step.recorded is not None:
+        told["recorded"] = step.recorded.name
     return told
 
 
@@ -148,8 +150,14 @@ def place_of(document: Any) -> tuple[str, int | None]:
     return str(checked.get("thread") or "main"), request if isinstance(request, int) else None
 
 
-def replay_steps(document: Any, origin: Buffer) -> StepsReplay:
-    """Run all steps again on the buffer where they started, with their own answers. Raises InspectorError."""
+def starts_before(document: Any) -> bool:
+    """Do saved steps start from the buffer before a recorded change, which is the first of them?"""
+    return any("recorded" in told for told in _listed(check_document(document), "steps")[:1])
+
+
+def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) -> StepsReplay:
+    """Run all steps again on the buffer where they started, with their own answers. `recorded`: the first of them, if
+    they start before a recorded change. Raises InspectorError."""
     checked = check_document(document)
     _check_start(checked, origin)
     thread_id, request = place_of(checked)
@@ -161,7 +169,7 @@ def replay_steps(document: Any, origin: Buffer) -> StepsReplay:
         if not isinstance(parent, int) or not ORIGIN <= parent < number:
             raise InspectorError(f"Step {number + 1} starts from a step that is not there.")
         steps = steps.go(parent)
-        step = run_step(by, steps, told)
+        step = recorded if recorded is not None and not number else run_step(by, steps, told)
         if fingerprint(step.buffer) != _object(told, "after").get("fingerprint"):
             elsewhere.append(step.name)
         steps = steps.add(step)

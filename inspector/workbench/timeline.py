@@ -122,9 +122,12 @@ def step_effects(state: State) -> tuple[StepEffect, ...]:
 
 
 def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:
+    """Steps that start before the recorded change have no place on the line of what was recorded."""
+    if steps.is_before(steps.at):
+        return []
     size = sizer(pressures, steps.request)
-    before, found = size.tokens(steps.origin), []
-    for step in (steps.taken[n] for n in steps.path()):
+    before, found = size.tokens(steps.sent), []
+    for step in (steps.taken[n] for n in steps.own_path):
         after = size.tokens(step.buffer)
         found.append(StepEffect(steps.request, step.name, before, after))
         before = after

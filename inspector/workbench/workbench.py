@@ -21,8 +21,10 @@ from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
 from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
+from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import Following, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
+from inspector.workbench.steps import RECORDED
 
 if TYPE_CHECKING:
     from inspector.core.drops import Drops
@@ -77,11 +79,6 @@ def newest(state: State) -> str:
     return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 
-def _summaries(thread: Thread) -> list[int]:
-    """The first requests after recorded compactions of the history."""
-    return [one.before_request for one in thread.compactions if one.kind == "summary"]
-
-
 def _same_thread(one: State, other: State) -> bool:
     """Do they look at the same thread of the same transcript, however far it was read?"""
     if one.session is None or other.session is None:
@@ -100,11 +97,12 @@ class Workbench:
     def __init__(self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline) -> None:
         self._work = work
         self.previews = PreviewWorker(self)
+        self._branches = BranchWorker(self)
         self.stepping = Stepping(self, answerers)
         self.editing = Editing(self, self.stepping.keep)
         self._state = State()
         self._windows = WindowCache()
-        self._subscribers = Subscribers(self._believe)
+        self._subscribers = Subscribers(self._catch_up)
         self._believing: tuple[object, ...] | None = None
         self._asked = 0
         self._follows_end = True
@@ -125,12 +123,17 @@ class Workbench:
         return self._subscribers.add(callback, self._state)
 
     def show(self, state: State) -> None:
-        """Make `state` the one that is shown, with the previews that are known for where it stands."""
-        state = self.previews.settled(state)
+        """Make `state` the one that is shown, with what is known for where it stands."""
+        state = self.previews.settled(self._branches.settled(state))
         if state is self._state:
             return
         self._state = state
         self._subscribers.tell(lambda: self._state)
+
+    def _catch_up(self) -> None:
+        """What is shown now may need something worked out."""
+        self._branches.look()
+        self._believe()
 
     def _believe(self) -> None:
         """See to it that what the chosen policy believes is worked out for what is shown."""
@@ -283,21 +286,22 @@ class Workbench:
         self.move(len(thread.requests) - 1 if thread else None)
 
     def next_compaction(self) -> None:
-        """To the first request after the next recorded compaction of the history."""
-        thread, at = self._state.thread, self._state.at
-        if thread is not None and at is not None:
-            after = [n for n in _summaries(thread) if n > at]
-            if after:
-                self.move(min(after))
+        """To the first request after the next compaction, micro-compaction or silent drop; see there what it did."""
+        self._see_change(min((n for n in changed_before(self._state) if n > self._state.place), default=None))
 
     def previous_compaction(self) -> None:
-        """To the first request after the recorded compaction before this one."""
-        thread, at = self._state.thread, self._state.at
-        if thread is not None:
-            end = len(thread.requests) if at is None else at
-            before = [n for n in _summaries(thread) if n < end]
-            if before:
-                self.move(max(before))
+        """The same, the one before this request."""
+        self._see_change(max((n for n in changed_before(self._state) if n < self._state.place), default=None))
+
+    def _see_change(self, place: int | None) -> None:
+        thread = self._state.thread
+        if place is None or thread is None:
+            return
+        self.previews.point(None)
+        self.move(place if place < len(thread.requests) else None)
+        steps = self._state.steps
+        if steps is not None and steps.recorded is not None:
+            self.stepping.go(RECORDED)
 
     def select(self, message_id: str) -> None:
         """Look at one message; empty for the newest one of whatever buffer we stand at."""

@@ -100,7 +100,7 @@ class ProxyController(QObject):
         last = at == len(state.session.thread(thread).requests) - 1
         for where in (at, None) if last else (at,):
             steps = state.trees.get((thread, where, state.choices.policy))
-            if steps is not None and steps.step is not None:
+            if steps is not None and steps.stepped:
                 return steps
         return None
 
@@ -189,7 +189,7 @@ class ProxyController(QObject):
             self._workbench.failed("No step was taken on that request: look at it, run a tier or edit a message there.")
         elif steps is None:
             self._try(lambda proxy: proxy.holds.release(hold.id))
-        elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.origin)):
+        elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
             # what the steps made is what the recording now holds: they would start from what was never sent
             state = self._workbench.state
             trees = {key: one for key, one in state.trees.items() if key[:2] != steps.start[:2]}

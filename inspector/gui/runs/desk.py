@@ -151,7 +151,7 @@ class RunDesk:
 def _forked(state: State) -> str:
     place = "the buffer after the last record" if state.at is None else f"the buffer of request {state.at}"
     steps = state.steps
-    taken = f", after {plural(len(steps.path()), 'step')} of yours" if steps and steps.step is not None else ""
+    taken = f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
     return f"Goes on from {place}{taken}, with our own agent's tools in the place of the recorded ones."
 
 
@@ -164,11 +164,11 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
         session, thread, steps = state.session, state.thread, state.steps
         assert session is not None
         assert thread is not None
-        stepped = steps.buffer if steps is not None and steps.step is not None else None
+        stepped = steps.buffer if steps is not None and steps.stepped else None
         made = fork(session, thread, state.at, plan.workspace, stepped, "ours" if ours else "recorded")
         told = dict(made.forked_from)
         if steps is not None and stepped is not None:
-            told["steps"] = [steps.taken[at].name for at in steps.path()]
+            told["steps"] = [steps.taken[at].name for at in steps.own_path]
         same = (state.choices.policy, state.choices.settings) == (plan.policy, plan.settings)
         return replace(plan, start=made.start, running=start_of(state).state if same else None, forked_from=told)
 

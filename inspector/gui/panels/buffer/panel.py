@@ -29,7 +29,7 @@ from inspector.gui.widgets.painted import PaintedList
 from inspector.workbench.message_rows import KINDS, of_kind, tool_names, with_text
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
-from inspector.workbench.steps import ORIGIN
+from inspector.workbench.steps import ORIGIN, Steps
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
@@ -56,6 +56,7 @@ class BufferPanel(Panel):
         self._view: View | None = None
         self._largest = 1
         self._stepped: Buffer | None = None
+        self._steps: Steps | None = None
         self._fates: Mapping[str, FateName] = NO_FATES
         self._at: int | None = None
         self._buffer: tuple[Message, ...] = ()
@@ -91,14 +92,14 @@ class BufferPanel(Panel):
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
         view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
         stepped = state.stepped_buffer
-        if view == self._view and state.at == self._at and stepped is self._stepped:
+        if (view, state.at) == (self._view, self._at) and stepped is self._stepped and state.steps is self._steps:
             self._show_selected(state.selected)
             return
-        self._view, self._at, self._stepped = view, state.at, stepped
+        self._view, self._at, self._stepped, self._steps = view, state.at, stepped, state.steps
         self._buffer = stepped.messages if stepped is not None else view.messages()
         self._fates = changed_since(state)
         self._fresh_from = _fresh_from(state) if stepped is None else len(self._buffer)
-        self.delegate.letter(stepped is not None)
+        self.delegate.letter(stepped is not None or bool(self._fates))
         self._filter()
 
     def _weigh(self, scale: Scale) -> None:
@@ -176,8 +177,8 @@ class BufferPanel(Panel):
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"
-        steps = self.desk.workbench.state.steps
-        taken = f" · after {plural(len(steps.path()), 'step')}" if steps and self._stepped is not None else ""
+        own = len(self._steps.own_path) if self._steps else 0
+        taken = f" · after {plural(own, 'step')}" if own else ""
         self.count.setText(words + taken)
         self._show_selected(self.desk.workbench.state.selected)
 
@@ -203,11 +204,13 @@ def _known(measure: Estimator, messages: Sequence[Message]) -> tuple[Mapping[str
 
 
 def changed_since(state: State) -> Mapping[str, FateName]:
-    """Fate by message id of what our steps changed of the recorded buffer. O(messages)."""
+    """Fate by message id of what our steps changed of the buffer that they start from; where we took none, of what the
+    recording changed. O(messages)."""
     steps = state.steps
     if steps is None or steps.step is None:
         return NO_FATES
-    return {fate.id: fate.name for fate in steps.fates(since=ORIGIN) if fate.name != "kept"}
+    since = steps.base(steps.at) if steps.stepped else ORIGIN
+    return {fate.id: fate.name for fate in steps.fates(since=since) if fate.name != "kept"}
 
 
 def _fresh_from(state: State) -> int:

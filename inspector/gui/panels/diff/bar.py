@@ -13,12 +13,12 @@ from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.small import Elided
-from inspector.workbench.diff import FATES, LETTERS, Diff
+from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
 from inspector.workbench.steps import ORIGIN, Steps
 
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 START = "the step's start"
-RECORDED = "the recorded buffer"
+AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
 
 class DiffBar(QWidget):
@@ -64,7 +64,7 @@ class DiffBar(QWidget):
                 return
             self.choice.setEnabled(True)
             self.choice.addItem(START, None)
-            self.choice.addItem(RECORDED, ORIGIN)
+            self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
             for _, at in steps.tree():
                 if at != steps.at:
                     self.choice.addItem(f"{at + 1}  {line(steps.taken[at].name, 40)}", at)
@@ -79,13 +79,12 @@ class DiffBar(QWidget):
             chip.setToolTip(tip(f"{count:,} {name}"))
             chip.setAccessibleName(f"{name}, {count:,}")
             chip.setVisible(bool(count))
-        preview = comparison.sides.preview
         self.headline.show_text(headline(comparison), in_short(comparison))
-        mark(self.headline, "role", "good" if comparison.delta < 0 else "quiet")
-        self.accept.setText("Step" if preview else "Undo")
-        self.accept.setToolTip("Take this step" if preview else "Undo this step")
-        can = comparison.sides.steps is None or comparison.sides.steps.step is not None
-        self.accept.setVisible(can)
+        mark(self.headline, "role", "good" if comparison.delta + comparison.rest < 0 else "quiet")
+        words, about = _offer(comparison.sides)
+        self.accept.setText(words)
+        self.accept.setToolTip(about)
+        self.accept.setVisible(bool(words))
 
     def _chip(self, name: FateName) -> QToolButton:
         chip = small_button("", checkable=True)
@@ -98,9 +97,26 @@ class DiffBar(QWidget):
         self.filtered.emit()
 
 
+def _offer(sides: Sides) -> tuple[str, str]:
+    """What the button does where we stand, in a word and in a sentence; empty for nothing."""
+    if sides.steps is None:
+        return "Step", "Take this step"
+    if sides.steps.step is None:
+        return "", ""
+    if sides.steps.stepped:
+        return "Undo", "Undo this step"
+    return "Go before", "Stand at the buffer before it, to run a tier of your choice on that instead"
+
+
 def headline(comparison: Diff) -> str:
-    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below."""
+    """`L0 preview: −73,815 tokens, 120 cleared, 36,015 not in this file stay`: the sum of the rows below.
+
+    Of what was recorded `auto compaction: 155,144 → 24,170 tokens, 120 summarised, −9,100 not in this file`: the whole.
+    """
     parts = [f"{count:,} {fate}" for fate, count in comparison.counts.items() if fate != "kept"]
+    if comparison.sides.whole is not None:
+        parts += [f"{signed(comparison.rest)} not in this file"] * bool(comparison.rest)
+        return f"{_name(comparison)}: {_sizes(comparison.sides.whole)} tokens, {', '.join(parts) or 'nothing changed'}"
     if not parts:
         return f"{_name(comparison)}: nothing {'changes' if comparison.sides.preview else 'changed'}"
     unseen = comparison.sides.sizer.scale.unseen
@@ -110,11 +126,17 @@ def headline(comparison: Diff) -> str:
 
 def in_short(comparison: Diff) -> str:
     """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. The chips say how many of each fate."""
+    if comparison.sides.whole is not None:
+        return f"{_name(comparison)}: {_sizes(comparison.sides.whole)}"
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
     stays = f" · unseen {grouped(unseen)}" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
+
+
+def _sizes(whole: tuple[int, int]) -> str:
+    return " → ".join(map(grouped, whole))
 
 
 def _name(comparison: Diff) -> str:

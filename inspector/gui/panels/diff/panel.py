@@ -114,6 +114,8 @@ class DiffPanel(Panel):
             text = "Open a transcript, take a step, and see here what it did to every message."
         elif state.preview is not None and state.preview.failure:
             text = state.preview.failure
+        elif state.steps is not None and state.steps.recorded is not None:
+            text = "This is the buffer before it was compacted. Run a tier here, or look at its preview, to compare."
         elif state.steps is not None:
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:

@@ -22,9 +22,19 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import go_to
 from inspector.transcripts.database import file_of
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text
+from inspector.workbench.policy_input import recorded_tree
 from inspector.workbench.regression import pytest_text
 from inspector.workbench.state import State
-from inspector.workbench.steps_file import StepsReplay, StepsSource, place_of, replay_steps, source_of, write_steps
+from inspector.workbench.steps import Step
+from inspector.workbench.steps_file import (
+    StepsReplay,
+    StepsSource,
+    place_of,
+    replay_steps,
+    source_of,
+    starts_before,
+    write_steps,
+)
 
 T = TypeVar("T")
 _KINDS = {
@@ -127,14 +137,14 @@ class StepsFiles:
     def _replay(self, document: Any) -> None:
         session = self._desk.workbench.state.session
         if session is not None:
-            self._run(lambda: replay_steps(document, _origin(session, document)), self._show)
+            self._run(lambda: replay_steps(document, *_origin(session, document)), self._show)
 
     def _show(self, replay: StepsReplay) -> None:
         workbench, steps = self._desk.workbench, replay.steps
         workbench.stepping.choose(policy=steps.policy)
         workbench.stepping.put(steps)
         go_to(workbench, steps.thread_id, steps.request, "")
-        text = f"{plural(len(steps.taken), 'step')} replayed"
+        text = f"{plural(steps.own, 'step')} replayed"
         if replay.elsewhere:
             self._desk.say(f"{text}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved.")
         else:
@@ -161,8 +171,9 @@ def _read(path: str) -> Any:
     return document
 
 
-def _origin(session: Session, document: Any) -> Buffer:
-    """The buffer where saved steps start, as their policy has it. Raises InspectorError."""
+def _origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
+    """The buffer where saved steps start, as their policy has it, and the recorded one of them, if they start before
+    that. Raises InspectorError."""
     thread_id, request = place_of(document)
     try:
         thread = session.thread(thread_id)
@@ -170,8 +181,19 @@ def _origin(session: Session, document: Any) -> Buffer:
         raise InspectorError(f"These steps start in thread {thread_id!r}, which this session does not have.") from None
     if request is not None and not 0 <= request < len(thread.requests):
         raise InspectorError(f"These steps start at request {request}, which this session does not have.")
-    at = len(thread.requests) if request is None else request
-    return buffer_at(policy(str(document.get("policy"))), thread, at)
+    by, at = policy(str(document.get("policy"))), len(thread.requests) if request is None else request
+    if not starts_before(document):
+        return buffer_at(by, thread, at), None
+    from inspector.core.drops import thread_drops  # not before something is open
+    from inspector.core.findings.recorded_step import recorded_step
+
+    change = recorded_step(thread, thread_drops(thread, session), at)
+    if change is None:
+        raise InspectorError(
+            f"These steps start before a compaction at request {at}, which this session does not have."
+        )
+    tree = recorded_tree(thread, request, by, by.settings(), change)
+    return tree.origin, tree.step
 
 
 def _source(state: State) -> StepsSource:

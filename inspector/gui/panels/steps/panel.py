@@ -15,9 +15,9 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
 from inspector.gui.panels.steps.rows import StepsModel, StepsView
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
-from inspector.workbench.policy_input import sizer_of
+from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.state import State
-from inspector.workbench.steps import ORIGIN, Step, StepRow, Steps, step_rows
+from inspector.workbench.steps import ORIGIN, Step, StepRow, Steps
 
 _SHAPES = {
     "anthropic": "As an Anthropic request body…",
@@ -75,7 +75,7 @@ class StepsPanel(Panel):
     # -- State -------------------------------------------------------------------------------------------------------
 
     def counted(self, state: State) -> int:
-        return len(state.steps.taken) if state.steps else 0
+        return state.steps.own if state.steps else 0
 
     def show_state(self, state: State) -> None:
         """Rows are worked out off this thread where a step is new; where we stand is shown at once."""
@@ -92,8 +92,7 @@ class StepsPanel(Panel):
             self._stand(self.model.rows)
         else:
             self._say("")
-            size = sizer_of(state)
-            self.desk.bridge.run(lambda task: step_rows(steps, size), lambda rows: self._arrived(steps, rows))
+            self.desk.bridge.run(lambda task: step_rows_of(state), lambda rows: self._arrived(steps, rows))
         self._enable()
 
     def _arrived(self, steps: Steps, rows: Sequence[StepRow]) -> None:
@@ -126,8 +125,8 @@ class StepsPanel(Panel):
         chosen = self.view.chosen
         self.compared.setEnabled(steps is not None and chosen is not None and chosen != steps.at)
         for words in ("Save steps…", "forget"):
-            self.actions_of[words].setEnabled(steps is not None and bool(steps.taken))
-        self.actions_of["Export as pytest…"].setEnabled(steps is not None and steps.step is not None)
+            self.actions_of[words].setEnabled(steps is not None and bool(steps.own))
+        self.actions_of["Export as pytest…"].setEnabled(steps is not None and bool(steps.own_path))
 
     # -- intents -----------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class StepsModel(PaintedModel):
     def flags(self, index: Index) -> Qt.ItemFlag:
         """The recorded buffer has no name of its own."""
         flags = super().flags(index)
-        if index.isValid() and self.rows[index.row()].at != ORIGIN:
+        if index.isValid() and _can_be_named(self.rows[index.row()]):
             flags |= Qt.ItemFlag.ItemIsEditable
         return flags
 
@@ -90,6 +90,11 @@ class StepsModel(PaintedModel):
         return True
 
 
+def _can_be_named(row: StepRow) -> bool:
+    """A step of the user's own, neither where the tree starts nor what was recorded."""
+    return row.at != ORIGIN and not row.why
+
+
 def words(row: StepRow, here: bool) -> str:
     """A row as it is read out."""
     place = ", we stand here" if here else ""
@@ -101,6 +106,8 @@ def words(row: StepRow, here: bool) -> str:
 
 def facts(row: StepRow) -> str:
     """`L0 + L1 · succeeded · offline`; without the tier where the step is named after it."""
+    if row.why:
+        return row.why
     if row.succeeded:
         ended = "succeeded" if row.fired else "did nothing"
     else:
@@ -270,5 +277,5 @@ class StepsView(PaintedList):
         go.setEnabled(at != self._steps.here)
         compare.setEnabled(at != self._steps.here)
         rename = menu.addAction("Rename (F2)", lambda: self.edit(index))
-        rename.setEnabled(at != ORIGIN)
+        rename.setEnabled(_can_be_named(self._steps.rows[index.row()]))
         return menu

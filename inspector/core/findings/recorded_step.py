@@ -1,0 +1,186 @@
+"""A recorded compaction, micro-compaction or silent drop as a step: what would have been sent, what was sent instead,
+and what became of every message.
+
+The buffer before is that of the request before, with its answer and what arrived since: the end of the thread as it
+stood then. What is worked out at the end of a thread (a size, a policy's verdicts, a step of its own) can be worked out
+there just as well.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.core.buffer import Buffer, Stretch, View, shared
+from inspector.core.changes import Change, aligned, change
+from inspector.core.drops import Drop, DropKind, Drops, recorded
+from inspector.core.outcome import Fate, FateName, Outcome, fates
+from inspector.core.replay.driver import Arrival, arrivals
+from inspector.core.session import Compaction, Thread, compaction_sizes
+from inspector.core.tokens.estimators import Estimator
+from inspector.core.tokens.prediction import scale
+from inspector.core.tokens.pressure import Pressures, thread_pressures
+from inspector.core.tokens.sizing import Sizer, sizer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedStep:
+    """One change of a thread's buffer, before `request`."""
+
+    request: int
+    """Index of the first request that was sent after it; == number of requests where none was."""
+    kind: DropKind
+    trigger: str
+    """auto, manual, ... in the harness's own word; empty where it does not say, or nobody announced the change."""
+    why: str
+    """A sentence."""
+    thread: Thread
+    """As it stood right before: its `end` is the buffer before."""
+    after: Buffer
+    changed: Mapping[str, FateName]
+    """Fate by id, of the messages that were not kept as they were."""
+    renamed: Mapping[str, str]
+    """Id after by id before, of messages that stand there under another one."""
+    compactions: tuple[int, ...] = ()
+    """Indices of the compactions that the thread records there; none for a silent drop."""
+    told: int | None = None
+    """Tokens before, as the file records them."""
+
+    @property
+    def before(self) -> Buffer:
+        """What would have been sent. O(messages)."""
+        return Buffer(self.thread.end.messages(), self.thread.prompt)
+
+    @property
+    def name(self) -> str:
+        """`auto compaction`, `micro-compaction`, `rewind`."""
+        return f"{self.trigger} {self.kind}" if self.trigger and self.trigger not in self.kind else self.kind
+
+    @property
+    def outcome(self) -> Outcome[None]:
+        """As the outcome of a tier."""
+        return Outcome(self.name, self.after, None, changed=self.changed, renamed=self.renamed)
+
+    def fates(self) -> tuple[Fate, ...]:
+        """What became of every message. O(messages)."""
+        return fates(self.before, self.outcome)
+
+
+def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
+    """The requests in front of which a thread's buffer was compacted or lost something, in order. What stands in front
+    of the first request has no buffer before it, unless a proxy saw one."""
+    requests = thread.requests
+    if not requests:
+        return ()
+    found = {one.before_request for one in thread.compactions} | {drop.request for drop in drops.found if drop.loss}
+    first = 0 if requests[0].asked is not None else 1
+    return tuple(sorted(at for at in found if first <= at <= len(requests)))
+
+
+def recorded_steps(thread: Thread, drops: Drops) -> Iterator[RecordedStep]:
+    """All of a thread, in order. `drops`: its own. O(messages), and the buffer for each."""
+    wanted = places(thread, drops)
+    found = arrivals(thread) if wanted else ()
+    return (_step(thread, drops, at, found[at]) for at in wanted)
+
+
+def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
+    """The one before request `at` (== number of requests: after the last one), if any. O(messages)."""
+    return _step(thread, drops, at, arrivals(thread)[at]) if at in places(thread, drops) else None
+
+
+def _step(thread: Thread, drops: Drops, at: int, arrival: Arrival) -> RecordedStep:
+    request = thread.requests[at] if at < len(thread.requests) else None
+    before = thread_before(thread, at, arrival)
+    after = request.buffer() if request else Buffer(thread.end.messages(), thread.prompt)
+    made = [(n, one) for n, one in enumerate(thread.compactions) if one.before_request == at]
+    summarised = any(one.kind == "summary" for _, one in made)
+    changed, renamed = _changes(before.end, request.view if request else thread.end, summarised)
+    drop = next((one for one in drops.found if one.request == at and one.kind != "sub-agent"), None)
+    kind, trigger, why = _words(made, drop)
+    told = made[0][1].tokens_before if made else None
+    if told is not None and compaction_sizes(thread, made[0][1])[0] != told:
+        told = None
+    return RecordedStep(at, kind, trigger, why, before, after, changed, renamed, tuple(n for n, _ in made), told)
+
+
+def _words(made: Sequence[tuple[int, Compaction]], drop: Drop | None) -> tuple[DropKind, str, str]:
+    """(kind, trigger, why): of several, a summary says more than a clean-up."""
+    if not made:
+        assert drop is not None
+        return drop.kind, "", drop.why
+    one = next((one for _, one in made if one.kind == "summary"), made[0][1])
+    cause = recorded(one)
+    return cause.kind, " ".join(one.trigger.split()), cause.why
+
+
+def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
+    """The thread as it stood right before its buffer was changed in front of request `at`."""
+    request = thread.requests[at] if at < len(thread.requests) else None
+    if request is not None and request.asked is not None:
+        end = request.asked
+    else:
+        standing = thread.requests[at - 1].view
+        came = (*arrival.answer, *arrival.new)
+        end = Stretch(standing, came).view() if came else standing
+    last = thread.requests[at - 1] if at else request
+    earlier = bisect_left(thread.compactions, at, key=lambda one: one.before_request)
+    return replace(
+        thread,
+        requests=thread.requests[:at],
+        end=end,
+        prompt=last.prompt if last else thread.prompt,
+        model=(request.model if request else "") or thread.model,
+        compactions=thread.compactions[:earlier],
+        trailing=(),
+    )
+
+
+_FATES: Mapping[Change, FateName] = {"cleared": "cleared", "shortened": "cut"}
+"""Of messages that read otherwise; all other changes replace them."""
+
+
+def _changes(before: View, after: View, summarised: bool) -> tuple[dict[str, FateName], dict[str, str]]:
+    """What became of the messages that both buffers do not share at their beginning. O(these). `summarised`: there is a
+    summary of what is gone, though it may be one that only the provider can read."""
+    same = shared(before, after)
+    old, new = before.tail(same), after.tail(same)
+    changed: dict[str, FateName] = {}
+    renamed: dict[str, str] = {}
+    gone: list[str] = []
+    stands = {message.id for message in old}
+    for message, place in zip(old, aligned(old, new), strict=True):
+        then = new[place] if place >= 0 else None
+        if then is None or (then.id != message.id and message.summary):
+            gone.append(message.id)  # a new summary is not the old one, edited
+            continue
+        if then.id != message.id:
+            renamed[message.id] = then.id
+        how = change(message, then)
+        if how is not None or then != message:
+            changed[message.id] = "kept" if how is None else _FATES.get(how, "replaced")
+    summarised = summarised or any(message.summary and message.id not in stands for message in new)
+    return {**changed, **dict.fromkeys(gone, "summarised" if summarised else "dropped")}, renamed
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSizes:
+    """What measures the two buffers of a recorded step."""
+
+    before: Sizer
+    after: Sizer
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """(before, after), as the gauge shows them: as recorded, reported, predicted or estimated."""
+        return self.before.pressure.tokens or 0, self.after.pressure.tokens or 0
+
+
+def recorded_sizes(step: RecordedStep, pressures: Pressures, estimator: Estimator) -> RecordedSizes:
+    """`pressures`: of the whole thread, by that estimator. O(requests); weights are cached on the messages."""
+    earlier = thread_pressures(step.thread, estimator, pressures)
+    before, told = sizer(earlier, None), step.told
+    if told is not None:
+        known, counted = before.scale, before.pressure.estimated
+        pressure = replace(before.pressure, tokens=told, kind="reported", reported=told)
+        before = Sizer(estimator, pressure, scale(told, counted, known.unseen, known.slope, known.spread))
+    return RecordedSizes(before, sizer(pressures, step.request))
