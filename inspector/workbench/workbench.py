@@ -299,8 +299,8 @@ class Workbench:
             return
         self.previews.point(None)
         self.move(place if place < len(thread.requests) else None)
-        steps = self._state.steps
-        if steps is not None and steps.recorded is not None:
+        steps = self._state.taken
+        if steps is not None and steps.recorded is not None and steps.at != RECORDED:
             self.stepping.go(RECORDED)
 
     def select(self, message_id: str) -> None:
