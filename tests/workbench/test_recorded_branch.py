@@ -71,7 +71,7 @@ def test_it_is_there_at_once_and_takes_no_step(bench: Workbench) -> None:
 @pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "opencode", "gemini", "none"])
 def test_it_is_there_under_every_policy_and_from_the_buffer_before_each_steps(bench: Workbench, policy: str) -> None:
     bench.stepping.choose(policy=policy)
-    before = [row.tokens for row in step_rows_of(bench.state)][0]
+    before = next(row.tokens for row in step_rows_of(bench.state))
     bench.stepping.go(ORIGIN)
     assert (shown(bench), bench.state.stepped) == (before, True)
     bench.previews.look()
