@@ -20,6 +20,7 @@ from typing import Any
 
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.pins import pins_kept
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.report import ReplayReport, report
 from inspector.core.tokens.windows import find_window
@@ -47,6 +48,8 @@ class Sweep:
     format: str | None = None
     window: int | None = None
     remote: bool = False
+    pins: tuple[str, ...] = ()
+    """Texts that should stay, beside the constraints that are found."""
 
     def points(self) -> tuple[Pairs, ...]:
         """Every combination of the values, the last key the quickest."""
@@ -170,7 +173,7 @@ def _cells(parcel: _Parcel) -> tuple[Cell, ...]:
     wanted = parcel.sweep
     try:
         stamp = Path(parcel.file).stat().st_mtime_ns
-        ground = _ground(parcel.file, stamp, wanted.thread, wanted.format, wanted.window)
+        ground = _ground(parcel.file, stamp, wanted.thread, wanted.format, wanted.window, wanted.pins)
     except (InspectorError, OSError) as why:
         return tuple(Cell(parcel.file, point, {}, str(why)) for point in parcel.points)
     return tuple(_cell(ground, wanted, parcel.file, point) for point in parcel.points)
@@ -187,18 +190,26 @@ def _cell(ground: Ground, wanted: Sweep, file: str, point: Pairs) -> Cell:
 
 
 @lru_cache(maxsize=_KEPT)
-def _ground(file: str, stamp: int, thread: str, format: str | None, window: int | None) -> Ground:  # noqa: A002
+def _ground(
+    file: str,
+    stamp: int,
+    thread: str,
+    format: str | None,  # noqa: A002
+    window: int | None,
+    pins: tuple[str, ...],
+) -> Ground:
     session = open_transcript(file, format=format)
     try:
         found = session.main if thread == "main" else session.thread(thread)
     except KeyError:
         raise InspectorError(f"{file}: there is no thread {thread!r}.") from None
-    return Ground(found, find_window(session, found, None, window, user_windows()).tokens)
+    return Ground(found, find_window(session, found, None, window, user_windows()).tokens, pins)
 
 
 def figures(found: ReplayReport) -> dict[str, Any]:
     """What a sweep compares. Numbers only; `cost_usd` is None where a price is not known."""
     spent, losses = found.spent, found.losses
+    kept, pins = pins_kept(found.pins)
     return {
         "requests": len(found.rows),
         "compactions": len(found.compactions),
@@ -217,6 +228,8 @@ def figures(found: ReplayReport) -> dict[str, Any]:
         "regret": len(losses.regrets),
         "rereads": losses.rereads,
         "reread_tokens": losses.reread_tokens,
+        "pins_kept": kept,
+        "pins": pins,
     }
 
 

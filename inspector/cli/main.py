@@ -22,6 +22,7 @@ COMMANDS = {
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
     "cost": "what the session cost: cache breaks with their cause, compactions, what was avoidable",
+    "pins": "what the user said should hold: does it stand, and was it kept",
     "follow": "pressure as a transcript grows, a line per request",
     "proxy": "sit between an agent and its provider, record",
     "run": "run an agent of our own",

@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import Selection, add_selection, select
+from inspector.cli.select import Selection, add_pins, add_selection, select
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
+from inspector.core.pins import pins_kept
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.costs import Spending
@@ -49,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_axis,
         help="try every value of a setting; repeatable: every combination, in parallel, with the offline answerer",
     )
+    add_pins(parser)
+    parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings under which no pin goes")
     parser.add_argument("--jobs", metavar="N", type=_count, help="processes of a sweep (default: one a core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
@@ -74,8 +77,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.sweep:
         sweep_command(arguments, DEFAULT, _progress())
         return
-    if arguments.more or arguments.csv or arguments.dask:
-        raise InspectorError("replay takes one file; several files, --csv and --dask are for --sweep KEY=V1,V2,...")
+    if arguments.more or arguments.csv or arguments.dask or arguments.keep_pins:
+        raise InspectorError(
+            "replay takes one file; several files, --csv, --dask and --keep-pins are for --sweep KEY=V1,V2,..."
+        )
     chosen = select(arguments)
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
@@ -83,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
     pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
     settings = settings_for(policies, pairs, window)
     with _answering(chosen, arguments) as answer:
-        ground = Ground(thread, window)
+        ground = Ground(thread, window, arguments.pin)
         happened = recorded(ground, calls=chosen.session.side_calls)
         reports = [happened, *_reports(ground, policies, settings, answer, arguments)]
     if arguments.json:
@@ -180,6 +185,7 @@ def describe(found: ReplayReport) -> dict[str, Any]:
         ],
         "totals": _totals(found),
         "loss": _loss(found.losses),
+        "pins": dict(zip(("kept", "of"), pins_kept(found.pins), strict=True)),
     }
 
 
@@ -248,7 +254,7 @@ def _loss(losses: Losses) -> dict[str, Any]:
 
 _HEADS = (
     "policy", ">compactions", ">peak", ">overflows", ">sent", ">cache read", ">written", ">summaries", ">cost",
-    ">lost", ">regret", ">read again",
+    ">lost", ">regret", ">read again", ">pins kept",
 )  # fmt: skip
 LONGEST_FACT = 60
 
@@ -280,6 +286,7 @@ def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
         f"{losses.lost:,} of {losses.facts:,}",
         number(len(losses.regrets)),
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
+        "{} of {}".format(*pins_kept(one.pins)),
     )
 
 

@@ -52,6 +52,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
+def add_pins(parser: argparse.ArgumentParser) -> None:
+    """Texts that should stay, beside the constraints that the program finds."""
+    parser.add_argument(
+        "--pin", metavar="TEXT", action="append", default=[], help="a text that should stay; repeatable"
+    )
+
+
 def _at(text: str) -> int | str:
     if text == "end":
         return text

@@ -19,7 +19,7 @@ from inspector.core.policies.settings import said
 from inspector.sweep import Cell, Sweep, joined, sweep
 from inspector.transcripts.saving import save_text
 
-_SWEPT = ("compactions", "peak", "overflows", "prompt", "cost_usd", "lost", "regret", "reread_tokens")
+_SWEPT = ("compactions", "peak", "overflows", "prompt", "cost_usd", "lost", "regret", "reread_tokens", "pins_kept")
 
 
 def sweep_command(arguments: argparse.Namespace, default: str, show: Callable[[str, int, int], None]) -> None:
@@ -38,11 +38,14 @@ def sweep_command(arguments: argparse.Namespace, default: str, show: Callable[[s
         arguments.format,
         arguments.window,
         arguments.remote,
+        tuple(arguments.pin),
     )
     cells = sweep(wanted, workers=arguments.jobs, dask=arguments.dask, progress=partial(show, "sweep"))
     show("", 0, 0)
     if all(cell.error for cell in cells):
         raise InspectorError(cells[0].error)
+    if arguments.keep_pins:
+        cells = keeping(cells)
     if arguments.heatmap:
         save_text(sweep_heatmap(wanted, cells), arguments.heatmap, force=False)
     if arguments.json:
@@ -61,10 +64,21 @@ def cost_words(cost: Decimal | float | None, plainly: Decimal | None = None) -> 
     return f"{text} ({float(cost) / float(plainly) - 1:+.0%})" if plainly else text
 
 
+def keeping(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells of the points under which no pin goes, in no session. Raises InspectorError where there is none."""
+    gone = {cell.point for cell in cells if not cell.error and cell.figures["pins_kept"] < cell.figures["pins"]}
+    kept = tuple(cell for cell in cells if cell.point not in gone)
+    if all(cell.error for cell in kept):
+        raise InspectorError(
+            "all pins stay under none of these settings; the sweep without --keep-pins says how many do."
+        )
+    return kept
+
+
 def _points(wanted: Sweep, cells: Sequence[Cell]) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """Every point with its figures over all sessions."""
+    """Every point that has cells, with its figures over all sessions."""
     by_point = {point: [cell for cell in cells if cell.point == point] for point in wanted.points()}
-    return [(dict(point), joined(found)) for point, found in by_point.items()]
+    return [(dict(point), joined(found)) for point, found in by_point.items() if found]
 
 
 def sweep_lines(wanted: Sweep, cells: Sequence[Cell]) -> list[str]:

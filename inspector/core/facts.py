@@ -72,9 +72,14 @@ def instructions(message: Message) -> Iterator[Fact]:
     """The sentences that the user typed; none of what travels in the user's name."""
     text = message.text if message.role == "user" and not message.summary and not message.mark else ""
     if text and not _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
-        for sentence in map(str.strip, _SENTENCE_END.split(text)):
+        for sentence in sentences(text):
             if len(sentence) >= 4:
                 yield Fact("instruction", sentence[:LONGEST_INSTRUCTION])
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences and lines of a text."""
+    return filter(None, map(str.strip, _SENTENCE_END.split(text)))
 
 
 def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inspector.core.facts import facts, instructions
+from inspector.core.facts import facts, instructions, sentences
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Summarize
 
@@ -21,7 +21,6 @@ _DECISION = re.compile(
     r"|i(?:'ll| will) (?:use|keep|not)|we (?:should|need|must)|root cause|turns out|chose|prefer)"
     r"|决定|原因|因为|改用|而不是|问题在于"
 )
-_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 _WRITES = ("edit", "write", "patch", "create", "replace", "multiedit", "notebookedit")
 _PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file")
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -101,7 +100,7 @@ def _from_text(text: str) -> _Extract:
 
 
 def _decisions(text: str) -> list[str]:
-    return [one.strip() for one in _SENTENCE_END.split(text) if one and _DECISION.search(one)]
+    return [one for one in sentences(text) if _DECISION.search(one)]
 
 
 def _action(call: ToolCall) -> str:

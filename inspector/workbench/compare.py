@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
+from inspector.core.pins import pins_kept
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
@@ -34,6 +35,8 @@ class PolicyRun:
     window: int | None = None
     settings: tuple[tuple[str, str], ...] = ()
     remote: bool = False
+    pins: tuple[str, ...] = ()
+    """Texts that should stay, beside the constraints that are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
             window,
             (*window_said, *(choices.settings if name == choices.policy else ())),
             choices.remote,
+            state.pins,
         )
         for name in NAMES
         if name in names
@@ -99,12 +103,12 @@ def compare(
 
     All start from the same recording. `calls`: those beside the conversation. O(requests x buffer) a run.
     """
-    ground = Ground(thread, wanted[0].window) if wanted else None
+    ground = Ground(thread, wanted[0].window, wanted[0].pins) if wanted else None
     for number, run in enumerate(wanted):
         if cancelled():
             raise Cancelled("The comparison was stopped.")
         if ground is None or ground.window != run.window:
-            ground = Ground(thread, run.window)
+            ground = Ground(thread, run.window, run.pins)
         told = _counter(underway, run.policy, number, len(wanted))
         if run.policy == BASE:
             arrived(run, recorded(ground, calls=calls, progress=told, cancelled=cancelled))
@@ -171,6 +175,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
     Figure("facts lost", "count", "Facts that stood nowhere any more.", lambda one: one.losses.lost),
     Figure("regret", "count", "Lost facts that were needed later.", lambda one: len(one.losses.regrets)),
+    Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
 )
 
 

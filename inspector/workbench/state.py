@@ -93,6 +93,8 @@ class State:
     """Index of the request we look at; None = the buffer after the last record."""
     selected: str = ""
     """Id of the selected message, empty for none."""
+    pins: tuple[str, ...] = ()
+    """Texts of this session that the user pinned."""
     user_window: int | None = None
     """The window the user chose, in tokens."""
     estimator: str = "roku"

@@ -24,6 +24,7 @@ from inspector.core.buffer import Buffer, Prompt, View
 from inspector.core.message import Message, ToolCall
 from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, drive
 from inspector.core.outcome import Outcome
+from inspector.core.pins import PinIndex, find_pins
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.start import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
@@ -206,10 +207,10 @@ class Replayed:
 
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never."""
+    refused; None = never. `pins`: texts that should stay, beside what the user wrote."""
 
-    def __init__(self, thread: Thread, window: int | None = None) -> None:
-        self.thread, self.window = thread, window
+    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] = ()) -> None:
+        self.thread, self.window, self.pins = thread, window, PinIndex(find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = FactIndex(), cache_facts(thread)
 

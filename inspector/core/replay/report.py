@@ -20,6 +20,7 @@ from inspector.core.answering import Answerer
 from inspector.core.errors import Cancelled
 from inspector.core.message import Message
 from inspector.core.outcome import Outcome
+from inspector.core.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.policies.harness import Policy
 from inspector.core.replay.costs import Meter, Spending, seconds_between, spent, total
 from inspector.core.replay.driver import Ground, Replayed, replay
@@ -80,6 +81,8 @@ class ReplayReport:
     """Steps that did not succeed."""
     spent: Spending
     """The sum over the rows."""
+    pins: tuple[PinHistory, ...] = ()
+    """What should stay, and whether it did."""
 
     @property
     def peak(self) -> int:
@@ -173,18 +176,37 @@ class _ReportBook:
             self.ledger.losses(),
             self.failures,
             total(spendings),
+            self.pins(),
         )
+
+    def pins(self) -> tuple[PinHistory, ...]:
+        """All of them, over the requests so far."""
+        raise NotImplementedError
 
 
 class _ReplayBook(_ReportBook):
+    def __init__(self, ground: Ground, summary_model: str = "") -> None:
+        super().__init__(ground, summary_model)
+        self._pinned = PinTracker(ground.pins)
+
+    def pins(self) -> tuple[PinHistory, ...]:
+        return self._pinned.histories()
+
     def enter(self, done: Replayed) -> None:
         """One request more."""
         request = self._thread.requests[done.index]
         self.ledger.arrive(done.arrival.new, done.index)
         if done.arrival.swapped or done.arrival.gone:
             self.ledger.change(done.start.messages, None)
+        self._pinned.prompt(done.start.prompt.system)
+        if done.arrival.grown and not (done.arrival.swapped or done.arrival.gone):
+            self._pinned.change((), done.arrival.new)
+        else:
+            self._pinned.become(done.start.messages, UNANNOUNCED)
         steps = self._steps(done.before, done.start.messages, done.index, done.index)
+        self._pinned.settle(done.index)
         self.ledger.arrive(done.answer, done.index)
+        self._pinned.change((), done.answer)
         steps += self._steps(done.after, done.answered.messages, done.index, done.index + 1)
         output = request.usage.output if request.usage else 0
         reported = request.usage if done.kind == "reported" else None
@@ -207,6 +229,7 @@ class _ReplayBook(_ReportBook):
             if new is not messages and new != messages:
                 at = At(before_request, outcome.tier)
                 self.ledger.change(new, at)
+                self._pinned.become(new, outcome.tier)
                 found.append(self._compacted(at, messages, new, index))
             messages = new
         return found
@@ -255,7 +278,7 @@ class _NoLedger(LossLedger):
 class _RecordedBook(_ReportBook):
     def __init__(self, ground: Ground, calls: Sequence[SideCall]) -> None:
         super().__init__(ground)
-        self._arrivals = ground.arrivals
+        self._arrivals, self._pins = ground.arrivals, ground.pins
         self._calls = {
             one.made: one
             for one in calls
@@ -286,6 +309,9 @@ class _RecordedBook(_ReportBook):
         fired = tuple(dict.fromkeys(_name(one) for _, one in made))
         self.rows.append(RequestRow(index, tokens, kind, len(buffer.messages), fired, 0, cost))
         self._enter_compactions(index, called)
+
+    def pins(self) -> tuple[PinHistory, ...]:
+        return recorded_pins(self._thread, self._pins)
 
     def close(self) -> None:
         """What came after the last request."""

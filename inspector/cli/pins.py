@@ -1,0 +1,119 @@
+"""`context-inspector pins FILE`: what the user said should hold, request by request, and the calls against it."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.cli.output import number, picked, plain, table, write_json, write_lines
+from inspector.cli.replay import settings_for
+from inspector.cli.select import add_pins, add_selection, select
+from inspector.core.answering import offline
+from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.pins import PinHistory, PinSpan, became, find_pins, pins_kept
+from inspector.core.policies.settings import said
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import RECORDED, report
+from inspector.core.tokens.windows import find_window
+from inspector.extensions.policies import find_policy
+from inspector.extensions.windows import user_windows
+
+BAR, TEXT, INSTRUCTIONS = 40, 60, 20
+"""Signs of a bar, columns of a text, instructions that the table lists."""
+SIGNS = {"verbatim": "█", "paraphrased": "▒", "gone": "·"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    add_pins(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do it and print it. Raises InspectorError."""
+    chosen = select(arguments)
+    thread = chosen.thread
+    policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or ())]
+    findings = pin_findings(thread, find_pins(thread, arguments.pin))
+    under = dict[str, Sequence[PinHistory]]()
+    if policies:
+        window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
+        settings = settings_for(policies, [*said(arguments.window), *(arguments.set or ())], window)
+        ground = Ground(thread, window, arguments.pin)
+        under = {one.name: report(ground, one, own, offline).pins for one, own in zip(policies, settings, strict=True)}
+    if arguments.json:
+        write_json({"pins": list(describe(findings, under))})
+    else:
+        write_lines(pins_lines(findings, under, len(thread.requests)))
+
+
+def describe(findings: Sequence[PinFinding], under: Mapping[str, Sequence[PinHistory]]) -> Iterator[dict[str, Any]]:
+    """The `pins` of cli.md."""
+    for n, one in enumerate(findings):
+        yield {
+            **picked(one.pin, "text message request found"),
+            "recorded": [_span(span) for span in one.history.spans],
+            "policies": {name: [_span(span) for span in histories[n].spans] for name, histories in under.items()},
+            "violations": [picked(found, "request message why state") for found in one.violations],
+        }
+
+
+def _span(span: PinSpan) -> dict[str, Any]:
+    return {"from": span.first, "to": span.last, **picked(span, "state evidence message")}
+
+
+def pins_lines(
+    findings: Sequence[PinFinding], under: Mapping[str, Sequence[PinHistory]], requests: int
+) -> Iterator[str]:
+    """A line a pin and policy, with a bar over the requests; below, what became of those that went."""
+    if not findings:
+        yield "No instruction was found in what the user wrote. --pin TEXT follows a text of your own."
+        return
+    counts = {
+        RECORDED: pins_kept(one.history for one in findings),
+        **{name: pins_kept(one) for name, one in under.items()},
+    }
+    yield f"{number(requests)} requests. Constraints and given pins that were never gone: " + ", ".join(
+        f"{name} {kept} of {of}" for name, (kept, of) in counts.items()
+    )
+    yield f"{SIGNS['verbatim']} verbatim  {SIGNS['paraphrased']} paraphrased  {SIGNS['gone']} gone  ! violated"
+    yield ""
+    firm = [n for n, one in enumerate(findings) if one.pin.found != "instruction"]
+    listed = [*firm, *range(len(firm), min(len(findings), len(firm) + INSTRUCTIONS))]
+    rows = [row for n in listed for row in _rows(findings[n], {k: v[n] for k, v in under.items()}, requests)]
+    yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
+    if more := len(findings) - len(listed):
+        yield f"and {more:,} instructions more, with --json."
+    for one in findings:
+        for violation in one.violations:
+            yield f"violated at {violation.request}: {plain(one.pin.text, TEXT)}: {plain(violation.why)}"
+
+
+def _rows(one: PinFinding, under: Mapping[str, PinHistory], requests: int) -> Iterator[tuple[str, ...]]:
+    signs = list(bar(one.history, requests))
+    for violation in one.violations:
+        signs[_cell(violation.request, requests)] = "!"
+    text = plain(one.pin.text, TEXT)
+    yield (
+        number(one.pin.request),
+        one.pin.found,
+        RECORDED,
+        "".join(signs),
+        became(one.history, [found.request for found in one.violations[:3]]),
+        text,
+    )
+    for name, history in under.items():
+        yield "", "", name, bar(history, requests), became(history), ""
+
+
+def bar(history: PinHistory, requests: int) -> str:
+    """The states over all requests in BAR signs, the worst of each part; blank before the pin."""
+    worst = ("verbatim", "paraphrased", "gone")
+    cells = [""] * min(BAR, requests)
+    for span in history.spans:
+        for at in range(_cell(span.first, requests), _cell(span.last, requests) + 1):
+            cells[at] = max(cells[at] or "verbatim", span.state, key=worst.index)
+    return "".join(SIGNS.get(state, " ") for state in cells)
+
+
+def _cell(request: int, requests: int) -> int:
+    return request if requests <= BAR else request * BAR // requests

@@ -1,0 +1,92 @@
+"""Does a constraint survive? Every pin over all requests, and the calls that did what one of them forbids.
+
+A call that failed is no violation, and what the user named again afterwards, without forbidding it, may have been
+allowed: from then on nothing is held against it. No violation is claimed without the text of the call.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.constraints import forbids
+from inspector.core.facts import sentences
+from inspector.core.findings.bans import Ban, banned_by, command_of, find_ban, patched
+from inspector.core.message import Message, ToolCall
+from inspector.core.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, plain, recorded_pins
+from inspector.core.replay.driver import arrivals
+from inspector.core.replay.regret import path_of
+from inspector.core.session import Thread
+
+LONGEST_CALL = 200
+"""Characters of a call that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinViolation:
+    """A call that does what a pin forbids. `request`: index of the one whose answer holds it."""
+
+    request: int
+    message: str
+    state: PinState
+    """How the pin stood when the model was asked."""
+    why: str
+    """The call, what of the pin it touches, and how the pin stood, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinFinding:
+    """A pin as it was recorded, and the calls against it."""
+
+    history: PinHistory
+    violations: tuple[PinViolation, ...] = ()
+
+    @property
+    def pin(self) -> Pin:
+        return self.history.pin
+
+
+def pin_findings(thread: Thread, pins: Sequence[Pin]) -> tuple[PinFinding, ...]:
+    """Each of these pins over the thread as it was recorded. O(messages)."""
+    histories = recorded_pins(thread, PinIndex(pins))
+    bans = {n: ban for n, pin in enumerate(pins) if pin.found != "instruction" and (ban := find_ban(plain(pin.text)))}
+    against = _violations(thread, histories, bans) if bans else {}
+    return tuple(PinFinding(history, tuple(against.get(n, ()))) for n, history in enumerate(histories))
+
+
+def _violations(
+    thread: Thread, histories: Sequence[PinHistory], bans: Mapping[int, Ban]
+) -> dict[int, list[PinViolation]]:
+    """The calls against the bans, by number of the pin."""
+    failed = {result.call_id for one in thread.messages if (result := one.result) is not None and result.is_error}
+    found: dict[int, list[PinViolation]] = {}
+    standing = dict(bans)
+    for index, arrival in enumerate(arrivals(thread)):
+        calls = [(one, call) for one in arrival.answer for call in one.calls if call.id not in failed]
+        for message, call in calls:
+            for n, ban in standing.items():
+                span, name = histories[n].at(index - 1), banned_by(ban, call)
+                if span is not None and name:
+                    found.setdefault(n, []).append(_violation(index - 1, message, call, name, span))
+        allowed = [n for n, ban in standing.items() if _allowed(histories[n].pin, ban, arrival.new)]
+        for n in allowed:
+            del standing[n]
+    return found
+
+
+def _allowed(pin: Pin, ban: Ban, new: Iterable[Message]) -> bool:
+    """Does the user name it again here, without forbidding it?"""
+    said = (
+        one.text for one in new if one.role == "user" and not one.summary and not one.mark and one.id != pin.message
+    )
+    return any(
+        not forbids(sentence) and any(word in sentence for word in ban.spoken)
+        for text in said
+        for sentence in sentences(text)
+    )
+
+
+def _violation(request: int, message: Message, call: ToolCall, name: str, span: PinSpan) -> PinViolation:
+    shown = plain(f"{call.name} {command_of(call) or path_of(call) or ', '.join(patched(call))}")[:LONGEST_CALL]
+    stood = f"the pin stood {span.state}"
+    if span.state == "gone":
+        stood = f"the pin had been gone since request {span.first}" + (f", by {span.evidence}" if span.evidence else "")
+    return PinViolation(request, message.id, span.state, f"{shown}: this touches {name!r}; {stood}")

@@ -1,0 +1,347 @@
+"""Pins: sentences that should go on standing in the buffer, and what became of each, request by request.
+
+A pin stands *verbatim* where a message holds its text (white space and end signs aside), *paraphrased* where a sentence
+of a summary, a user or an answer says nearly the same, else it is *gone*. What a message says of the pins is worked
+out once a message, and a buffer is followed by what came and what went: O(messages) for all requests together.
+
+Paraphrases are found by letters, not by sense; docs/pins.md says how `NEARLY` and `WITHIN` were found.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rapidfuzz import fuzz, process
+
+from inspector.core.buffer import EMPTY_VIEW, View, shared
+from inspector.core.constraints import constrains, may_bind
+from inspector.core.facts import instructions, sentences, texts
+from inspector.core.message import Message, Text
+from inspector.core.session import Compaction, Thread
+
+NEARLY = 70
+"""Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
+WITHIN = 90
+"""Least ratio of a pin and the place in a longer sentence that is most like it."""
+SHORTEST, SHORTEST_WITHIN = 12, 24
+"""Letters of a pin that can be told in other words, or within a longer sentence: fewer say too little."""
+LONGEST = 600
+"""Letters of a sentence that may be a paraphrase."""
+_ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
+_WORD = re.compile(r"\w+")
+
+UNANNOUNCED = "a change that nothing announced"
+
+PinOrigin: TypeAlias = Literal["given", "instruction", "constraint"]
+PinState: TypeAlias = Literal["verbatim", "paraphrased", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A text to be followed, from the first request on whose buffer holds it."""
+
+    text: str
+    found: PinOrigin = "given"
+    message: str = ""
+    """Id of the first message that holds it; empty where none does."""
+    request: int = 0
+    """Index of that request; 0 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinSpan:
+    """Requests `first` to `last`, both with it, in which a pin stands alike."""
+
+    first: int
+    last: int
+    state: PinState
+    evidence: str = ""
+    """paraphrased: the sentence; gone: what removed it, in words."""
+    message: str = ""
+    """Id of the message that holds it; empty where it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinHistory:
+    """A pin over all requests from its first on."""
+
+    pin: Pin
+    spans: tuple[PinSpan, ...]
+
+    @property
+    def kept(self) -> bool:
+        """It was never gone."""
+        return all(span.state != "gone" for span in self.spans)
+
+    def at(self, request: int) -> PinSpan | None:
+        """How it stood at a request; None before its first."""
+        return next((span for span in self.spans if span.first <= request <= span.last), None)
+
+
+def became(history: PinHistory, violated: Iterable[int] = ()) -> str:
+    """In words: "gone since request 212, by auto compaction, violated at 230"."""
+    words = list[str]()
+    if history.spans:
+        last = history.spans[-1]
+        was_gone = next((span for span in history.spans if span.state == "gone"), None)
+        if last.state == "gone":
+            by = f", by {last.evidence}" if last.evidence else ""
+            words.append(f"gone since request {last.first}{by}" if history.pin.message else "stands nowhere")
+        elif was_gone is not None:
+            words.append(f"{last.state} again since {last.first}, gone at {was_gone.first}")
+        else:
+            words.append(last.state)
+    return ", ".join([*words, *(f"violated at {request}" for request in violated)])
+
+
+def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
+    """(never gone, all) of what was pinned by hand and of the constraints: an instruction is done some day."""
+    counted = [one.kept for one in histories if one.pin.found != "instruction"]
+    return sum(counted), len(counted)
+
+
+def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
+    """The given texts, then what the user wrote: constraints, then instructions; each once, in order. O(text)."""
+    wanted = {text: Pin(text) for text in map(plain, given) if text}
+    unplaced = dict.fromkeys(wanted)
+    found = dict[str, Pin]()
+    for request, (_, came) in enumerate(buffer_changes(thread)):
+        for message in came:
+            for fact in instructions(message):
+                text = plain(fact.text)
+                if text not in found and text not in wanted:
+                    found[text] = Pin(text, "constraint" if constrains(text) else "instruction", message.id, request)
+            if unplaced:
+                whole = _whole(message)
+                for text in [one for one in unplaced if _bare(one) in whole]:
+                    wanted[text] = Pin(text, "given", message.id, request)
+                    del unplaced[text]
+    return (*wanted.values(), *sorted(found.values(), key=lambda pin: pin.found))  # constraint, instruction
+
+
+def plain(text: str) -> str:
+    """One line, one blank between words."""
+    return " ".join(text.split())
+
+
+def _bare(text: str) -> str:
+    return text.strip(_ENDS) or text
+
+
+def _whole(message: Message) -> str:
+    return plain("\n".join(texts(message)))
+
+
+def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
+    """For each request the messages that went since the one before, and those that came. O(what changed)."""
+    last = EMPTY_VIEW
+    for request in thread.requests:
+        yield _changes(last, request.view)
+        last = request.view
+
+
+def _changes(last: View, view: View) -> tuple[Sequence[Message], Sequence[Message]]:
+    rewritten = view.rewritten_since(last)
+    if rewritten is not None:
+        old, new = [one for one, _ in rewritten.values()], [one for _, one in rewritten.values()]
+        return old, (*new, *view.tail(len(last)))
+    same = shared(last, view)
+    return last.tail(same), view.tail(same)
+
+
+class PinIndex:
+    """What messages say of these pins, each message read once. For one thread of execution."""
+
+    def __init__(self, pins: Sequence[Pin]) -> None:
+        self.pins = tuple(pins)
+        self._bare = [_bare(plain(pin.text)) for pin in pins]
+        self._sorted = [_in_order(one) for one in self._bare]
+        self._binds = [constrains(pin.text) for pin in pins]
+        self._by_word = dict[str, list[int]]()
+        self._wordless = list[int]()
+        for n, text in enumerate(self._bare):
+            inner = _WORD.findall(text)[1:-1]  # the first and the last may be part of a longer word
+            if inner:
+                self._by_word.setdefault(max(inner, key=len), []).append(n)
+            else:
+                self._wordless.append(n)
+        self._known: dict[int, tuple[Message, tuple[int, ...]]] = {}
+        """By identity of the message, which is kept so that nothing else can get it."""
+        self._sentences: dict[int, tuple[Message, tuple[str, ...], tuple[str, ...]]] = {}
+
+    def held(self, message: Message) -> tuple[int, ...]:
+        """Numbers of the pins whose text it holds. O(text) the first time."""
+        known = self._known.get(id(message))
+        if known is None:
+            known = self._known[id(message)] = message, tuple(self._search(message))
+        return known[1]
+
+    def _search(self, message: Message) -> Iterator[int]:
+        said = "\n".join(texts(message))
+        likely = [*self._wordless]
+        for word in self._by_word.keys() & set(_WORD.findall(said)):
+            likely += self._by_word[word]
+        whole = plain(said) if likely else ""
+        yield from (n for n in likely if self._bare[n] in whole)
+
+    def paraphrase(self, number: int, message: Message) -> tuple[float, str] | None:
+        """How like the pin the most similar sentence of the message is, and the sentence; None where none is."""
+        mine = self._bare[number]
+        said, ordered = self._said(message)
+        if len(mine) < SHORTEST or not said:
+            return None
+        best = process.extractOne(self._sorted[number], ordered, scorer=fuzz.ratio, score_cutoff=NEARLY)
+        if best is None and len(mine) >= SHORTEST_WITHIN and (message.summary or message.role == "user"):
+            longer = [one.lower() if len(one) > len(mine) else "" for one in said]
+            best = process.extractOne(mine.lower(), longer, scorer=fuzz.partial_ratio, score_cutoff=WITHIN)
+        if best is None or (self._binds[number] and not may_bind(said[best[2]])):
+            return None
+        return best[1], said[best[2]]
+
+    def _said(self, message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The sentences of a message, and their words in order; none of what tools print and clients attach."""
+        known = self._sentences.get(id(message))
+        if known is None:
+            said = message.parts if message.summary or not message.mark else ()
+            found = [plain(one) for part in said if isinstance(part, Text) for one in sentences(part.text)]
+            kept = tuple(one for one in dict.fromkeys(found) if SHORTEST <= len(one) <= LONGEST)
+            known = self._sentences[id(message)] = message, kept, tuple(map(_in_order, kept))
+        return known[1:]
+
+
+def _in_order(text: str) -> str:
+    return " ".join(sorted(_WORD.findall(text.lower())))
+
+
+class PinTracker:
+    """Follows the pins through one sequence of buffers. Tell it what changes, then `settle` each request."""
+
+    def __init__(self, index: PinIndex) -> None:
+        self._index = index
+        self._there: dict[int, Message] = {}
+        """Messages of the buffer, by identity."""
+        self._verbatim: list[dict[int, Message]] = [{} for _ in index.pins]
+        self._nearly: list[dict[int, tuple[float, str]]] = [{} for _ in index.pins]
+        self._watched = set[int]()
+        """Pins that stand nowhere verbatim, though they once did or never will: paraphrases of these count."""
+        self._begun = set[int]()
+        self._touched = set[int]()
+        self._cause = [""] * len(index.pins)
+        self._open: list[PinSpan | None] = [None] * len(index.pins)
+        self._spans: list[list[PinSpan]] = [[] for _ in index.pins]
+        self._starts: dict[int, list[int]] = {}
+        for n, pin in enumerate(index.pins):
+            self._starts.setdefault(pin.request, []).append(n)
+        self._system: tuple[str, Message] | None = None
+        self._last = -1
+
+    def prompt(self, system: str | None) -> None:
+        """The system prompt that goes along now."""
+        if system == (self._system[0] if self._system else None):
+            return
+        before = (self._system[1],) if self._system else ()
+        self._system = (system, Message("system prompt", "system", (Text(system),))) if system else None
+        self.change(before, (self._system[1],) if self._system else ())
+
+    def become(self, messages: Iterable[Message], cause: str = "") -> None:
+        """The buffer holds these messages now. O(messages)."""
+        now = {id(message): message for message in messages}
+        if self._system:
+            now[id(self._system[1])] = self._system[1]
+        went = [self._there[one] for one in self._there.keys() - now.keys()]
+        self.change(went, [message for one, message in now.items() if one not in self._there], cause)
+
+    def change(self, went: Iterable[Message], came: Iterable[Message], cause: str = "") -> None:
+        """These are in the buffer no more, these are new in it. `cause` in words."""
+        fallen = set[int]()
+        for message in went:
+            self._there.pop(id(message), None)
+            held = self._index.held(message)
+            for n in held:
+                self._verbatim[n].pop(id(message), None)
+            fallen.update(held)
+            fallen.update(n for n in self._watched if self._nearly[n].pop(id(message), None))
+        for message in came:
+            self._there[id(message)] = message
+            for n in self._index.held(message):
+                self._verbatim[n][id(message)] = message
+                self._touched.add(n)
+            for n in self._watched:
+                self._compare(n, message)
+        for n in fallen:
+            self._cause[n] = cause
+            self._touched.add(n)
+        for n in fallen - self._watched:
+            if not self._verbatim[n]:
+                self._watch(n)
+
+    def _watch(self, n: int) -> None:
+        self._watched.add(n)
+        for message in self._there.values():
+            self._compare(n, message)
+
+    def _compare(self, n: int, message: Message) -> None:
+        if (found := self._index.paraphrase(n, message)) is not None:
+            self._nearly[n][id(message)] = found
+            self._touched.add(n)
+
+    def settle(self, request: int) -> None:
+        """This is what request `request` sends."""
+        self._last = request
+        for n in self._starts.pop(request, ()):
+            self._begun.add(n)
+            self._touched.add(n)
+            if not self._verbatim[n] and n not in self._watched:
+                self._watch(n)
+        for n in self._touched & self._begun:
+            if self._verbatim[n] and n in self._watched:
+                self._watched.discard(n)
+                self._nearly[n].clear()
+            self._enter(n, request)
+        self._touched &= set(range(len(self._index.pins))) - self._begun
+
+    def _enter(self, n: int, request: int) -> None:
+        span, now = self._open[n], self._now(n, request)
+        if span is not None:
+            if span.state == now.state and (span.message == now.message or span.message in self._holders(n)):
+                return
+            self._spans[n].append(PinSpan(span.first, request - 1, span.state, span.evidence, span.message))
+        self._open[n] = now
+
+    def _holders(self, n: int) -> set[str]:
+        return {self._there[one].id for one in (self._verbatim[n] or self._nearly[n])}
+
+    def _now(self, n: int, request: int) -> PinSpan:
+        if self._verbatim[n]:
+            return PinSpan(request, request, "verbatim", "", next(iter(self._verbatim[n].values())).id)
+        if self._nearly[n]:
+            one, (_, sentence) = max(self._nearly[n].items(), key=lambda item: item[1][0])
+            return PinSpan(request, request, "paraphrased", sentence, self._there[one].id)
+        return PinSpan(request, request, "gone", self._cause[n])
+
+    def histories(self) -> tuple[PinHistory, ...]:
+        """All pins up to the last request."""
+        found = []
+        for pin, spans, last in zip(self._index.pins, self._spans, self._open, strict=True):
+            end = () if last is None else (PinSpan(last.first, self._last, last.state, last.evidence, last.message),)
+            found.append(PinHistory(pin, (*spans, *end)))
+        return tuple(found)
+
+
+def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
+    """The pins as the session was recorded. O(messages), and a walk over the buffer where it was not appended to."""
+    tracker = PinTracker(index)
+    made: Mapping[int, Compaction] = {one.before_request: one for one in thread.compactions}
+    for request, (went, came) in zip(thread.requests, buffer_changes(thread), strict=True):
+        tracker.prompt(request.prompt.system)
+        tracker.change(went, came, _words(made.get(request.index)))
+        tracker.settle(request.index)
+    return tracker.histories()
+
+
+def _words(one: Compaction | None) -> str:
+    if one is None:
+        return UNANNOUNCED
+    kind = {"summary": "compaction", "micro": "micro-compaction", "edit": "edit"}[one.kind]
+    return kind if one.trigger in ("", one.kind) else f"{one.trigger} {kind}"

@@ -1,0 +1,246 @@
+"""Whether what the user said still stands, and whether it was kept: made sessions in English and Chinese."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.answering import offline
+from inspector.core.buffer import Stretch
+from inspector.core.findings.bans import find_ban
+from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.message import Message, Text, ToolCall, ToolResult
+from inspector.core.pins import Pin, PinIndex, became, find_pins, pins_kept, recorded_pins
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.replay.driver import Ground
+from inspector.core.replay.report import recorded, report
+from inspector.core.session import Compaction, Request, Thread
+
+RULE = "Never touch the migrations folder."
+Turn = tuple[str, str]
+
+
+def session(*turns: Turn) -> Thread:
+    """From a script: ("user", text), ("answer", text), ("edit", path), ("bash", command), ("failed", path),
+    ("compact", summary): all before it goes. A request before every answer or call."""
+    stretch, requests, compactions = Stretch(), list[Request](), list[Compaction]()
+    listed = list[Message]()
+
+    def add(*messages: Message) -> None:
+        stretch.append(*messages)
+        listed.extend(messages)
+
+    for n, (kind, text) in enumerate(turns):
+        if kind == "compact":
+            summary = Message(f"s{n}", "user", (Text(text),), summary=True)
+            compactions.append(Compaction(len(requests), "auto", summary=summary))
+            stretch = Stretch()
+            add(summary)
+        elif kind == "user":
+            add(Message(f"u{n}", "user", (Text(text),)))
+        else:
+            requests.append(Request(len(requests), stretch.view(), model="claude-opus-4-5-20251101"))
+            if kind == "answer":
+                add(Message(f"a{n}", "assistant", (Text(text),)))
+                continue
+            name, key = ("Bash", "command") if kind == "bash" else ("Edit", "file_path")
+            add(
+                Message(f"a{n}", "assistant", (ToolCall(f"c{n}", name, {key: text}),)),
+                Message(f"t{n}", "tool", (ToolResult(f"c{n}", "done", is_error=kind == "failed"),)),
+            )
+    return Thread("main", requests=requests, messages=listed, end=stretch.view(), compactions=compactions)
+
+
+def findings(*turns: Turn, given: Sequence[str] = ()) -> dict[str, PinFinding]:
+    thread = session(*turns)
+    return {one.pin.text: one for one in pin_findings(thread, find_pins(thread, given))}
+
+
+def states(found: PinFinding) -> list[tuple[int, int, str]]:
+    return [(span.first, span.last, span.state) for span in found.history.spans]
+
+
+def test_gone_since_a_compaction_and_violated_after_it() -> None:
+    one = findings(
+        ("user", f"Mend the parser. {RULE}"),
+        ("edit", "src/parser.py"),
+        ("compact", "We mended the parser."),
+        ("answer", "Next."),
+        ("edit", "db/migrations/0007_rows.py"),
+    )[RULE]
+    assert (one.pin.found, one.pin.message, one.pin.request) == ("constraint", "u0", 0)
+    assert states(one) == [(0, 0, "verbatim"), (1, 2, "gone")]
+    (violation,) = one.violations
+    assert (violation.request, violation.message, violation.state) == (2, "a4", "gone")
+    assert "db/migrations/0007_rows.py" in violation.why
+    told = became(one.history, [violation.request])
+    assert told == "gone since request 1, by auto compaction, violated at 2"
+
+
+def test_a_summary_that_says_it_keeps_it() -> None:
+    script = ("user", RULE), ("answer", "Yes."), ("compact", f"The user said:\n- “{RULE}”"), ("answer", "On we go.")
+    one = findings(*script)[RULE]
+    assert states(one) == [(0, 0, "verbatim"), (1, 1, "verbatim")]
+    assert [span.message for span in one.history.spans] == ["u0", "s2"]
+    assert one.history.kept
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("Please do not change the public interface of the reader.", "Do not change the reader's public interface."),
+        (RULE, "The work goes on, and the user wants us to never touch the migrations folders of the service."),
+        ("不要修改 migrations 目录下的任何文件。", "用户要求：不要修改 migrations 目录下面的任何文件"),
+    ],
+)
+def test_in_other_words(rule: str, said: str) -> None:
+    one = findings(("user", rule), ("answer", "Yes."), ("compact", f"Summary.\n{said}"), ("answer", "So."))[rule]
+    assert states(one) == [(0, 0, "verbatim"), (1, 1, "paraphrased")]
+    assert one.history.spans[1].evidence == said
+    assert one.history.spans[1].message == "s2"
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (RULE, "We touched the migrations folder."),
+        ("Do not change the public interface of the reader.", "Change the public interface of the reader."),
+        ("不要修改 migrations 目录下的文件。", "修改了 migrations 目录下的文件"),
+        (RULE, "The reader is mended and its tests pass."),
+    ],
+)
+def test_what_says_something_else_is_no_paraphrase(rule: str, said: str) -> None:
+    one = findings(("user", rule), ("answer", "Yes."), ("compact", said), ("answer", "So."))[rule]
+    assert states(one)[-1] == (1, 1, "gone")
+
+
+def test_said_again_it_stands_again() -> None:
+    script = ("user", RULE), ("answer", "a"), ("compact", "Work."), ("answer", "b"), ("user", RULE), ("answer", "c")
+    one = findings(*script)[RULE]
+    assert states(one) == [(0, 0, "verbatim"), (1, 1, "gone"), (2, 2, "verbatim")]
+    assert became(one.history) == "verbatim again since 2, gone at 1"
+
+
+def test_a_given_text_is_followed_wherever_it_stands() -> None:
+    script = (
+        ("user", "Go on."),
+        ("answer", "The port is  8417,\nas ever."),
+        ("answer", "x"),
+        ("compact", "."),
+        ("answer", "y"),
+    )
+    found = findings(*script, given=["port is 8417", "nobody said this"])
+    assert states(found["port is 8417"]) == [(1, 1, "verbatim"), (2, 2, "gone")]
+    assert states(found["nobody said this"]) == [(0, 2, "gone")]
+    assert became(found["nobody said this"].history) == "stands nowhere"
+    assert list(found)[:2] == ["port is 8417", "nobody said this"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "against"),
+    [
+        (RULE, [("edit", "app/migrations/1.py"), ("edit", "app/migrations_old/1.py")], [0]),
+        (
+            RULE,
+            [("bash", "cat db/migrations/1.py"), ("bash", "rm -r db/migrations"), ("bash", "ls > x/migrations/y")],
+            [1, 2],
+        ),
+        ("Don't edit `src/api.py`, please.", [("edit", "/work/src/api.py"), ("edit", "src/api.pyi")], [0]),
+        ("The file config.toml must not be changed.", [("bash", "sed -i s/a/b/ config.toml"), ("edit", "c.toml")], [0]),
+        ("Do not run npm install here.", [("bash", "cd web && npm install left-pad"), ("bash", "npm test")], [0]),
+        ("Never use git push --force.", [("bash", "git push"), ("bash", "git push origin x --force")], [1]),
+        ("don't commit", [("bash", "git add . && git commit -m x"), ("bash", "git log")], [0]),
+        ("Never push to main.", [("bash", "git push origin topic"), ("bash", "git push origin main")], [1]),
+        ("不要修改 migrations/ 目录", [("edit", "db/migrations/1.py"), ("edit", "db/other.py")], [0]),
+        ("config.yaml 不要动", [("edit", "deploy/config.yaml"), ("bash", "cat config.yaml")], [0]),
+        ("禁止运行 npm install", [("bash", "npm install"), ("bash", "npm run build")], [0]),
+        ("不要提交", [("bash", "git commit -am x"), ("bash", "git status")], [0]),
+        ("Do not delete data.csv.", [("edit", "data.csv"), ("bash", "rm -f data.csv")], [1]),
+    ],
+)
+def test_a_call_against_a_rule(rule: str, calls: list[Turn], against: list[int]) -> None:
+    one = findings(("user", rule), *calls)[rule]
+    assert [violation.request for violation in one.violations] == against
+    assert all(violation.state == "verbatim" and violation.why for violation in one.violations)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (("user", "Do not touch api.py unless the tests fail."), ("edit", "api.py")),
+        (("user", "Don't change api.py yet."), ("edit", "api.py")),
+        (("user", "先不要改 api.py"), ("edit", "api.py")),
+        (("user", "Do not touch api.py."), ("failed", "api.py")),
+        (("user", "Do not touch api.py."), ("answer", "ok"), ("user", "Now mend api.py too."), ("edit", "api.py")),
+        (("user", "I don't know what api.py does."), ("edit", "api.py")),
+        (("user", "Why don't we change api.py?"), ("edit", "api.py")),
+        (("user", "Do not change any files."), ("edit", "any")),
+        (("edit", "api.py"), ("user", "Do not touch api.py."), ("answer", "ok")),
+    ],
+)
+def test_no_violation_is_claimed(turns: tuple[Turn, ...]) -> None:
+    assert not [one.violations for one in findings(*turns).values() if one.violations]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Never use any fonts", "Do not hold back", "必须快", "only edit a.py", "don't commit the .env file", "", "not"],
+)
+def test_what_no_call_can_be_held_against(sentence: str) -> None:
+    ban = find_ban(sentence)
+    assert ban is None or ban.names == ("fonts",)
+
+
+def test_system_prompts_hold_pins_too() -> None:
+    from dataclasses import replace
+
+    from inspector.core.buffer import Prompt
+
+    thread = session(("user", "Go."), ("answer", "a"), ("answer", "b"))
+    asked = [replace(one, prompt=Prompt("Be brief. Cite files.")) for one in thread.requests]
+    (history,) = recorded_pins(replace(thread, requests=asked), PinIndex([Pin("Cite files.")]))
+    assert [(span.state, span.message) for span in history.spans] == [("verbatim", "system prompt")]
+
+
+def test_under_a_policy() -> None:
+    body = "word " * 4_000
+    thread = session(("user", RULE), *[("answer", body) for _ in range(12)])
+    ground = Ground(thread, 30_000, ["word word"])
+    none, codex = (POLICIES[name] for name in ("none", "codex"))
+    kept = report(ground, none, none.settings((), 30_000), offline)
+    assert pins_kept(kept.pins) == (2, 2)
+    assert kept.pins == recorded(ground).pins
+    shrunk = report(ground, codex, codex.settings((), 30_000), offline)
+    assert shrunk.compactions
+    assert [one.pin for one in shrunk.pins] == [one.pin for one in kept.pins]
+    assert pins_kept(shrunk.pins)[0] == sum(one.kept for one in shrunk.pins if one.pin.found != "instruction")
+
+
+TURNS = st.lists(
+    st.one_of(
+        st.tuples(st.just("user"), st.sampled_from([RULE, "Go on.", "不要改 a.py。"])),
+        st.tuples(st.just("answer"), st.sampled_from(["ok", RULE, "never touch the migrations folders"])),
+        st.tuples(st.just("compact"), st.sampled_from(["s", RULE, "Never touch the migrations folder at all."])),
+        st.tuples(st.just("edit"), st.sampled_from(["a.py", "migrations/b.py"])),
+    ),
+    max_size=14,
+)
+
+
+@given(TURNS)
+def test_every_request_is_in_one_span_and_says_what_the_buffer_says(turns: list[Turn]) -> None:
+    thread = session(*turns)
+    for one in pin_findings(thread, find_pins(thread)):
+        covered = [n for span in one.history.spans for n in range(span.first, span.last + 1)]
+        assert covered == list(range(one.pin.request, len(thread.requests)))
+        for request in thread.requests[one.pin.request :]:
+            holds = any(one.pin.text.rstrip(".。") in message.text for message in request.view)
+            span = one.history.at(request.index)
+            assert span is not None
+            assert (span.state == "verbatim") == holds
+            assert not span.message or span.message in {message.id for message in request.view}
+        for found in one.violations:
+            at = one.history.at(found.request)
+            assert at is not None
+            assert at.state == found.state
