@@ -20,12 +20,12 @@ from inspector.core.facts import instructions, sentences, texts
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
 
-NEARLY = 70
+NEARLY = 72
 """Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
 WITHIN = 90
 """Least ratio of a pin and the place in a longer sentence that is most like it."""
-SHORTEST, SHORTEST_WITHIN = 12, 24
-"""Letters of a pin that can be told in other words, or within a longer sentence: fewer say too little."""
+SHORTEST = 24
+"""Bytes (UTF-8) of a text that can be told in other words: fewer say too little."""
 LONGEST = 600
 """Letters of a sentence that may be a paraphrase."""
 _ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
@@ -189,10 +189,10 @@ class PinIndex:
         """How like the pin the most similar sentence of the message is, and the sentence; None where none is."""
         mine = self._bare[number]
         said, ordered = self._said(message)
-        if len(mine) < SHORTEST or not said:
+        if len(mine.encode()) < SHORTEST or not said:
             return None
         best = process.extractOne(self._sorted[number], ordered, scorer=fuzz.ratio, score_cutoff=NEARLY)
-        if best is None and len(mine) >= SHORTEST_WITHIN and (message.summary or message.role == "user"):
+        if best is None and (message.summary or message.role == "user"):
             longer = [one.lower() if len(one) > len(mine) else "" for one in said]
             best = process.extractOne(mine.lower(), longer, scorer=fuzz.partial_ratio, score_cutoff=WITHIN)
         if best is None or (self._binds[number] and not may_bind(said[best[2]])):
@@ -205,7 +205,9 @@ class PinIndex:
         if known is None:
             said = message.parts if message.summary or not message.mark else ()
             found = [plain(one) for part in said if isinstance(part, Text) for one in sentences(part.text)]
-            kept = tuple(one for one in dict.fromkeys(found) if SHORTEST <= len(one) <= LONGEST)
+            kept = tuple(
+                one for one in dict.fromkeys(found) if 3 * len(one.encode()) >= 2 * SHORTEST and len(one) <= LONGEST
+            )
             known = self._sentences[id(message)] = message, kept, tuple(map(_in_order, kept))
         return known[1:]
 

@@ -169,6 +169,20 @@ CALIBRATE = {
     ],
 }
 ESTIMATE = {"estimator": str, "class": str, "bytes": int, "tokens": int}
+SPAN = {"from": int, "to": int, "state": str, "evidence": str, "message": str}
+PINS = {
+    "pins": [
+        {
+            "text": str,
+            "message": str,
+            "request": int,
+            "found": str,
+            "recorded": [SPAN],
+            "policies": dict,
+            "violations": [{"request": int, "message": str, "why": str, "state": str}],
+        }
+    ]
+}
 SESSIONS = {"sessions": [{"path": str, "format": str, "bytes": int, "modified": str, "project": str, "title": str}]}
 
 

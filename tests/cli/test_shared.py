@@ -1,6 +1,7 @@
 """Every real file at hand on the command line: an answer of the right shape, or one sentence. Never a traceback."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ def test_info_and_buffer(capsys: pytest.CaptureFixture[str], path: Path) -> None
     buffer = json.loads(answer(capsys, "buffer", str(path), "--json")[1])
     shown = {one["name"]: one["tokens"] for one in found["tree"].get("children", ()) if one["name"] != "unseen"}
     assert (found["tokens"], shown) == (buffer["pressure"]["tokens"], buffer["pressure"]["categories"])
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+@pytest.mark.parametrize("path", FILES, ids=names())
+def test_pins(capsys: pytest.CaptureFixture[str], path: Path) -> None:
+    status, out = answer(capsys, "pins", str(path), "--json")
+    if status:
+        return
+    found = json.loads(out)
+    schema.check(found, schema.PINS)
+    for pin in found["pins"]:
+        ends = [(span["from"], span["to"]) for span in pin["recorded"]]
+        assert all(before[1] + 1 == after[0] for before, after in pairwise(ends))
+        assert all(span["state"] in ("verbatim", "paraphrased", "gone") for span in pin["recorded"])
+        assert not ends or ends[0][0] == pin["request"]
 
 
 @pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
