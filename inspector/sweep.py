@@ -20,8 +20,8 @@ from typing import Any
 
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
-from inspector.core.pins import pins_kept
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import ReplayReport, report
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy

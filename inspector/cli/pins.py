@@ -9,9 +9,9 @@ from inspector.cli.replay import settings_for
 from inspector.cli.select import add_pins, add_selection, select
 from inspector.core.answering import offline
 from inspector.core.findings.pins import PinFinding, pin_findings
-from inspector.core.pins import PinHistory, PinSpan, became, find_pins, pins_kept
 from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import PinHistory, PinSpan, became, find_pins, pins_kept
 from inspector.core.replay.report import RECORDED, report
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy

@@ -15,12 +15,12 @@ from inspector.cli.select import Selection, add_pins, add_selection, select
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
-from inspector.core.pins import pins_kept
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.costs import Spending
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Economics
+from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread

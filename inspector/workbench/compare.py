@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
-from inspector.core.pins import pins_kept
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
 from inspector.core.session import SideCall, Thread
 from inspector.workbench.state import State

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.cli import main as cli
 from inspector.core.findings.pins import pin_findings
-from inspector.core.pins import find_pins
+from inspector.core.replay.pins import find_pins
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.cli import schema
@@ -45,7 +45,7 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_table_has_a_bar_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = out(capsys, "pins", SAMPLE, "--pin", RULE).splitlines()
     assert lines[0] == "132 requests. Constraints and given pins that were never gone: recorded 0 of 3"
-    given = next(line for line in lines if " given " in line)
+    given = next(line for line in lines[1:] if " given " in line)
     assert "█" * 23 in given
     assert given.endswith(RULE)
     assert "gone since request 79, by auto compaction" in given

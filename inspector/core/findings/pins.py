@@ -11,8 +11,8 @@ from inspector.core.constraints import forbids
 from inspector.core.facts import sentences
 from inspector.core.findings.bans import Ban, banned_by, command_of, find_ban, patched
 from inspector.core.message import Message, ToolCall
-from inspector.core.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, plain, recorded_pins
 from inspector.core.replay.driver import arrivals
+from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, plain, recorded_pins
 from inspector.core.replay.regret import path_of
 from inspector.core.session import Thread
 

@@ -11,9 +11,9 @@ from inspector.core.buffer import Stretch
 from inspector.core.findings.bans import find_ban
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.message import Message, Text, ToolCall, ToolResult
-from inspector.core.pins import Pin, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
+from inspector.core.replay.pins import Pin, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import recorded, report
 from inspector.core.session import Compaction, Request, Thread
 

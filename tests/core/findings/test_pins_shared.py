@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.core.errors import InspectorError
-from inspector.core.pins import Pin, PinIndex, find_pins
+from inspector.core.replay.pins import Pin, PinIndex, find_pins
 from inspector.core.session import Thread
 from inspector.transcripts.files import open_transcript
 from tests.shared import TRANSCRIPTS, transcripts
