@@ -1,6 +1,6 @@
 """A workspace, and a plan in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,8 +8,16 @@ import pytest
 from inspector.agent.plan import Plan
 from inspector.simulated.server import SimulatedServer
 from tests.agent.running import QUICK, url
+from tests.warm import WarmStarter, warm_starter
 
 Planned = Callable[..., Plan]
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmStarter]:
+    """Starts the program as often as it is to be killed."""
+    with warm_starter() as starter:
+        yield starter
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """kill -9 at any moment: the journal opens, every command reads it, and the run goes on to its end.
 
-A real process on a real workspace; the moments are drawn anew for each round, from one seed.
+A real process on a real workspace, started anew each time; the moments are drawn anew for each round, from one seed.
 """
 
 import json
@@ -18,6 +18,7 @@ from inspector.agent.demo import copy_sample
 from inspector.core.formats.detect import FORMATS
 from inspector.simulated.demo import MODEL, TASK
 from inspector.transcripts.files import open_transcript
+from tests.warm import WarmProgram, WarmStarter
 
 ROUNDS = 4
 WINDOW = "40000"
@@ -27,9 +28,7 @@ MOST = 350_000
 LONGEST_S = 120.0
 
 
-def _started(folder: Path, *more: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "inspector", "run", "--yes", "--json", *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder)
+RUN = ("run", "--yes", "--json")
 
 
 def _command(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -43,9 +42,9 @@ def _new(folder: Path) -> list[str]:
     return [*about, "--workspace", "work", "--task", TASK, "--record", "journal.jsonl"]
 
 
-def _wait_for_size(journal: Path, size: int, process: "subprocess.Popen[bytes]") -> None:
+def _wait_for_size(journal: Path, size: int, process: WarmProgram) -> None:
     until = time.monotonic() + LONGEST_S
-    while process.poll() is None and time.monotonic() < until:
+    while not process.is_over() and time.monotonic() < until:
         if journal.exists() and journal.stat().st_size >= size:
             return
         time.sleep(0.001)
@@ -66,7 +65,7 @@ def _read(capsys: pytest.CaptureFixture[str], journal: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-def test_killed_and_gone_on_with(tmp_path: Path, round_: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_and_resumed(tmp_path: Path, round_: int, warm: WarmStarter, capsys: pytest.CaptureFixture[str]) -> None:
     """Killed, read, resumed, killed again, read, and resumed to the end: the tests of the sample pass."""
     assert "journal" in {one.name for one in FORMATS}
     dice, journal = random.Random(900 + round_), tmp_path / "journal.jsonl"
@@ -74,17 +73,17 @@ def test_killed_and_gone_on_with(tmp_path: Path, round_: int, capsys: pytest.Cap
     sizes = sorted(dice.randint(1, MOST) for _ in range(2))
     before = 0
     for size in sizes:
-        process = _started(tmp_path, *arguments)
+        process = warm.start(tmp_path, *RUN, *arguments)
         _wait_for_size(journal, size, process)
         time.sleep(dice.random() * 0.02)
         process.kill()
-        process.communicate()
+        process.wait()
         requests, _ = _read(capsys, journal)
         assert requests >= before
         before, arguments = requests, ["--resume", "journal.jsonl"]
-    process = _started(tmp_path, *arguments)
-    printed, _ = process.communicate(timeout=LONGEST_S)
-    rows = [json.loads(row) for row in printed.splitlines()]
+    process = warm.start(tmp_path, *RUN, *arguments)
+    process.wait()
+    rows = [json.loads(row) for row in process.output.read_bytes().splitlines()]
     assert rows[-1]["end"] == "done", rows[-1]
     requests, _ = _read(capsys, journal)
     assert requests >= before
@@ -94,8 +93,8 @@ def test_killed_and_gone_on_with(tmp_path: Path, round_: int, capsys: pytest.Cap
 
 def test_every_beginning_of_a_journal_is_one(tmp_path: Path) -> None:
     """Cut at any byte, it opens with at most one problem: the record that was being written."""
-    process = _started(tmp_path, *_new(tmp_path))
-    process.communicate(timeout=LONGEST_S)
+    command = [sys.executable, "-m", "inspector", *RUN, *_new(tmp_path)]
+    subprocess.run(command, cwd=tmp_path, timeout=LONGEST_S, capture_output=True, check=False)
     data = (tmp_path / "journal.jsonl").read_bytes()
     first = data.index(b"\n") + 1
     dice, cut = random.Random(5), tmp_path / "cut.jsonl"

@@ -3,9 +3,7 @@
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +23,7 @@ from inspector.transcripts.follow import Follower
 from tests.agent.conftest import Planned
 from tests.agent.running import QUICK, call, finished, opened, running, script, texts, url
 from tests.core.formats.feeding import check, check_thread
+from tests.warm import WarmStarter
 
 
 def reads(count: int) -> list[list[object]]:
@@ -67,7 +66,7 @@ def test_a_run_goes_on_in_the_same_journal(planned: Planned, monkeypatch: pytest
     assert session.problems == ()
     assert [one.turn for one in heard.reports] == [2, 3, 4]
     assert len(session.main.requests) == 5
-    assert any("gone on with" in note for note in session.notes)
+    assert any("resumed" in note for note in session.notes)
 
 
 def test_a_run_that_was_done_wants_a_new_task(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +321,7 @@ def test_a_torn_line_is_waited_for_in_silence(journal: Plan, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
-    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, seed: int
+    planned: Planned, simulated: SimulatedServer, monkeypatch: pytest.MonkeyPatch, warm: WarmStarter, seed: int
 ) -> None:
     """The program itself, killed with -9 while it works; what is there opens, and is resumed to the end."""
     script(monkeypatch, *reads(60), then="Done.")  # type: ignore[arg-type]
@@ -330,19 +329,11 @@ def test_killed_at_any_moment_it_loses_at_most_the_record_being_written(
     words = ["run", "--provider", url(simulated, "chat"), "--model", "gpt-simulated", "--task", plan.task, "--yes"]
     words += ["--workspace", str(plan.workspace), "--record", str(plan.record), "--window", "20000", "--json"]
     after = random.Random(seed).randrange(2, 25)
-    with subprocess.Popen(
-        [sys.executable, "-m", "inspector", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        ending = threading.Timer(120, process.kill)
-        ending.start()
-        assert process.stdout is not None
-        for n, _ in enumerate(process.stdout):
-            if n >= after:
-                break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        ending.cancel()
-    assert process.returncode == -signal.SIGKILL
+    process, end = warm.start(plan.record.parent, *words), time.monotonic() + 120
+    while process.output.read_bytes().count(b"\n") <= after and not process.is_over() and time.monotonic() < end:
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
     session = opened(plan.record)
     assert len(session.problems) <= 1
     assert len([one for one in session.main.requests if one.usage]) > after
