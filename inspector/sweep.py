@@ -182,7 +182,7 @@ def _cells(parcel: _Parcel) -> tuple[Cell, ...]:
 def _cell(ground: Ground, wanted: Sweep, file: str, point: Pairs) -> Cell:
     by = find_policy(wanted.policy)
     try:
-        settings = by.settings([*wanted.settings, *point], ground.window)
+        settings = by.settings([*by.of_client(ground.client), *wanted.settings, *point], ground.window)
         found = report(ground, by, settings, offline, remote=wanted.remote, cancelled=_stopped)
     except InspectorError as why:
         return Cell(file, point, {}, str(why))
@@ -203,7 +203,8 @@ def _ground(
         found = session.main if thread == "main" else session.thread(thread)
     except KeyError:
         raise InspectorError(f"{file}: there is no thread {thread!r}.") from None
-    return Ground(found, find_window(session, found, None, window, user_windows()).tokens, pins)
+    tokens = find_window(session, found, None, window, user_windows()).tokens
+    return Ground(found, tokens, pins, session.client)
 
 
 def figures(found: ReplayReport) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def describe(
     found = find_window(session, thread, at, window, user_windows())
     pressures = known_pressures(thread, estimator("roku"))
     by = by or policy("roku")
-    settings = by.settings((*said(window), *_known(by, values, found.tokens)), found.tokens)
+    given = (*by.of_client(session.client), *said(window))
+    settings = by.settings((*given, *_known(by, values, found.tokens)), found.tokens)
     believed = [believed_at(by, settings, thread, n) for n in range(len(thread.requests) + 1)]
     return {
         "format": session.format,

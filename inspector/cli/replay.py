@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
     policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or [DEFAULT])]
     pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
-    settings = settings_for(policies, pairs, window)
+    settings = settings_for(policies, pairs, window, chosen.session.client)
     with _answering(chosen, arguments) as answer:
         ground = Ground(thread, window, arguments.pin)
         happened = recorded(ground, calls=chosen.session.side_calls)
@@ -107,13 +107,14 @@ def until(thread: Thread, at: int) -> Thread:
 
 
 def settings_for(
-    policies: Sequence[Policy[Any, Any]], pairs: Sequence[tuple[str, str]], window: int | None
+    policies: Sequence[Policy[Any, Any]], pairs: Sequence[tuple[str, str]], window: int | None, client: str = ""
 ) -> list[Any]:
-    """The settings of each policy: those of `pairs` that it has. Raises InspectorError for one that none has."""
+    """The settings of each policy: those that the session's client gives, and those of `pairs` that it has. Raises
+    InspectorError for one that none has."""
     found, unknown = [], Counter[tuple[str, str]]()
     why: UnknownSetting | None = None
     for policy in policies:
-        own = []
+        own = [*policy.of_client(client)]
         for pair in pairs:
             try:
                 policy.settings([pair], window)

@@ -107,7 +107,12 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     if arguments.policy and len(arguments.policy) > 1:
         raise InspectorError("step runs one policy; replay compares several.")
     by = find_policy(arguments.policy[0] if arguments.policy else "roku")
-    values = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
+    values = [
+        *by.of_client(chosen.session.client),
+        *said(arguments.window),
+        *(arguments.set or ()),
+        ("mode", arguments.mode),
+    ]
     settings = by.settings(values, _window(chosen, arguments))
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments, by)

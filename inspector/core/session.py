@@ -210,6 +210,8 @@ class Session:
     path: str = ""
     client: str = ""
     """The program that wrote it, with its version, as far as the file says."""
+    policy: str = ""
+    """The policy that it ran with, where the transcript says so: our own journals."""
     id: str = ""
     notes: tuple[str, ...] = field(default=())
     """Sentences a reader should know: a file that begins in the middle, a thread that was redacted."""

@@ -13,11 +13,11 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.settings import said
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
 from inspector.core.session import SideCall, Thread
+from inspector.workbench.policy_input import given
 from inspector.workbench.state import State
 
 BASE, PLAIN = RECORDED, "none"
@@ -75,13 +75,16 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
     thread, choices, names = state.thread, state.choices, {*chosen, BASE}
     if thread is None or not thread.requests:
         return ()
-    same, window_said = SameObject(thread), said(state.user_window)
+    same = SameObject(thread)
     return tuple(
         PolicyRun(
             same,
             name,
             window,
-            (*window_said, *(choices.settings if name == choices.policy else ())),
+            (
+                *(given(state, policy(name)) if name in TITLES else ()),
+                *(choices.settings if name == choices.policy else ()),
+            ),
             choices.remote,
             state.pins,
         )

@@ -15,13 +15,12 @@ from inspector.core.errors import InspectorError
 from inspector.core.findings.composition import Category, sized
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.settings import said
 from inspector.core.policies.start import believed_at
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.windows import Window
-from inspector.workbench.policy_input import settings_of, sizer_of
+from inspector.workbench.policy_input import given, settings_of, sizer_of
 from inspector.workbench.state import PolicyBelief, State
 
 RESERVE = 16_384
@@ -86,7 +85,7 @@ def value_for(state: State, setting: str, tokens: int) -> str | None:
     window = (state.window.tokens if state.window else None) or tokens
     low, high = field.metadata.get("low"), field.metadata.get("high")
     low, high = 0 if low is None else low, window if high is None else high
-    others = (*said(state.user_window), *(pair for pair in state.choices.settings if pair[0] != setting))
+    others = (*given(state, by), *(pair for pair in state.choices.settings if pair[0] != setting))
 
     def spelt(value: float) -> str:
         return str(round(value)) if whole else f"{value:.{_DIGITS}f}"

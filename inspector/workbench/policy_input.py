@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 def settings_of(state: State) -> Any:
     """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
     window = state.window.tokens if state.window else None
-    return policy(state.choices.policy).settings((*said(state.user_window), *state.choices.settings), window)
+    by = policy(state.choices.policy)
+    return by.settings((*given(state, by), *state.choices.settings), window)
+
+
+def given(state: State, by: Policy[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """Settings that hold before those that the user chose: by the session's client, and by the user's window."""
+    client = state.session.client if state.session is not None else ""
+    return (*by.of_client(client), *said(state.user_window))
 
 
 def sizer_of(state: State) -> Sizer:

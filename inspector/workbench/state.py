@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
+from inspector.core.policies.catalogue import DEFAULT
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
@@ -35,7 +36,9 @@ class OpeningProgress:
 class Choices:
     """What the user chose for the stepper. Everything else about a step follows from it and from where we stand."""
 
-    policy: str = "roku"
+    policy: str = DEFAULT
+    by_user: bool = False
+    """The user chose the policy: it stays whatever is opened. Else each session opens with its harness's."""
     settings: tuple[tuple[str, str], ...] = ()
     """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
     answer_by: str = "offline"

@@ -215,8 +215,9 @@ class Stepping:
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def choose(self, **choices: Any) -> None:
-        """Change some of the Choices. Another policy has settings and steps of its own."""
-        chosen = replace(self._bench.state.choices, **choices)
+        """Change some of the Choices, as the user wants them. Another policy has settings and steps of its own."""
+        by_user = self._bench.state.choices.by_user or "policy" in choices
+        chosen = replace(self._bench.state.choices, **choices, by_user=by_user)
         if chosen.policy != self._bench.state.choices.policy:
             self.give_up()
             if "settings" not in choices:

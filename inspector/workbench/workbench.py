@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from inspector.core.answering import Answerer
 from inspector.core.buffer import EMPTY_VIEW
 from inspector.core.findings.composition import weigh_categories
+from inspector.core.policies.catalogue import harness_of
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
@@ -22,7 +23,7 @@ from inspector.workbench.gauge import beliefs, wanted
 from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
-from inspector.workbench.state import Following, OpeningProgress, PolicyBelief, State
+from inspector.workbench.state import Choices, Following, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
 
@@ -84,6 +85,12 @@ def _same_thread(one: State, other: State) -> bool:
     if one.session is None or other.session is None:
         return False
     return one.thread is other.thread or (one.session.path, one.thread_id) == (other.session.path, other.thread_id)
+
+
+def _chosen(now: State, session: Session) -> Choices:
+    """The choices for a session that is opened: the policy is that of its harness, unless the user chose one."""
+    choices, own = now.choices, harness_of(session)
+    return choices if choices.by_user or choices.policy == own else replace(choices, policy=own, settings=())
 
 
 def _nothing_open(now: State) -> State:
@@ -189,7 +196,7 @@ class Workbench:
 
         def opened(now: State) -> State:
             same = now.session is not None and bool(session.path) and now.session.path == session.path
-            fresh = now if same else replace(_nothing_open(now), following=now.following)
+            fresh = now if same else replace(_nothing_open(now), following=now.following, choices=_chosen(now, session))
             return replace(fresh, session=session, opening=now.opening if more else None, failure="")
 
         if self._state.session is None or self._state.session.path != session.path:

@@ -7,6 +7,7 @@ from typing import Any
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.harness import Policy
+from inspector.core.session import Session
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -14,6 +15,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "pulse": "Pulse Coder",
         "pi": "Pi",
         "learn-claude-code": "learn-claude-code v5",
+        "claude-code": "Claude Code",
         "codex": "Codex (local)",
         "anthropic-editing": "Anthropic context editing",
         "opencode": "opencode",
@@ -22,6 +24,17 @@ TITLES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Names as in `--policy`, and as people read them. A policy's module has its name, with underscores."""
+DEFAULT = "roku"
+_HARNESSES = MappingProxyType({"gemini-cli": "gemini"})
+"""Policy by the name of a format or a client, where it is another."""
+
+
+def harness_of(session: Session) -> str:
+    """The policy of the harness that wrote the session: what its own journal names, that of its client or its format;
+    Roku where there is none of it."""
+    client = session.main.client or session.format
+    found = session.policy or _HARNESSES.get(client, client)
+    return found if found in TITLES else DEFAULT
 
 
 class _Policies(Mapping[str, Policy[Any, Any]]):

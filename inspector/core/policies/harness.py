@@ -57,6 +57,10 @@ class Policy(Generic[S, R]):
         """
         return read(self.settings_type(), values, window, follows=True)
 
+    def of_client(self, client: str) -> tuple[tuple[str, str], ...]:
+        """Settings that follow from the program that wrote the session, with its version (`Session.client`)."""
+        return ()
+
     def fresh(self, settings: S) -> R:
         """Running state at the start of a session."""
         return self.state_type()

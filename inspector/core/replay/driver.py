@@ -207,10 +207,14 @@ class Replayed:
 
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never. `pins`: texts that should stay, beside what the user wrote."""
+    refused; None = never. `pins`: texts that should stay, beside what the user wrote. `client`: the program that wrote
+    the session (`Session.client`)."""
 
-    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] = ()) -> None:
-        self.thread, self.window, self.pins = thread, window, PinIndex(find_pins(thread, pins))
+    def __init__(
+        self, thread: Thread, window: int | None = None, pins: Iterable[str] = (), client: str = ""
+    ) -> None:
+        self.thread, self.window, self.client = thread, window, client
+        self.pins = PinIndex(find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = FactIndex(), cache_facts(thread)
 

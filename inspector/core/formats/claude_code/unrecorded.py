@@ -23,7 +23,7 @@ INFERRED = "inferred"
 VERSIONS = (2, 1, 5), (2, 1, 20)
 
 _TOOLS = frozenset({"Read", "Bash", "Grep", "Glob", "Edit", "Write"})
-_STAYS, _LEAST = 40_000, 20_000
+STAYS, LEAST = 40_000, 20_000
 """Tokens of results that may stay; tokens that it must save."""
 _IMAGE = 2_000
 _SEEN = 0.5, 2.5
@@ -41,7 +41,7 @@ def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) 
     if after.cache_read >= cached - _CACHED:
         return None
     cleared, saved = oldest_results(later.messages())
-    grown = sum(map(_tokens, later.tail(earlier.length)))
+    grown = sum(map(client_tokens, later.tail(earlier.length)))
     lost = before.prompt - after.prompt + grown
     if not cleared or not _SEEN[0] * saved <= lost <= _SEEN[1] * saved:
         return None
@@ -53,7 +53,7 @@ def inferred(former: tuple[Usage | None, View], now: tuple[Usage | None, View]) 
     return Compaction(0, INFERRED, "micro", evidence=evidence), cleared
 
 
-def oldest_results(messages: Sequence[Message]) -> tuple[list[str], int]:
+def oldest_results(messages: Sequence[Message], stays: int = STAYS, least: int = LEAST) -> tuple[list[str], int]:
     """The calls whose results the rule clears, the oldest first, and the tokens that it saves; none if too few.
 
     What came since the last answer has not been read yet, and stays.
@@ -62,24 +62,24 @@ def oldest_results(messages: Sequence[Message]) -> tuple[list[str], int]:
     sizes, unread = dict[str, int](), set[str]()
     for n, message in enumerate(messages):
         if message.result is not None and message.result.content != CLEARED:
-            sizes[message.result.call_id] = _tokens(message)
+            sizes[message.result.call_id] = client_tokens(message)
             unread |= {message.result.call_id} if n > last else set()
     made = (call for message in messages for call in message.calls if call.id in sizes and _may_go(call.name))
     calls = list(dict.fromkeys(call.id for call in made))
     total, saved = sum(map(sizes.__getitem__, calls)), 0
     cleared = list[str]()
     for call in calls:
-        if call not in unread and total - saved > _STAYS:
+        if call not in unread and total - saved > stays:
             cleared.append(call)
             saved += sizes[call]
-    return (cleared, saved) if saved >= _LEAST else ([], 0)
+    return (cleared, saved) if saved >= least else ([], 0)
 
 
 def _may_go(tool: str) -> bool:
     return tool in _TOOLS or tool.startswith("Web")
 
 
-def _tokens(message: Message) -> int:
+def client_tokens(message: Message) -> int:
     """As the client counts: characters over 4, a picture by a fixed number."""
     said = message.text if message.result is None else message.result.content
     calls = sum(len(str(call.arguments)) for call in message.calls)

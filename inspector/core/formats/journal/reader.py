@@ -160,6 +160,7 @@ class JournalReader:
             tuple(thread.thread() for thread in ordered),
             Prefix(self._problems),
             client=_text(self.header.get("program")) or "context-inspector",
+            policy=_text(self.header.get("policy")),
             id=_text(self.header.get("id")),
             notes=(*notes, *self._notes, *([self._end] if self._end else [])),
         )

@@ -5,14 +5,13 @@ from typing import ClassVar
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
-from inspector.core.policies.settings import said
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.setting_row import SettingRow, SettingRows
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
-from inspector.workbench.policy_input import settings_of
+from inspector.workbench.policy_input import given, settings_of
 from inspector.workbench.state import Choices, State
 
 
@@ -49,7 +48,7 @@ class SettingsForm(Panel):
         self._shown = shown
         by = policy(state.choices.policy)
         changed = {name for name, _ in state.choices.settings}
-        self._settings.show_values(by.name, now, by.settings(said(state.user_window), window), changed)
+        self._settings.show_values(by.name, now, by.settings(given(state, by), window), changed)
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
         self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")

@@ -1,0 +1,318 @@
+"""Claude Code, as it was observed from outside: micro-compaction, automatic compaction, what it puts back after it.
+
+Its source is not open. What is here was seen in recorded sessions, or is said by others who looked; docs/policies.md
+has the figures. By version, as `RULES` says:
+
+- *When*: window - room for the answer - 13,000. Room: 32,000 up to 2.1.20 (155,000 of 200,000), 20,000 from then on
+  (167,000). Seen in 13 recorded compactions of 2.0.76 to 2.1.37, all with a window of 200,000. The form, its constants
+  and the two environment variables: anthropics/claude-code#12004, #27189, Ruya-AI/cozempic#38. Of a window of 1,000,000
+  one compaction was seen, at 998,659 (2.1.219), above the 967,000 of the formula; reports tell of 195,000 to 420,000
+  in some versions between (#53801, #54056, #40757): by which rule is not known.
+- *By what measure*: what was reported for the last call, its output, and characters / 4 of what came since. That is the
+  recorded size, give or take 2 tokens, in all 6 of 2.1.7 to 2.1.20. Up to 2.1.1 what came since is not counted. Most
+  files hold a placeholder for the output; 2.1.5 to 2.1.20 themselves went by it, for others the answer is estimated.
+- *Micro-compaction* (2.1.5 to 2.1.20): from 20,000 tokens below that line on, where 20,000 can be saved, by the rule of
+  `formats.claude_code.unrecorded`. 3 recorded; one could have come at 132,511 to 134,973 and came at 135,376. The count
+  does not fall by it before the next report: 2 of the 3 were followed by a compaction at once. Whether later versions
+  clear by themselves (after an idle hour, it is reported) the files do not tell: not here.
+- *The summary* is asked for with the whole buffer (seen on the wire, 2.1.156); all 19 recorded ones have the nine
+  `SECTIONS`, up to 2.1.42 behind an analysis. The wording of the request is ours; the frame of the answer is recorded.
+- *What it keeps*: nothing up to 2.1.42. Later some of the last messages (one answer; 16 records): by which rule is not
+  known, so nothing here either.
+- *What it puts back*: the five files that it read or wrote last, newest first (5 of 5 in the one session that holds
+  both, 2.1.217); a large one is only named, from 5,000 tokens on, it is reported. Up to 2.1.42 none of it is recorded:
+  9,300 tokens come back (median of 28). Listings of tools, agents and servers, output of hooks and reminders of tasks
+  come anew, too (2.1.217, 2.1.219): what they say the buffer does not tell, and they stay in its unseen part.
+- How it shortens a call for a summary that overflows is not known: here that fails.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from inspector.core.buffer import Buffer
+from inspector.core.formats.claude_code.unrecorded import LEAST, STAYS, client_tokens, oldest_results
+from inspector.core.message import Message, ToolCall, ToolResult
+from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure, ReadFile, Summarize
+from inspector.core.outcome import Event, FateName, Outcome
+from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
+from inspector.core.policies.replacements import cleared, inserted
+from inspector.core.policies.settings import setting, share_of
+from inspector.core.policies.turn import AllDone, Done
+from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
+from inspector.core.tokens.characters import u16
+
+MICRO, AUTO = "micro", "auto"
+SECTIONS = (
+    "Primary Request and Intent",
+    "Key Technical Concepts",
+    "Files and Code Sections",
+    "Errors and fixes",
+    "Problem Solving",
+    "All user messages",
+    "Pending Tasks",
+    "Current Work",
+    "Optional Next Step",
+)
+"""Of every recorded summary, numbered, in this order."""
+REQUEST = (
+    "Answer with text only, call no tool. Write a detailed summary of the conversation so far: it replaces the "
+    "conversation, and the work goes on from it alone. Keep names, paths, code and the user's own words exact. Use "
+    "these sections:\n" + "\n".join(f"{n}. {title}:" for n, title in enumerate(SECTIONS, 1))
+)
+CONTINUED = "This session is being continued from a previous conversation that ran out of context. "
+SUMMARIZED = CONTINUED + "The conversation is summarized below:\n"
+COVERS = CONTINUED + "The summary below covers the earlier portion of the conversation.\n\n"
+PLEASE = (
+    "Please continue the conversation from where we left it off without asking the user any further questions. "
+    "Continue with the last task that you were asked to work on."
+)
+DIRECTLY = (
+    "Continue the conversation from where it left off without asking the user any further questions. Resume directly "
+    '— do not acknowledge the summary, do not recap what was happening, do not preface with "I\'ll continue" or '
+    "similar. Pick up the last task as if the break never happened."
+)
+TOO_LARGE = "File {path} was read before the compaction; it is too large to be included."
+READING = frozenset({"Read", "Edit", "MultiEdit", "Write"})
+SUMMARY_TOKENS = 20_000
+HALF = 2
+"""The lines lie at half of the window or above: how the client treats windows below 66,000 tokens is not known."""
+
+Version = tuple[int, ...]
+
+
+class Rules(NamedTuple):
+    """What differs between versions."""
+
+    room: int
+    """Tokens left for the answer."""
+    counts_since: bool
+    """Does it count what came after the answer?"""
+    output_as_filed: bool
+    """Did it go by the output that the file holds, even where that is a placeholder?"""
+    micro: bool
+    opening: str
+    closing: str
+
+
+RULES = {
+    "2.0.76": Rules(32_000, False, False, False, SUMMARIZED, PLEASE),
+    "2.1.5": Rules(32_000, True, True, True, COVERS, PLEASE),
+    "2.1.21": Rules(20_000, True, False, False, COVERS, PLEASE),
+    "2.1.43": Rules(20_000, True, False, False, COVERS, DIRECTLY),
+}
+"""By the version that each begins with. What was seen: 2.0.76 to 2.1.1; 2.1.7 to 2.1.20; 2.1.29 to 2.1.37; 2.1.217 on.
+Where between those a rule really changed is not known but for micro-compaction (2.1.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCodeSettings(SimpleSettings):
+    """Claude Code's constants. What is None is as `RULES` has it for the version."""
+
+    rules: Literal["2.0.76", "2.1.5", "2.1.21", "2.1.43"] = setting(
+        "2.1.43", "whose rules: those that begin with this version; a session of Claude Code brings its own"
+    )
+    buffer_tokens: int = setting(13_000, "tokens kept free besides the room for the answer", low=0)
+    max_output_tokens: int | None = setting(
+        None, "room for the answer; none = 32,000 up to 2.1.20, then 20,000", names=["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]
+    )
+    auto_compact_window: int | None = setting(
+        None, "a window to go by that is smaller than the model's", names=["CLAUDE_CODE_AUTO_COMPACT_WINDOW"], low=1
+    )
+    autocompact_pct: float | None = setting(
+        None,
+        "percent of window less room to fire at, where that is lower",
+        names=["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"],
+        low=1,
+        high=100,
+    )
+    micro_margin: int = setting(20_000, "micro-compacts from so many tokens below the line on", low=0)
+    micro_keep: int = setting(STAYS, "tokens of old tool results that stay", low=0)
+    micro_least: int = setting(LEAST, "clears only where so many tokens are saved", low=0)
+    restore_files: int = setting(5, "files put back after a compaction, newest first", low=0)
+    restore_file_tokens: int = setting(5_000, "tokens up to which a file is put back; a larger one is named", low=0)
+
+    @property
+    def by(self) -> Rules:
+        """What holds in the chosen version."""
+        return RULES[self.rules]
+
+    @property
+    def limit(self) -> int:
+        """Tokens from which on it compacts."""
+        window = min(self.context_window_tokens, self.auto_compact_window or self.context_window_tokens)
+        usable = window - (self.by.room if self.max_output_tokens is None else self.max_output_tokens)
+        line = usable - self.buffer_tokens
+        if self.autocompact_pct is not None:
+            line = min(line, int(usable * self.autocompact_pct / 100))
+            return max(line, 1)
+        return max(line, window // HALF)
+
+    @property
+    def micro_limit(self) -> int:
+        """Tokens from which on it clears."""
+        return max(self.limit - self.micro_margin, self.limit // HALF)
+
+
+class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
+    """See `core.policies.harness.Policy`."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    tiers: Sequence[TierName] = (
+        TierName(MICRO, "Micro-compact", "Clears the oldest results of some tools (2.1.5 to 2.1.20)."),
+        TierName(AUTO, "Auto-compact", "A summary of all in nine sections, and the files used last.", calls_model=True),
+    )
+    settings_type = ClaudeCodeSettings
+
+    def of_client(self, client: str) -> tuple[tuple[str, str], ...]:
+        version = _numbers(client)
+        known = [name for name in RULES if _numbers(name) <= version] if version else []
+        return (("rules", known[-1] if known else "2.0.76"),) if version else ()
+
+    def watermarks(self, settings: ClaudeCodeSettings) -> tuple[Watermark, ...]:
+        window, whose = settings.context_window_tokens, settings.window_from
+        low, high = settings.micro_limit, settings.limit
+        micro = Watermark(f"{share_of(low, window, whose)} micro", low, "micro_margin", (MICRO,), fires_on=True)
+        auto = Watermark(f"{share_of(high, window, whose)} compact", high, "buffer_tokens", (AUTO,), fires_on=True)
+        return (micro, auto) if settings.by.micro else (auto,)
+
+    def due(self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput) -> Verdicts:
+        tokens = self._counted(buffer, settings, running, moment)
+        limit, least = settings.limit, settings.micro_limit
+        share = f"{share_of(limit, settings.context_window_tokens, 'model')} of {settings.window}"
+        over = (tokens >= limit or bool(moment.overflow)) and bool(buffer.messages)
+        auto = Verdict(AUTO, over, moment.overflow or compared(tokens, limit, share, tokens >= limit), tokens, limit)
+        if not settings.by.micro:
+            return Verdict(MICRO, False, f"by the rules of {settings.rules} there is none"), auto
+        why = compared(tokens, least, f"{settings.micro_margin:,} below the line", tokens >= least)
+        if tokens < least:
+            return Verdict(MICRO, False, why, tokens, least), auto
+        calls, saved = oldest_results(buffer.messages, settings.micro_keep, settings.micro_least)
+        why += f" · clears {len(calls):,} results, saves {saved:,}" if calls else " · too little can be cleared"
+        return Verdict(MICRO, bool(calls), why, tokens, least), auto
+
+    def tier(
+        self, name: str, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput
+    ) -> Done[SimpleState]:
+        match name.lower():
+            case "micro":
+                return _micro(buffer, settings, running)
+            case "auto":
+                tokens = self._counted(buffer, settings, running, moment)
+                trigger = AUTO if moment.overflow or tokens >= settings.limit else "manual"
+                return (yield from _compact(buffer, settings, running, moment, trigger, tokens))
+        raise self.unknown(name)
+
+    def before_call(
+        self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput
+    ) -> AllDone[SimpleState]:
+        tokens = self._counted(buffer, settings, running, moment)
+        done: tuple[Outcome[SimpleState], ...] = ()
+        if settings.by.micro and tokens >= settings.micro_limit and (one := _micro(buffer, settings, running)).changed:
+            done, buffer = (one,), one.buffer
+        if buffer.messages and (moment.overflow or tokens >= settings.limit):
+            return (*done, (yield from _compact(buffer, settings, running, moment, AUTO, tokens)))
+        return done
+
+    def _counted(self, buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput) -> int:
+        """By the newest report whose answer still stands, else by an estimate, as others. O(what came since)."""
+        by = settings.by
+        for report in reversed(moment.reports or ()):
+            usage = report.usage
+            if usage is None or not usage.prompt:
+                continue
+            at = next(
+                (n for n in range(len(buffer.messages) - 1, -1, -1) if buffer.messages[n].id == report.upto), None
+            )
+            if at is None:
+                break
+            output = usage.output
+            if not (usage.output_is_final or by.output_as_filed):
+                output = max(output, sum(map(client_tokens, _answer(buffer.messages, at))))
+            since = sum(map(client_tokens, buffer.messages[at + 1 :])) if by.counts_since else 0
+            return usage.prompt + output + since
+        return self.tokens(buffer, settings, running)
+
+
+def _numbers(client: str) -> Version:
+    """The last version that the text names; of `Claude Code 2.1.36 to 2.1.37` the second."""
+    numbers = client.rpartition(" ")[2].split(".")
+    return tuple(map(int, numbers)) if all(one.isdecimal() and len(one) < 9 for one in numbers) else ()
+
+
+def _answer(messages: Sequence[Message], at: int) -> Iterator[Message]:
+    """The answer that ends at this place, newest message first."""
+    while at >= 0 and messages[at].role == "assistant":
+        yield messages[at]
+        at -= 1
+
+
+def _micro(buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState) -> Outcome[SimpleState]:
+    calls, saved = oldest_results(buffer.messages, settings.micro_keep, settings.micro_least)
+    going = set(calls)
+    if not going:
+        return Outcome(MICRO, buffer, running)
+    after = [cleared(one) if one.result and one.result.call_id in going else one for one in buffer.messages]
+    changed: dict[str, FateName] = {
+        one.id: "cleared" for one in buffer.messages if one.result and one.result.call_id in going
+    }
+    events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
+    return settled(MICRO, buffer, buffer.with_messages(after), running, settings, events, changed)
+
+
+def _compact(
+    buffer: Buffer, settings: ClaudeCodeSettings, running: SimpleState, moment: PolicyInput, trigger: str, tokens: int
+) -> Done[SimpleState]:
+    messages, by = buffer.messages, settings.by
+    if not messages:
+        return failed(AUTO, buffer, running, "nothing_to_compact")
+    request = f"{REQUEST}\n\n{moment.instructions}".strip()
+    try:
+        answer: Answer = yield Summarize(
+            buffer.prompt.system or "", request, messages, max_tokens=SUMMARY_TOKENS, source=messages
+        )
+    except ContextWindowExceeded:
+        return failed(AUTO, buffer, running, "overflow_after_retries")
+    except Failure:
+        return failed(AUTO, buffer, running, "provider_failure")
+    if not answer.text.strip():
+        return failed(AUTO, buffer, running, "empty_summary")
+    text = f"{by.opening}Summary:\n{answer.text.strip()}\n\n{by.closing}"
+    files = yield from _files(messages, settings)
+    after = buffer.with_messages([inserted("claude-code", "user", text, messages), *files])
+    changed: dict[str, FateName] = {message.id: "summarised" for message in messages}
+    events = (Event("compact_boundary", {"trigger": trigger, "preTokens": tokens, "files": len(files)}),)
+    return settled(AUTO, buffer, after, running, settings, events, changed)
+
+
+def _files(messages: Sequence[Message], settings: ClaudeCodeSettings) -> Conversation[list[Message]]:
+    """The files used last, each as a message of the client."""
+    recorded = {r.call_id: r.content for m in messages if isinstance(r := m.result, ToolResult) and not r.is_error}
+    found: list[Message] = []
+    for path, call in _used_last(messages):
+        if len(found) >= settings.restore_files:
+            break
+        try:
+            answer: Answer = yield ReadFile(path, None, recorded.get(call.id) if call.name == "Read" else None)
+        except Failure:
+            continue
+        fits = u16(answer.text) <= settings.restore_file_tokens * 4
+        text = f"File {path}:\n{answer.text}" if fits else TOO_LARGE.format(path=path)
+        put_back = inserted(f"claude-code-file{len(found)}", "user", text, messages)
+        found.append(replace(put_back, summary=False, mark="attachment"))
+    return found
+
+
+def _used_last(messages: Sequence[Message]) -> Iterator[tuple[str, ToolCall]]:
+    """(path, call), newest first; of each path the newest."""
+    seen = set[str]()
+    for message in reversed(messages):
+        for call in reversed(message.calls):
+            path = call.arguments.get("file_path") if call.name in READING and isinstance(call.arguments, dict) else ""
+            if isinstance(path, str) and path and path not in seen:
+                seen.add(path)
+                yield path, call
+
+
+POLICY = ClaudeCodePolicy()
