@@ -14,7 +14,7 @@ def session(requests: int = 12, path: str = "made.jsonl") -> Session:
     main = thread("main", requests, compact=True)
     agent = thread("agent-1", 3, title="look for <b>bold</b> ways")
     problems = (Problem(3, "not JSON", "{oops"),)
-    return Session("claude-code", (main, agent), problems, path=path, client="Claude Code 2.1.17")
+    return Session("test", (main, agent), problems, path=path, client="Claude Code 2.1.17")
 
 
 def thread(name: str, requests: int, title: str = "", *, compact: bool = False) -> Thread:

@@ -26,7 +26,7 @@ def session(path: str = "stepped.jsonl", listed: Sequence[Message] | None = None
     views = (stretch.view(1 + len(all_of_them) // 2), stretch.view())
     requests = tuple(Request(n, view, model="claude-opus-4-5") for n, view in enumerate(views))
     thread = Thread("main", "", "claude-opus-4-5", requests, stretch.own, stretch.view())
-    return Session("claude-code", (thread,), path=path)
+    return Session("test", (thread,), path=path)
 
 
 def open_it(workbench: Workbench, window: int = 3_000) -> None:

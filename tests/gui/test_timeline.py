@@ -84,7 +84,7 @@ def reported(count: int, without: tuple[int, ...]) -> Session:
         for n in range(count)
     )
     thread = Thread("main", "", "claude-opus-4-5", requests, messages, stretch.view())
-    return Session("claude-code", (thread,), path="reported.jsonl")
+    return Session("test", (thread,), path="reported.jsonl")
 
 
 def test_a_closer_look_is_kept_while_the_session_grows(desk: Desk, qtbot: QtBot) -> None:

@@ -1,10 +1,12 @@
 """The one thing that changes: intents in, states out. No Qt."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from inspector.workbench.gauge import watermarks
 from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 from tests.gui.made import session
@@ -121,6 +123,21 @@ def test_close_leaves_nothing_but_the_estimator(bench: Workbench) -> None:
     bench.set_estimator("chars4")
     bench.close()
     assert bench.state == State(estimator="chars4")
+
+
+def test_a_session_brings_the_policy_of_its_harness_until_the_user_chooses_one() -> None:
+    bench = Workbench()
+    bench.open(replace(session(path="/a"), format="codex"))
+    assert bench.state.choices.policy == "codex"
+    bench.stepping.choose(settings=(("user_message_tokens", "5"),))
+    bench.open(replace(session(path="/a"), format="codex"))  # the same file, longer
+    assert bench.state.choices.settings == (("user_message_tokens", "5"),)
+    bench.open(replace(session(path="/b"), format="claude-code", client="Claude Code 2.1.14"))
+    assert (bench.state.choices.policy, bench.state.choices.settings) == ("claude-code", ())
+    assert [line.tokens for line in watermarks(bench.state)] == [135_000, 155_000]
+    bench.stepping.choose(policy="pi")
+    bench.open(replace(session(path="/c"), format="codex"))
+    assert bench.state.choices.policy == "pi"
 
 
 class Later:

@@ -81,7 +81,7 @@ HALF = 2
 Version = tuple[int, ...]
 
 
-class Rules(NamedTuple):
+class VersionRules(NamedTuple):
     """What differs between versions."""
 
     room: int
@@ -96,10 +96,10 @@ class Rules(NamedTuple):
 
 
 RULES = {
-    "2.0.76": Rules(32_000, False, False, False, SUMMARIZED, PLEASE),
-    "2.1.5": Rules(32_000, True, True, True, COVERS, PLEASE),
-    "2.1.21": Rules(20_000, True, False, False, COVERS, PLEASE),
-    "2.1.43": Rules(20_000, True, False, False, COVERS, DIRECTLY),
+    "2.0.76": VersionRules(32_000, False, False, False, SUMMARIZED, PLEASE),
+    "2.1.5": VersionRules(32_000, True, True, True, COVERS, PLEASE),
+    "2.1.21": VersionRules(20_000, True, False, False, COVERS, PLEASE),
+    "2.1.43": VersionRules(20_000, True, False, False, COVERS, DIRECTLY),
 }
 """By the version that each begins with. What was seen: 2.0.76 to 2.1.1; 2.1.7 to 2.1.20; 2.1.29 to 2.1.37; 2.1.217 on.
 Where between those a rule really changed is not known but for micro-compaction (2.1.5)."""
@@ -133,7 +133,7 @@ class ClaudeCodeSettings(SimpleSettings):
     restore_file_tokens: int = setting(5_000, "tokens up to which a file is put back; a larger one is named", low=0)
 
     @property
-    def by(self) -> Rules:
+    def by(self) -> VersionRules:
         """What holds in the chosen version."""
         return RULES[self.rules]
 

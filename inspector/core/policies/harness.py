@@ -19,6 +19,7 @@ from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
 from inspector.core.policies.verdict import BreakerState, CallReport, PolicyInput, TierName, Verdicts, Watermark
+from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.characters import Pi
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.estimators import buffer_tokens
@@ -44,6 +45,8 @@ class Policy(Generic[S, R]):
     """By what the harness counts its own system prompt and calibrates the whole: on a recorded session the part that
     the transcript does not hold then takes part in its measure (`Prompt.unseen`). None: it counts messages alone, or
     goes by what was reported."""
+    samples: int = MAX_SAMPLES
+    """How many of the newest reports it remembers, at most."""
     memory_setting: tuple[str, str] | None = None
     """The setting, with its value, by which a tier has a summary made where none is at hand (`PolicyInput.summary`)."""
 
@@ -261,6 +264,7 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     `watermarks`, `due`, `tier`, `before_call`."""
 
     state_type = SimpleState
+    samples = 1
 
     def learn(self, running: SimpleState, settings: Simple, estimated: int, reported: int) -> SimpleState:
         if estimated <= 0 or reported <= 0:

@@ -104,10 +104,10 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
         return policy.calibrated(running, settings, samples)
     if policy.learn(running, settings, 100, 200) is running:
         return running
-    for request in thread.requests[max(0, at - MAX_SAMPLES) : at]:
-        if request.usage is not None:
-            raw, _ = policy.measure(request.buffer(), settings, running)
-            running = policy.learn(running, settings, raw, request.usage.prompt)
+    told = [request for request in thread.requests[max(0, at - MAX_SAMPLES) : at] if request.usage is not None]
+    for request in told[-policy.samples :]:
+        raw, _ = policy.measure(request.buffer(), settings, running)
+        running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
     return running
 
 
