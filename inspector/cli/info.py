@@ -10,6 +10,7 @@ from typing import Any
 from inspector.cli.output import number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
@@ -66,6 +67,7 @@ def describe(
         "requests": [_request(request, pressures, believed[n]) for n, request in enumerate(thread.requests)],
         "end": _pressure(pressures, None, believed[-1]) | {"messages": len(thread.end)},
         "compactions": [_compaction(thread, compaction) for compaction in thread.compactions],
+        "observed_triggers": [asdict(one) for one in observed_triggers(thread, found.tokens)],
         "drops": [asdict(drop) for drop in session_drops(session)],
         "side_calls": [_side_call(call) for call in session.side_calls],
         "totals": _totals(session.threads),
@@ -198,6 +200,7 @@ def _head(document: dict[str, Any]) -> list[str]:
         ("format", document["format"] + (f" ({plain(document['client'])})" if document["client"] else "")),
         ("model", plain(document["model"]) or "not recorded"),
         ("window", _window(window)),
+        *((("agent", words),) if (words := _triggers(document)) else ()),
         *(("warning", plain(warning)) for warning in window["warnings"]),
         *(("note", plain(sentence)) for sentence in document["notes"]),
         ("tokens", f"{spent}{price}" if totals["calls"] else "no usage recorded"),
@@ -208,6 +211,10 @@ def _head(document: dict[str, Any]) -> list[str]:
 def _window(window: dict[str, Any]) -> str:
     known = ": ".join(word for word in (window["source"], window["basis"]) if word)
     return f"{number(window['tokens'])} tokens ({known})" if window["tokens"] else "unknown"
+
+
+def _triggers(document: dict[str, Any]) -> str:
+    return trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
 
 
 def _threads(document: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import get_type_hints
 from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
 from inspector.core.findings.composition import Category, sized
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.start import believed_at
@@ -219,6 +220,8 @@ class GaugeReading:
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
     """After a step: the size of the buffer that the steps here start from."""
+    triggers: tuple[ObservedTrigger, ...] = ()
+    """Where the recorded agent compacted by itself."""
 
     @property
     def ratio(self) -> float | None:
@@ -270,6 +273,7 @@ def reading(state: State) -> GaugeReading | None:
         believer=TITLES.get(state.choices.policy, state.choices.policy),
         late=_late(state, lines),
         before=before,
+        triggers=observed_triggers(thread, window.tokens),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.session import compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
@@ -41,6 +42,8 @@ class Series:
     """Tokens read anew: cache writes and uncached input."""
     output: tuple[int | None, ...]
     marks: tuple[Mark, ...]
+    triggers: tuple[ObservedTrigger, ...] = ()
+    """Where the recorded agent itself compacted."""
 
     @property
     def heights(self) -> tuple[int | None, ...]:
@@ -74,6 +77,7 @@ def series(state: State) -> Series | None:
         fresh=tuple(usage.cache_write + usage.input if usage else None for usage in usages),
         output=tuple(usage.output if usage else None for usage in usages),
         marks=_marks(state),
+        triggers=observed_triggers(thread, state.window.tokens if state.window else None),
     )
 
 

@@ -127,17 +127,18 @@ def test_close_leaves_nothing_but_the_estimator(bench: Workbench) -> None:
 
 def test_a_session_brings_the_policy_of_its_harness_until_the_user_chooses_one() -> None:
     bench = Workbench()
-    bench.open(replace(session(path="/a"), format="codex"))
-    assert bench.state.choices.policy == "codex"
+
+    def opened(name: str, path: str) -> tuple[str, int]:
+        bench.open(replace(session(path=path), format=name, client="Claude Code 2.1.14"))
+        return bench.state.choices.policy, len(bench.state.choices.settings)
+
+    assert opened("codex", "/a") == ("codex", 0)
     bench.stepping.choose(settings=(("user_message_tokens", "5"),))
-    bench.open(replace(session(path="/a"), format="codex"))  # the same file, longer
-    assert bench.state.choices.settings == (("user_message_tokens", "5"),)
-    bench.open(replace(session(path="/b"), format="claude-code", client="Claude Code 2.1.14"))
-    assert (bench.state.choices.policy, bench.state.choices.settings) == ("claude-code", ())
+    assert opened("codex", "/a") == ("codex", 1)  # the same file, longer
+    assert opened("claude-code", "/b") == ("claude-code", 0)
     assert [line.tokens for line in watermarks(bench.state)] == [135_000, 155_000]
     bench.stepping.choose(policy="pi")
-    bench.open(replace(session(path="/c"), format="codex"))
-    assert bench.state.choices.policy == "pi"
+    assert opened("codex", "/c") == ("pi", 0)
 
 
 class Later:

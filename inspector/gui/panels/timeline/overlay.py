@@ -1,4 +1,5 @@
-"""What lies over the curves of the timeline: window, watermarks, compactions, playhead; and of the stepper's making:
+"""What lies over the curves of the timeline: window, watermarks, compactions and where the recorded agent made them by
+itself, playhead; and of the stepper's making:
 where each tier would have fired, and what our steps did."""
 
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
+from inspector.core.findings.triggers import ObservedTrigger, trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, plural, signed
@@ -35,6 +37,7 @@ class TimelineOverlay(Overlay):
         self.ghosts: tuple[StepEffect, ...] = ()
         self._in_words = False
         self._marks: tuple[Mark, ...] = ()
+        self.triggers: tuple[ObservedTrigger, ...] = ()
         self._heights: Sequence[int | None] = ()
         self._end: int | None = None
         self._count = 0
@@ -51,6 +54,11 @@ class TimelineOverlay(Overlay):
             self.window_tokens, self.lines = window, lines
             self.update()
         return changed
+
+    def show_triggers(self, triggers: tuple[ObservedTrigger, ...]) -> None:
+        """Where the recorded agent compacted by itself: a band, whatever policy draws its lines."""
+        self.triggers = triggers
+        self.update()
 
     def show_firings(self, firings: tuple[Firing, ...], in_words: bool) -> None:
         """Where each line's tiers would have fired; in words, too, where the lines are not the policy's own."""
@@ -92,6 +100,10 @@ class TimelineOverlay(Overlay):
         )
         for n, line in enumerate(self.lines):
             rows.append((line.label, line.tokens, line_colour(c, n), Qt.PenStyle.DashLine))
+        if self.triggers:
+            sizes = [one.tokens for one in self.triggers]
+            self._paint_band(painter, area, min(sizes), max(sizes))
+            rows.append((trigger_words(self.triggers), min(sizes), c.good, Qt.PenStyle.DotLine))
         metrics, taken = QFontMetricsF(painter.font()), area.top() - 100.0
         for text, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
             y = self._point(0, tokens).y()
@@ -100,6 +112,12 @@ class TimelineOverlay(Overlay):
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
                 taken = max(y - 3, taken + metrics.height() - 2)  # below the name of the line above
                 painter.drawText(QPointF(area.left() + 6, taken), text)
+
+    def _paint_band(self, painter: QPainter, area: QRectF, low: int, high: int) -> None:
+        colour = QColor(ink(self._theme.colours.good))
+        colour.setAlphaF(0.16)
+        top, bottom = self._point(0, high).y(), self._point(0, low).y()
+        painter.fillRect(QRectF(area.left(), top, area.width(), bottom - top), colour)
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         """What the curves of the second plot are."""

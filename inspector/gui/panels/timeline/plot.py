@@ -95,6 +95,7 @@ class TimelinePlot(Plot):
             curve.setData(*curves.points.get(name, ([], [])), connect="finite", antialias=self._few)
         series = curves.series
         self.overlay.show_marks(series.marks if series else (), curves.heights, series.end if series else None)
+        self.overlay.show_triggers(series.triggers if series else ())
         self.show_count(len(thread.requests) if thread else 0)
         if closer is None:
             self.show_all()

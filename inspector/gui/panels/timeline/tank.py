@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QHelpEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from inspector.core.findings.triggers import trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
@@ -92,6 +93,8 @@ class Tank(Guarded, QWidget):
         self._paint_reserve(painter, body, self._reading)
         painter.restore()
         self._paint_levels(painter, body, self._reading)
+        for trigger in self._reading.triggers:  # a notch on the left: the lines belong to the policy
+            self._across(painter, trigger.tokens, 0, body.left() + EDGE, QPen(ink(colours.good), 2))
         self._paint_lines(painter, body, self._reading)
 
     def _paint_layers(self, painter: QPainter, body: QRectF) -> None:
@@ -208,6 +211,8 @@ class Tank(Guarded, QWidget):
                 f"{line.label}: above {grouped(line.tokens)} tokens. Drag it: what would have fired when? "
                 "Escape brings it back, a double click to the policy's own value."
             )
+        if any(abs(self._y(one.tokens) - y) <= REACH for one in reading.triggers):
+            return f"The recorded agent {trigger_words(reading.triggers)}"
         believed = reading.believed
         if believed is not None and abs(self._y(believed) - y) <= REACH:
             return f"{belief_words(reading)}. It decides what fires."
@@ -266,4 +271,5 @@ def spoken(reading: GaugeReading | None) -> str:
     lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
     unseen = f". Not in this file {grouped(reading.unseen)}" if reading.unseen else ""
     believed = f". {belief_words(reading)}" if reading.believed is not None else ""
-    return f"{parts}{unseen}{believed}. {lines}"
+    agent = f". The recorded agent {trigger_words(reading.triggers)}" if reading.triggers else ""
+    return f"{parts}{unseen}{believed}. {lines}{agent}"
