@@ -60,6 +60,7 @@ def overview(stage: Stage) -> None:
 def guide(stage: Stage) -> None:
     """The story, from an empty window."""
     stage.set_up("dark")
+    stage.stepping.choose(policy="roku")  # the story is of its tiers, the sample of Claude Code
     for name, lead in SCENES:
         lead(stage)
         save(stage, DOCS / "guide" / f"{name}.png")

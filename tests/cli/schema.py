@@ -56,6 +56,7 @@ INFO = {
         "output": int,
         "cost_usd": (*NUMBER, NONE),
     },
+    "observed_triggers": [{"before_request": int, "tokens": int, "ratio": (*NUMBER, NONE)}],
     "drops": [
         {
             "thread": str,

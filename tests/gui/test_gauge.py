@@ -36,7 +36,8 @@ def gauge(desk: Desk, qtbot: QtBot) -> Gauge:
 
 @pytest.fixture
 def sample(desk: Desk, gauge: Gauge) -> Gauge:
-    """With the session that ships with the program."""
+    """With the session that ships with the program, by Roku."""
+    desk.workbench.stepping.choose(policy="roku")
     desk.workbench.open(open_transcript(str(resource("sample.jsonl"))))
     return gauge
 
@@ -102,7 +103,9 @@ def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sa
     assert mark.lower().startswith(words.lower())
 
 
-@pytest.mark.parametrize("policy", ["roku", "pulse", "pi", "learn-claude-code", "codex", "gemini", "opencode"])
+@pytest.mark.parametrize(
+    "policy", ["roku", "pulse", "pi", "learn-claude-code", "claude-code", "codex", "gemini", "opencode"]
+)
 @pytest.mark.parametrize("at", [6, FULL, None])
 def test_the_lines_say_what_the_verdicts_say(desk: Desk, sample: Gauge, policy: str, at: int | None) -> None:
     """`2,241 over` here and `53,785 to go` there would be two truths."""

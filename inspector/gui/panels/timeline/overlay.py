@@ -5,7 +5,7 @@ where each tier would have fired, and what our steps did."""
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
@@ -83,16 +83,19 @@ class TimelineOverlay(Overlay):
         lower = area_of(self._lower)
         both = area.united(lower)
         painter.setClipRect(both)
-        self._paint_lines(painter, area)
+        named = self._paint_lines(painter, area)
         self._paint_key(painter, lower)
         self._paint_compactions(painter, area, both)
+        if named is not None:
+            self._paint_on_ground(painter, named, trigger_words(self.triggers), self._theme.colours.good)
         self._paint_here(painter, area, both)
         painter.setClipRect(area)
         self._paint_firings(painter, area)
         self._paint_ghosts(painter, area)
 
-    def _paint_lines(self, painter: QPainter, area: QRectF) -> None:
-        c = self._theme.colours
+    def _paint_lines(self, painter: QPainter, area: QRectF) -> QPointF | None:
+        """Returns where the words about the agent's own line go: compactions cross that place, and come first."""
+        c, named = self._theme.colours, None
         rows = (
             [(f"window {grouped(self.window_tokens)}", self.window_tokens, c.quiet, Qt.PenStyle.SolidLine)]
             if self.window_tokens
@@ -103,7 +106,7 @@ class TimelineOverlay(Overlay):
         if self.triggers:
             sizes = [one.tokens for one in self.triggers]
             self._paint_band(painter, area, min(sizes), max(sizes))
-            rows.append((trigger_words(self.triggers), min(sizes), c.good, Qt.PenStyle.DotLine))
+            rows.append(("", min(sizes), c.good, Qt.PenStyle.DotLine))
         metrics, taken = QFontMetricsF(painter.font()), area.top() - 100.0
         for text, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
             y = self._point(0, tokens).y()
@@ -111,7 +114,11 @@ class TimelineOverlay(Overlay):
                 painter.setPen(QPen(ink(colour), 1, style))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
                 taken = max(y - 3, taken + metrics.height() - 2)  # below the name of the line above
-                painter.drawText(QPointF(area.left() + 6, taken), text)
+                if text:
+                    painter.drawText(QPointF(area.left() + 6, taken), text)
+                else:
+                    named = QPointF(area.left() + 6, taken)
+        return named
 
     def _paint_band(self, painter: QPainter, area: QRectF, low: int, high: int) -> None:
         colour = QColor(ink(self._theme.colours.good))
@@ -187,17 +194,20 @@ class TimelineOverlay(Overlay):
 
     def _paint_words(self, painter: QPainter, area: QRectF, bottom: float) -> None:
         metrics = QFontMetricsF(painter.font())
-        ground = QColor(ink(self._theme.colours.window))
-        ground.setAlphaF(0.82)
         left = area.left() + 16  # clear of the names of the lines
         left += max((metrics.horizontalAdvance(firing.line.label) for firing in self.firings), default=0.0)
         for n, firing in enumerate(self.firings):
-            words = fired_words(firing)
-            base = bottom - 3 - n * metrics.height()
-            box = QRectF(left - 2, base - metrics.ascent(), metrics.horizontalAdvance(words) + 4, metrics.height())
-            painter.fillRect(box, ground)
-            painter.setPen(ink(line_colour(self._theme.colours, n)))
-            painter.drawText(QPointF(left, base), words)
+            base = QPointF(left, bottom - 3 - n * metrics.height())
+            self._paint_on_ground(painter, base, fired_words(firing), line_colour(self._theme.colours, n))
+
+    def _paint_on_ground(self, painter: QPainter, base: QPointF, words: str, colour: str) -> None:
+        """Words that can be read over curves and lines."""
+        metrics, ground = QFontMetricsF(painter.font()), QColor(ink(self._theme.colours.window))
+        ground.setAlphaF(0.82)
+        size = QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
+        painter.fillRect(QRectF(base - QPointF(2, metrics.ascent()), size), ground)
+        painter.setPen(ink(colour))
+        painter.drawText(base, words)
 
     def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
         c, place = self._theme.colours, 0
