@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     under = dict[str, Sequence[PinHistory]]()
     if policies:
         window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
-        settings = settings_for(policies, [*said(arguments.window), *(arguments.set or ())], window)
+        pairs = [*said(arguments.window), *(arguments.set or ())]
+        settings = settings_for(policies, pairs, window, chosen.session.client)
         ground = Ground(thread, window, arguments.pin)
         under = {one.name: report(ground, one, own, offline).pins for one, own in zip(policies, settings, strict=True)}
     if arguments.json:

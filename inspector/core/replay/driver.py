@@ -210,9 +210,7 @@ class Ground:
     refused; None = never. `pins`: texts that should stay, beside what the user wrote. `client`: the program that wrote
     the session (`Session.client`)."""
 
-    def __init__(
-        self, thread: Thread, window: int | None = None, pins: Iterable[str] = (), client: str = ""
-    ) -> None:
+    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] = (), client: str = "") -> None:
         self.thread, self.window, self.client = thread, window, client
         self.pins = PinIndex(find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
