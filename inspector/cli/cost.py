@@ -170,7 +170,8 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
 def _paid(one: dict[str, Any]) -> str:
     if one["paid"] is None:
         return "no price"
-    return f"after {one['paid_after_requests']} requests" if one["paid"] else "never"
+    after = one["paid_after_requests"]
+    return "never" if after is None else f"after {after} request{'s' * (after != 1)}" if after else "at once"
 
 
 def _dollars(amount: float | None) -> str:

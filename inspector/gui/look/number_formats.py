@@ -1,5 +1,7 @@
 """How numbers are spelt everywhere in the window."""
 
+from decimal import Decimal
+
 from inspector.core.usage import HOUR, MINUTES, Usage
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
@@ -8,6 +10,13 @@ _TOGETHER = "\N{NO-BREAK SPACE}"
 def grouped(number: int) -> str:
     """`152,310`."""
     return f"{number:,}"
+
+
+def dollars(amount: Decimal) -> str:
+    """`$0.38`; what is less than a cent with as many places as it needs."""
+    if amount == 0 or abs(amount) >= Decimal("0.01"):
+        return f"${amount:,.2f}"
+    return f"${amount:.2g}" if abs(amount) >= Decimal("0.0001") else "under $0.0001"
 
 
 def percent(ratio: float, places: int = 1) -> str:

@@ -3,6 +3,7 @@
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.compare.panel import ComparePanel
+from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.lists.compactions import CompactionsPanel
 from inspector.gui.panels.lists.events import EventsPanel
@@ -38,6 +39,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("bottom", EventsPanel),
     ("bottom", CalibrationPanel),
     ("bottom", CompactionsPanel),
+    ("bottom", CostPanel),
     ("bottom", ComparePanel),
     ("bottom", ProblemsPanel),
     ("bottom", ValidityPanel),

@@ -1,13 +1,11 @@
 """What the step that is looked at would cost: the call, the broken cache, and when it pays."""
 
-from decimal import Decimal
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, lifetime, plural
+from inspector.gui.look.number_formats import dollars, grouped, lifetime, plural
 from inspector.workbench.previews import Preview, payback
 
 _TIP = (
@@ -92,10 +90,3 @@ def _call_row(preview: Preview) -> str:
         words += f", up to {grouped(preview.call_output)} out"
     price = "price unknown" if preview.call_cost is None else dollars(preview.call_cost)
     return f"{words} · {price}"
-
-
-def dollars(amount: Decimal) -> str:
-    """`$0.38`; what is less than a cent with as many places as it needs."""
-    if amount == 0 or abs(amount) >= Decimal("0.01"):
-        return f"${amount:,.2f}"
-    return f"${amount:.2g}" if abs(amount) >= Decimal("0.0001") else "under $0.0001"

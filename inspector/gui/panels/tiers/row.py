@@ -10,9 +10,8 @@ from inspector.core.policies.verdict import TierName, Verdict
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import dollars, grouped, plural
 from inspector.gui.look.visible import line
-from inspector.gui.panels.tiers.cost import dollars
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
 from inspector.workbench.steps import Step

@@ -1,0 +1,292 @@
+"""The cost of the chosen thread: what it comes to, dollars along its requests, a row a cache break and a compaction.
+
+Worked out off the GUI thread, and by the same functions as `context-inspector cost`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
+
+from inspector.core.findings.breaks import Rebilling
+from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.spending import sum_bills
+from inspector.core.replay.report import Compacted
+from inspector.core.session import Session, Thread
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.look.build import column
+from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import dollars, grouped, plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.widgets.table import Column, Rows
+from inspector.workbench.state import State
+
+TALL = 420
+"""Pixels from which on the plot lies above the table, and not beside it; what a row says in full has room only then."""
+BESIDE = [330, 670]
+"""Shares of plot and table beside each other."""
+NOTHING = "Open a transcript to see what it cost."
+NO_USAGE = "This thread reports no usage: what it cost is not known."
+HINT = "A click on a row says more, a double click goes there."
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """A break or a compaction, as people read it."""
+
+    request: int
+    what: str
+    tokens: str
+    cost: str
+    saved: str
+    evidence: str
+    message: str = ""
+    diff: tuple[str, ...] = ()
+
+
+def cost_rows(found: ThreadCost) -> list[CostRow]:
+    """Breaks and compactions in the order of the requests."""
+    rows = [_break(one) for one in found.breaks] + [_compaction(one) for one in found.compactions]
+    return sorted(rows, key=lambda one: one.request)
+
+
+def _break(one: Rebilling) -> CostRow:
+    saved = "" if one.cause == "compaction" else _dollars(one.avoidable_usd)
+    return CostRow(
+        one.request, one.cause, grouped(one.tokens), _dollars(one.usd), saved, one.evidence, one.message, one.diff
+    )
+
+
+def _compaction(one: Compacted) -> CostRow:
+    money = one.economics
+    each = "" if money.saved_per_request_usd is None else f"{dollars(money.saved_per_request_usd)} each"
+    sizes = f"{_about(one.tokens_before)} → {_about(one.tokens_after)}"
+    return CostRow(
+        one.at.before_request, f"{one.at.tier}: {_paid(one)}", sizes, _dollars(money.cost_usd), each, _told(one)
+    )
+
+
+def _paid(one: Compacted) -> str:
+    words: dict[bool | None, str] = {None: "no price", True: "paid", False: "did not pay"}
+    return words[one.economics.paid]
+
+
+def _told(one: Compacted) -> str:
+    money = one.economics
+    if money.cost_usd is None:
+        return "A model has no price."
+    what = "Cost: the summary and the cache written anew." if one.kind == "summary" else "Cost: the cache written anew."
+    if money.paid_after_requests is None:
+        return f"{what} It never paid: {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+    when = f"after {plural(money.paid_after_requests, 'request')}" if money.paid_after_requests else "at once"
+    return f"{what} Paid {when}; {plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}."
+
+
+def _about(tokens: int) -> str:
+    """`2.1M`, `156k`, `800`."""
+    if tokens < 10_000:
+        return grouped(tokens)
+    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
+
+
+def _dollars(amount: Decimal | None) -> str:
+    return "no price" if amount is None else dollars(amount)
+
+
+COLUMNS: Sequence[Column[CostRow]] = (
+    Column("request", lambda one: grouped(one.request), 6, figures=True),
+    Column("what", lambda one: one.what, 14),
+    Column("tokens", lambda one: one.tokens, 10, figures=True),
+    Column("cost", lambda one: one.cost, 7, figures=True),
+    Column("saves", lambda one: one.saved, 9, figures=True),
+    Column("evidence", lambda one: one.evidence),
+)
+
+
+class CostPanel(PlotPanel):
+    """A line of sums, the plot, the table, and what a chosen row says in full."""
+
+    TITLE: ClassVar[str] = "Cost"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._state = State()
+        self._session: Session | None = None
+        self._thread: Thread | None = None
+        self._task: Task | None = None
+        self._found: SessionCost | None = None
+        self.says = label(role="quiet", wrap=True)
+        self.more = label(role="quiet", wrap=True)
+        self.table: Rows[CostRow] = Rows("Cache breaks and compactions", COLUMNS)
+        self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
+        self.table.chosen.connect(self._explain)
+        self.table.opened.connect(self._open)
+        self._empty = label(role="quiet", wrap=True, centred=True)
+        side = QWidget()
+        column((self.table, 1), self.more, of=side, gap=2, margins=(0, 0, 0, 2))
+        self._plotted = QWidget()
+        self._plot_box = column(of=self._plotted, gap=0)
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(self._plotted)
+        self._split.addWidget(side)
+        self._split.setSizes(BESIDE)
+        self.more.hide()
+        whole = QWidget()
+        column(self.says, (self._split, 1), of=whole, margins=(13, 5, 8, 2), gap=3)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(whole)
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """The chosen thread; worked out where the session is another."""
+        self._state = state
+        thread = state.thread
+        if state.session is None or thread is None or not any(request.usage for request in thread.requests):
+            self._forget()
+            self._empty.setText(NOTHING if thread is None else NO_USAGE)
+            self._stack.setCurrentIndex(0)
+            return
+        self.load_plot()
+        if state.session is not self._session:
+            self._work_out(state.session)
+        if thread is not self._thread:
+            self._thread = thread
+            self._show()
+        if self.plot is not None:
+            self.plot.overlay.show_playhead(state.at)
+
+    def _forget(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._session = self._thread = self._found = self._task = None
+        self.table.show_rows(())
+        if self.plot is not None:
+            self.plot.show_found(None)
+
+    def _work_out(self, session: Session) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._session is None or self._session.path != session.path:
+            self._found = None
+        self._session = session
+
+        def done(found: SessionCost) -> None:
+            self._task, self._found = None, found
+            self._show()
+
+        self._task = self.desk.bridge.run(lambda task: session_cost(session), done)
+
+    @property
+    def found(self) -> ThreadCost | None:
+        """Of the chosen thread, as far as it is worked out."""
+        threads = self._found.threads if self._found is not None else ()
+        return next((one for one in threads if self._thread and one.thread.id == self._thread.id), None)
+
+    def _show(self) -> None:
+        found = self.found
+        if found is None or self._found is None:
+            self._empty.setText("Working out what it cost …")
+            self._stack.setCurrentIndex(0)
+            return
+        self._stack.setCurrentIndex(1)
+        self.say("")
+        self.table.show_rows(cost_rows(found))
+        self._explain(self.table.currentIndex().row())
+        if self.plot is not None:
+            self.plot.show_found(found)
+            self.plot.overlay.show_playhead(self._state.at)
+
+    def _explain(self, place: int, _column: int = -1) -> None:
+        """The chosen row in full, with its difference."""
+        rows = self.table.rows
+        if not 0 <= place < len(rows):
+            self.more.setText(HINT if rows else "The cache never broke, and nothing was compacted.")
+            return
+        self.more.setText("\n".join((rows[place].evidence, *rows[place].diff)))
+
+    def _open(self, place: int) -> None:
+        one = self.table.rows[place]
+        sent = self._thread is not None and one.request < len(self._thread.requests)
+        self.desk.workbench.move(one.request if sent else None)
+        if one.message:
+            self.desk.workbench.select(one.message)
+
+    # -- the plot -----------------------------------------------------------------------------------------------------
+
+    def plot_class(self) -> Callable[[Theme], Any]:
+        """A bar a request."""
+        from inspector.gui.panels.cost.plot import CostPlot
+
+        return CostPlot
+
+    def place_plot(self) -> None:
+        """Beside the table, or above it."""
+        self._plot_box.insertWidget(0, self.plot, 1)
+        self._turn()
+        if (found := self.found) is not None:
+            self.plot.show_found(found)
+        self.plot.overlay.show_playhead(self._state.at)
+
+    def say(self, words: str) -> None:
+        """What is under the mouse, else the sums."""
+        found = self.found
+        if found is not None and self._found is not None:
+            self.says.setText(words or ". ".join(cost_words(self._found, found)) + ".")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low dock the plot stands beside the table, on a page above it."""
+        super().resizeEvent(event)
+        self._turn()
+
+    def _turn(self) -> None:
+        tall = self.height() >= TALL
+        way = Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal
+        self.more.setVisible(tall)
+        if way != self._split.orientation():
+            self._split.setOrientation(way)
+            self._split.setSizes([1_000, 1_000] if tall else BESIDE)
+
+
+def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
+    """The sums, sentence by sentence, without full stops."""
+    bill = sum_bills(found.bills)
+    if bill is None or whole.bill is None:
+        yield "A model has no price: what it cost is not known"
+    else:
+        final = all(one.usage.output_is_final for one in found.thread.requests if one.usage)
+        others = len(whole.threads) > 1
+        least = "" if final else "at least "
+        yield f"{'This thread ' if others else ''}{least}{dollars(bill.total)}" + (
+            f" of {dollars(whole.bill.total)} for the whole session" if others else ""
+        )
+    if found.breaks:
+        lost = [one for one in found.breaks if one.cause != "compaction"]
+        again, saved = (
+            _dollars(_sum(getattr(one, name) for one in of))
+            for of, name in ((found.breaks, "usd"), (lost, "avoidable_usd"))
+        )
+        tokens = _about(sum(one.tokens for one in found.breaks))
+        yield f"{plural(len(found.breaks), 'cache break')}: {tokens} tokens billed again for {again}, {saved} avoidable"
+    if found.compactions:
+        paid = sum(one.economics.paid is True for one in found.compactions)
+        yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"
+    for run in found.thrash:
+        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
+    for one in whole.what_ifs:
+        if one.saved_usd > 0:
+            yield f"{one.name} would have saved {dollars(one.saved_usd)} in the session"
+
+
+def _sum(prices: Iterator[Decimal | None]) -> Decimal | None:
+    listed = list(prices)
+    known = [price for price in listed if price is not None]
+    return sum(known, Decimal(0)) if len(known) == len(listed) else None

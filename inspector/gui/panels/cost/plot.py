@@ -1,0 +1,126 @@
+"""Dollars of every request, stacked by kind of token, by pyqtgraph; breaks and compactions marked over them."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from inspector.core.findings.session_cost import ThreadCost
+from inspector.core.findings.spending import BILL_KINDS, Bill
+from inspector.gui.look.colours import ink
+from inspector.gui.look.number_formats import dollars
+from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.plot import Axis, Overlay, Plot, pg
+
+COLOURS = dict(zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True))
+"""By kind of token, after Okabe and Ito."""
+NAMES = dict(zip(BILL_KINDS, ("input", "cache read", "write 5 min", "write 1 h", "output"), strict=True))
+_TOLD = (*BILL_KINDS[1:], BILL_KINDS[0])
+"""What the legend names, as far as there is room."""
+MOST_BARS = 4_000
+"""More requests than this are drawn in groups, each as the dearest of its requests."""
+HEADROOM = 1.25
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+
+
+class CostPlot(Plot):
+    """A bar a request."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
+        axis = Axis("left", lambda value: f"${value:.3g}")
+        axis.setWidth(52)
+        self.plot = self._add_plot(left=axis)
+        self._found: ThreadCost | None = None
+        self._curves = {kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)}
+        """The highest sum first: each covers what lies below it in the stack."""
+        self.overlay = CostOverlay(self._graphics, theme, self._boxes[0])
+        self.restyle()
+
+    def show_found(self, found: ThreadCost | None) -> None:
+        """Of another thread, or of more requests."""
+        self._found = found
+        bills = [bill or Bill() for bill in found.bills] if found else []
+        edges, tops = stacked(bills)
+        for kind, curve in self._curves.items():
+            curve.setData(edges, tops[BILL_KINDS.index(kind)])
+        self.show_count(len(bills))
+        self.show_all()
+        self.plot.setYRange(0, max(float(tops[-1].max(initial=0.0)), 1e-6) * HEADROOM, padding=0)
+        self.overlay.show_found(found)
+
+    def about(self, at: int) -> str:
+        """What the request cost."""
+        assert self._found is not None
+        bill = self._found.bills[at]
+        if bill is None:
+            return f"request {at} · no price"
+        words = [f"request {at}", dollars(bill.total)]
+        words += [f"{NAMES[kind]} {dollars(getattr(bill, kind))}" for kind in BILL_KINDS if getattr(bill, kind)]
+        words += [f"cache lost: {one.cause}" for one in self._found.breaks if one.request == at]
+        return " · ".join(words)
+
+    def _set_pens(self) -> None:
+        self.overlay.update()
+        for kind, curve in self._curves.items():
+            curve.setPen(pg.mkPen(COLOURS[kind], width=1))
+            curve.setBrush(QColor(COLOURS[kind]))
+
+
+def stacked(bills: Sequence[Bill]) -> tuple["Floats", "list[Floats]"]:
+    """(edges of the bars, heights of the sums by kind, each with the kinds below it)."""
+    group = len(bills) // MOST_BARS + 1
+    chosen = [max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)]
+    edges = np.arange(len(chosen) + 1, dtype=np.float64) * group - 0.5
+    heights = np.array([[float(getattr(bill, kind)) for bill in chosen] for kind in BILL_KINDS], dtype=np.float64)
+    return edges, list(np.cumsum(heights.reshape(len(BILL_KINDS), len(chosen)), axis=0))
+
+
+class CostOverlay(Overlay):
+    """Breaks as triangles over their bars, compactions as lines, what the colours mean, the playhead."""
+
+    _found: ThreadCost | None = None
+
+    def show_found(self, found: ThreadCost | None) -> None:
+        """Others."""
+        self._found = found
+        self.update()
+
+    def _paint(self, painter: QPainter, area: QRectF) -> None:
+        found = self._found
+        if found is None or not found.bills:
+            return
+        painter.setClipRect(area)
+        colours = self._theme.colours
+        painter.setPen(QPen(ink(colours.good), 1, Qt.PenStyle.DashLine))
+        for at in {round(self._point(step.at.before_request - 0.5, 0).x()) for step in found.compactions}:
+            painter.drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()))
+        painter.setPen(Qt.PenStyle.NoPen)
+        for one in found.breaks:
+            bill = found.bills[one.request]
+            point = self._point(one.request, float(bill.total) if bill else 0)
+            painter.setBrush(ink(colours.good if one.cause == "compaction" else colours.high))
+            top = max(area.top() + 22, point.y() - 3)
+            painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
+        self._paint_legend(painter, area, found)
+        x = self._point(self._place(self._at, len(found.bills)), 0).x()
+        self._paint_playhead(painter, x, area.bottom(), 20)
+
+    def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost) -> None:
+        used = [kind for kind in _TOLD if any(bill is not None and getattr(bill, kind) for bill in found.bills)]
+        told = [(COLOURS[kind], NAMES[kind]) for kind in used]
+        told += [(self._theme.colours.high, "▾ cache lost")] * any(one.cause != "compaction" for one in found.breaks)
+        told += [(self._theme.colours.good, "┆ compaction")] * bool(found.compactions)
+        metrics, x = QFontMetricsF(painter.font()), area.left() + 8
+        for colour, name in told:
+            width = metrics.horizontalAdvance(name)
+            if x + width + 14 > area.right():
+                return
+            marked = name[0] in "▾┆"
+            painter.setPen(ink(colour if marked else self._theme.colours.quiet))
+            if not marked:
+                painter.fillRect(QRectF(x, area.top() + 5, 9, 9), ink(colour))
+            painter.drawText(QPointF(x + (0 if marked else 13), area.top() + 14), name)
+            x += width + (16 if marked else 27)

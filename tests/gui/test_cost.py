@@ -1,0 +1,127 @@
+"""The cost of a session in the window: the numbers of the command line, a row that explains and leads there."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF
+from pytestqt.qtbot import QtBot
+
+from inspector.cli.cost import describe
+from inspector.core.findings.spending import BILL_KINDS, Bill
+from inspector.core.session import Session, Thread
+from inspector.gui.desk import Desk
+from inspector.gui.panels.cost.panel import CostPanel
+from inspector.gui.panels.cost.plot import stacked
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
+from tests.core.test_breaks import GREW, LOST, session
+from tests.gui.hands import click, double_click
+from tests.shared import transcripts
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> CostPanel:
+    """Visible, tall, told of every state."""
+    made = CostPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1_200, 700)
+    made.show()
+    qtbot.waitExposed(made)
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+def shown(panel: CostPanel, desk: Desk, qtbot: QtBot, opened: Session) -> None:
+    desk.workbench.open(opened)
+    qtbot.waitUntil(lambda: panel.found is not None and panel.plot is not None, timeout=20_000)
+
+
+def check(panel: CostPanel, opened: Session) -> None:
+    """The rows are those of the command line, with its money."""
+    document = describe(opened, opened.main)
+    told = sorted(
+        [(one["request"], one["cause"], one["evidence"]) for one in document["breaks"]], key=lambda one: one[0]
+    )
+    causes = {one["cause"] for one in document["breaks"]}
+    found = [(one.request, one.what, one.evidence) for one in panel.table.rows if one.what in causes]
+    assert found == told
+    assert len(panel.table.rows) == len(told) + len(document["compactions"])
+    bills = [bill for bill in panel.found.bills if bill is not None] if panel.found else []
+    if document["total"] is not None:
+        assert float(round(sum((bill.total for bill in bills), Decimal(0)), 6)) == document["total"]
+        assert f"${document['total']:,.2f}" in panel.says.text() or document["total"] < 0.01
+
+
+def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    sample = open_transcript(resource("sample.jsonl"))
+    shown(panel, desk, qtbot, sample)
+    check(panel, sample)
+    words = panel.says.text()
+    assert words.startswith("This thread $8.63 of $8.67 for the whole session. 3 cache breaks: 88k tokens billed again")
+    assert "1 of 1 compaction paid" in words
+
+
+@pytest.mark.parametrize("pattern", ["codex/**/full.jsonl", "claude-code/**/full.jsonl"])
+def test_so_it_is_on_real_sessions(panel: CostPanel, desk: Desk, qtbot: QtBot, pattern: str) -> None:
+    paths: list[Path] = sorted(transcripts(pattern), key=lambda path: path.stat().st_size)
+    if not paths:
+        pytest.skip("no real transcripts on this machine")
+    opened = open_transcript(paths[-1])
+    shown(panel, desk, qtbot, opened)
+    check(panel, opened)
+
+
+def test_a_click_explains_and_a_double_click_goes_there(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    thread = session(*GREW, LOST)
+    shown(panel, desk, qtbot, Session("test", (thread,), path="cost.jsonl"))
+    assert panel.more.text().startswith("A click on a row")
+    (row,) = panel.table.rows
+    place = panel.table.visualRect(panel.table.model().index(0, 1)).center()
+    click(panel.table.viewport(), place)
+    assert panel.more.text() == row.evidence
+    assert "Nothing at all was read" in row.evidence
+    desk.workbench.move(0)
+    double_click(panel.table.viewport(), place)
+    assert desk.workbench.state.at == 3
+    assert desk.workbench.state.selected == row.message == thread.messages[0].id
+
+
+def test_the_mouse_over_a_bar_tells_its_parts(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
+    plot = panel.plot
+    plot._hover(plot.plot.getViewBox().mapViewToScene(QPointF(3, 0.01)))
+    assert panel.says.text().startswith("request 3 · $0.33 · input under $0.0001 · write 5 min $0.33")
+    assert "cache lost: prefix-changed" in panel.says.text()
+    plot._point(1.2)
+    assert desk.workbench.state.at == 1
+
+
+def test_in_a_low_dock_the_plot_stands_beside_the_table(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST),), path="cost.jsonl"))
+    assert (
+        panel.plot.mapTo(panel, panel.plot.rect().bottomLeft()).y() < panel.table.mapTo(panel, QPointF().toPoint()).y()
+    )
+    panel.resize(900, 220)
+    qtbot.waitUntil(lambda: panel.plot.geometry().right() < panel.table.mapTo(panel, QPointF().toPoint()).x())
+    assert not panel.more.isVisible()
+
+
+def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -> None:
+    shown(panel, desk, qtbot, Session("test", (session(*GREW, LOST, model="nobody's"),), path="a"))
+    assert panel.says.text().startswith("A model has no price")
+    assert panel.table.rows[0].cost == "no price"
+    silent = Thread("main")
+    desk.workbench.open(Session("test", (silent,), path="b"))
+    assert "reports no usage" in panel._empty.text()
+    assert not panel.table.rows
+
+
+def test_many_requests_are_drawn_in_groups_by_their_dearest() -> None:
+    bills = [Bill(input=Decimal(n % 7), output=Decimal(1)) for n in range(9_000)]
+    edges, tops = stacked(bills)
+    assert len(tops) == len(BILL_KINDS)
+    assert len(edges) == len(tops[0]) + 1 == 3_001
+    assert tops[0].max() == 6
+    assert tops[-1].max() == 7
+    assert stacked([])[0].size == 1
