@@ -6,6 +6,7 @@ from screenshots.stage import Stage
 
 from inspector.core.message import Opaque
 from inspector.gui.panels.compare.panel import ComparePanel
+from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.lists.lost import LostPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.resources import resource
@@ -164,6 +165,16 @@ def compare(stage: Stage) -> None:
     stage.click(stage.panel("Compare", ComparePanel).bar.button)
 
 
+def cost(stage: Stage) -> None:
+    """What the session cost, a cache break looked at."""
+    stage.set_up("dark", bottom=520)
+    stage.bring("Tiers", "Cost")
+    table = stage.panel("Cost", CostPanel).table
+    stage.rest(lambda: bool(table.rows))
+    table.selectRow(0)
+    table.chosen.emit(0, -1)
+
+
 SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("01-open", welcome),
     ("02-walk", walk),
@@ -181,5 +192,6 @@ SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("14-lost", lost),
     ("15-what-if", what_if),
     ("16-compare", compare),
+    ("21-cost", cost),
 )
 """(name of the picture, what leads to it)."""
