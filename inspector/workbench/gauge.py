@@ -20,6 +20,7 @@ from inspector.core.policies.start import believed_at
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
+from inspector.core.tokens.sizing import Sizer
 from inspector.core.tokens.windows import Window
 from inspector.workbench.policy_input import given, settings_of, sizer_of
 from inspector.workbench.state import PolicyBelief, State
@@ -249,15 +250,11 @@ def reading(state: State) -> GaugeReading | None:
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None
-    size, steps, stepped = sizer_of(state), state.steps, state.stepped_buffer
-    pressure, before = size.pressure, None
+    size, stepped = sizer_of(state), state.stepped_buffer
+    pressure, before = pressure_here(state, size)
     request = state.request
     view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
-    if stepped is not None and steps is not None:
-        ground = steps.buffer_of(steps.base(steps.at))
-        before = pressure.tokens if stepped is not ground else None
-        if stepped.messages != ground.messages:
-            pressure = size.pressure_of(stepped)
+    if stepped is not None:
         view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
     window = state.window or Window(None, "unknown", ())
     lines = watermarks(state)
@@ -275,6 +272,18 @@ def reading(state: State) -> GaugeReading | None:
         before=before,
         triggers=observed_triggers(thread, window.tokens),
     )
+
+
+def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
+    """Of the buffer that is looked at, which a step may have changed; and after one the size of the recorded buffer.
+    O(messages) after a step."""
+    steps, stepped = state.steps, state.stepped_buffer
+    if stepped is None or steps is None:
+        return size.pressure, None
+    ground = steps.buffer_of(steps.base(steps.at))
+    changed = stepped.messages != ground.messages
+    before = size.pressure.tokens if stepped is not ground else None
+    return size.pressure_of(stepped) if changed else size.pressure, before
 
 
 def _believed(state: State) -> int | None:

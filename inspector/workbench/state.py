@@ -82,6 +82,15 @@ Following: TypeAlias = Literal["", "file", "project"]
 
 
 @dataclass(frozen=True, slots=True)
+class BufferFilter:
+    """Messages that the buffer list is to show alone."""
+
+    name: str
+    """What they have in common."""
+    ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
 
@@ -98,6 +107,10 @@ class State:
     """Id of the selected message, empty for none."""
     pins: tuple[str, ...] = ()
     """Texts of this session that the user pinned."""
+    part: tuple[str, ...] = ()
+    """The part of the buffer that is looked into: names in its breakdown, from the category down; empty = all of it."""
+    among: BufferFilter | None = None
+    """What the buffer list shows; None = all."""
     user_window: int | None = None
     """The window the user chose, in tokens."""
     estimator: str = "roku"

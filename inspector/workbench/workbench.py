@@ -23,7 +23,7 @@ from inspector.workbench.gauge import beliefs, wanted
 from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
-from inspector.workbench.state import Choices, Following, OpeningProgress, PolicyBelief, State
+from inspector.workbench.state import BufferFilter, Choices, Following, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
 
@@ -317,13 +317,17 @@ class Workbench:
             message_id = newest(self._state)
         self.show(replace(self._state, selected=message_id))
 
+    def look_into(self, part: tuple[str, ...], among: BufferFilter | None = None) -> None:
+        """Look into a part of the buffer, with the list of messages reduced to it; empty for all of it."""
+        self.show(replace(self._state, part=part, among=among))
+
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def choose_thread(self, thread_id: str) -> None:
         """Look at another agent's requests, standing at its last one."""
         self.stepping.give_up()
         self._follows_end, self._picked = True, False
-        self._settle(lambda state: replace(state, thread_id=thread_id))
+        self._settle(lambda state: replace(state, thread_id=thread_id, part=(), among=None))
 
     def set_window(self, tokens: int | None) -> None:
         """The window the user says it is; None takes their word back."""

@@ -52,6 +52,16 @@ class BreakdownNode:
         for child in self.children:
             yield from child.walk(depth + 1)
 
+    def along(self, names: Iterable[str]) -> tuple["BreakdownNode", ...]:
+        """Itself and the nodes of these names, each in the one before, as far as they are there."""
+        found = [self]
+        for name in names:
+            inner = next((child for child in found[-1].children if child.name == name), None)
+            if inner is None:
+                break
+            found.append(inner)
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:

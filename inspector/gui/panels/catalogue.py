@@ -1,5 +1,6 @@
 """The one list that names the panels and their places, in the order of their tabs."""
 
+from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.compare.panel import ComparePanel
@@ -35,6 +36,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("right", ProxyPanel),
     ("bottom", DiffPanel),
     ("bottom", NeedPanel),
+    ("bottom", BreakdownPanel),
     ("bottom", LostPanel),
     ("bottom", EventsPanel),
     ("bottom", CalibrationPanel),

@@ -23,16 +23,19 @@ from inspector.gui.edits.manual_edits import buffer_menu
 from inspector.gui.look.build import column, delayed, field, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
 from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.painted import PaintedList
 from inspector.workbench.message_rows import KINDS, of_kind, tool_names, with_text
 from inspector.workbench.policy_input import sizer_of
-from inspector.workbench.state import State
+from inspector.workbench.state import BufferFilter, State
 from inspector.workbench.steps import ORIGIN, Steps
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
+_ONLY = 220
+"""Pixels of what is said of the messages that are shown alone."""
 MANY = 5_000
 """Messages of a thread whose names and sizes take longer than a frame."""
 
@@ -51,6 +54,8 @@ class BufferPanel(Panel):
         self.kind = _menu_button("Show only some messages", KINDS, self._choose_kind)
         self.order = _menu_button("Sort the messages", ORDERS, self._choose_order)
         self.count = label(role="quiet")
+        self.only = small_button("", self._show_all, about="Show all messages again", role="chip")
+        self._among: BufferFilter | None = None
         self._thread: Thread | None = None
         self._estimator = ""
         self._view: View | None = None
@@ -72,7 +77,10 @@ class BufferPanel(Panel):
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
         title = label("Buffer", role="strong")
-        head = row(title, 6, self.count, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6)
+        head = row(
+            title, 6, self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6
+        )
+        self.only.hide()
         column(head, (self.view, 1), of=self, gap=0)
         self.view.setProperty(WINDOW_KEYS, True)
         self.view.selectionModel().currentChanged.connect(self._picked)
@@ -92,9 +100,12 @@ class BufferPanel(Panel):
         self._weigh(sizer_of(state).scale if state.pressures else UNSCALED)
         view = state.request.view if state.request else thread.end if thread else EMPTY_VIEW
         stepped = state.stepped_buffer
-        if (view, state.at) == (self._view, self._at) and stepped is self._stepped and state.steps is self._steps:
+        among, self._among = self._among, state.among
+        same = (view, state.at, state.among) == (self._view, self._at, among)
+        if same and stepped is self._stepped and state.steps is self._steps:
             self._show_selected(state.selected)
             return
+        self._show_only(state.among)
         self._view, self._at, self._stepped, self._steps = view, state.at, stepped, state.steps
         self._buffer = stepped.messages if stepped is not None else view.messages()
         self._fates = changed_since(state)
@@ -155,6 +166,17 @@ class BufferPanel(Panel):
         self._kind = kind
         self._filter()
 
+    def _show_only(self, among: BufferFilter | None) -> None:
+        """The chip with what the messages that are shown have in common."""
+        self.only.setVisible(among is not None)
+        name = line(among.name, 300) if among is not None else ""
+        short = self.only.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _ONLY)
+        self.only.setText(f"{short}  ✕".replace("&", "&&"))
+        self.only.setAccessibleName(f"only {name}")
+
+    def _show_all(self) -> None:
+        self.desk.workbench.look_into(())
+
     def _choose_order(self, order: str) -> None:
         self.model.arrange(next(known for known in ORDERS if known == order))
         self._show_selected(self.desk.workbench.state.selected)
@@ -166,6 +188,9 @@ class BufferPanel(Panel):
             self._task = None
         buffer, text = self._buffer, self.text.text().strip()
         picked = of_kind(buffer, self._kind)
+        if self._among is not None:
+            ids = self._among.ids
+            picked = [n for n in (range(len(buffer)) if picked is None else picked) if buffer[n].id in ids]
         if not text:
             self._show_rows(buffer, picked)
             return

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from inspector.gui.desk import Desk
@@ -29,6 +29,7 @@ _KINDS = {
 }
 
 
+_UNSEEN = "not in this file"
 LINGER = 800
 """Milliseconds for which the tier that would fire next is still named after another place was chosen."""
 
@@ -48,6 +49,7 @@ class Gauge(Panel):
         self._lingers = delayed(self, LINGER, self._say_next)
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
         self.legend = Legend(desk.theme)
+        self.legend.picked.connect(self._look_into)
         self.setMinimumWidth(226)
         head = row(self._ratio, self._kind, ..., gap=8)
         head.setAlignment(self._kind, Qt.AlignmentFlag.AlignVCenter)
@@ -74,6 +76,11 @@ class Gauge(Panel):
         self._warning.setText("\n".join(warnings))
         self._warning.setVisible(bool(warnings))
         _hide_if_empty(self._window, self._tokens, self._estimate, self._next)
+
+    def _look_into(self, category: str) -> None:
+        """The breakdown with that category chosen; it reduces the buffer list as soon as it knows the messages."""
+        self.desk.workbench.look_into((category,))
+        self.desk.show_panel("Breakdown")
 
     def _say_next(self) -> None:
         self._lingers.stop()
@@ -143,15 +150,47 @@ def _estimate(now: GaugeReading | None, name: str) -> str:
 
 
 class Legend(Guarded, QWidget):
-    """Every part of the buffer with its colour, its name and its tokens, in the order of the tank, top down."""
+    """Every part of the buffer with its colour, its name and its tokens, in the order of the tank, top down.
+
+    A click, or Enter on the row that the arrows walked to, picks a part.
+    """
+
+    picked = Signal(str)
+    """A category, or `unseen`."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._rows: tuple[tuple[str, str, str], ...] = ()
         self._reading: GaugeReading | None = None
+        self._at = 0
+        """The row that Enter picks."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName("What fills the buffer")
+
+    def _pick(self, at: int) -> None:
+        if 0 <= at < len(self._rows):
+            self._at = at
+            self.picked.emit("unseen" if self._rows[at][1] == _UNSEEN else self._rows[at][1])
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The part of the row."""
+        super().mousePressEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pick(int(event.position().y()) // self._height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up, down, Enter."""
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._pick(self._at)
+        elif step is not None:
+            self._at = max(0, min(self._at + step, len(self._rows) - 1))
+            self.update()
+        else:
+            super().keyPressEvent(event)
 
     def show_reading(self, reading: GaugeReading | None) -> None:
         """Show this one from now on."""
@@ -172,7 +211,7 @@ class Legend(Guarded, QWidget):
         colours = self._theme.colours
         rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
         if reading.unseen:
-            rows.append((colours.missing, "not in this file", grouped(reading.unseen)))
+            rows.append((colours.missing, _UNSEEN, grouped(reading.unseen)))
         return tuple(rows)
 
     def _height(self) -> int:
@@ -198,6 +237,8 @@ class Legend(Guarded, QWidget):
         middle = Qt.AlignmentFlag.AlignVCenter
         for n, (colour, name, number) in enumerate(self._rows):
             top = n * high
+            if n == self._at and self.hasFocus():
+                painter.fillRect(QRectF(0, top, self.width(), high), ink(colours.hover))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             if colour:
                 painter.setPen(Qt.PenStyle.NoPen)

@@ -1,0 +1,248 @@
+"""The breakdown as an icicle: every level a row, every part as wide as its share; what is chosen is as wide as all."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from inspector.core.findings.breakdown import BreakdownNode
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import grouped, percent, plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
+from inspector.gui.widgets.painted import MIDDLE, RIGHT
+
+PartPath: TypeAlias = tuple[str, ...]
+"""Names from the category down; empty = all of the buffer."""
+LEVELS = 5
+LOW, HIGH = 17, 34
+"""Pixels of a level."""
+_NARROW = 2.0
+"""What is narrower is painted, but not what is in it."""
+_WORDS = 34
+"""Pixels from which on a part has words in it."""
+_FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
+_BRIGHT = 0.5
+"""From here on words are dark."""
+_DARK_INK, _LIGHT_INK = "#14181d", "#ffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part where it is painted."""
+
+    rect: QRectF
+    part: PartPath
+    node: BreakdownNode
+
+
+class Icicle(Guarded, QWidget):
+    """A click chooses a part, a double click or Enter opens it; arrows walk, Escape goes back to all."""
+
+    chosen = Signal(tuple)
+    opened = Signal(tuple)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._tree: BreakdownNode | None = None
+        self.part: PartPath = ()
+        self._cells: tuple[Cell, ...] = ()
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(160, LOW * LEVELS)
+        self.setAccessibleName("What fills the buffer, level by level")
+
+    def sizeHint(self) -> QSize:
+        """Wide rather than tall."""
+        return QSize(520, 30 * LEVELS)
+
+    def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
+        """This buffer, with that part taking the whole width."""
+        self._tree, self.part = tree, part
+        self.setAccessibleDescription(spoken(tree, part))
+        self._lay_out()
+
+    # -- where all is --------------------------------------------------------------------------------------------------
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """What is painted, from the root down."""
+        return self._cells
+
+    def cell_at(self, where: QPointF) -> Cell | None:
+        """The part under a place."""
+        return next((cell for cell in self._cells if cell.rect.contains(where)), None)
+
+    def _lay_out(self) -> None:
+        whole = self._tree is not None and self._tree.tokens > 0
+        self._cells = tuple(self._rows(self._tree)) if self._tree is not None and whole else ()
+        self.update()
+
+    def _rows(self, tree: BreakdownNode) -> Iterator[Cell]:
+        """The ancestors of what is chosen and itself over the whole width, what is in it below."""
+        width, high = float(self.width()), min(HIGH, max(LOW, self.height() / LEVELS))
+        for depth, node in enumerate(tree.along(self.part)):
+            cell = Cell(QRectF(0, depth * high, width, high), self.part[:depth], node)
+            yield cell
+        yield from self._inside(cell)
+
+    def _inside(self, cell: Cell) -> Iterator[Cell]:
+        left, rect = cell.rect.left(), cell.rect
+        if not cell.node.tokens or rect.bottom() >= self.height():
+            return
+        for child in cell.node.children:
+            width = rect.width() * child.tokens / cell.node.tokens
+            inner = Cell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
+            left += width
+            if width > 0:
+                yield inner
+            if width >= _NARROW:
+                yield from self._inside(inner)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The rows take the new room."""
+        super().resizeEvent(event)
+        self._lay_out()
+
+    # -- looks ---------------------------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Every part; a frame around what is chosen."""
+        with QPainter(self) as painter:
+            for cell in self._cells:
+                self._paint_cell(painter, cell)
+            if self.hasFocus() and self._cells:
+                here = next((cell for cell in self._cells if cell.part == self.part), self._cells[0])
+                painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(here.rect.adjusted(1, 1, -1, -2))
+
+    def _paint_cell(self, painter: QPainter, cell: Cell) -> None:
+        c = self._theme.colours
+        inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
+        ground = cell_colour(c, cell.part)
+        painter.fillRect(inner, ground)
+        if cell.part[:1] == ("unseen",):
+            painter.fillRect(inner, QBrush(ink(c.quiet), Qt.BrushStyle.BDiagPattern))
+        if inner.width() < _WORDS:
+            return
+        room = inner.adjusted(5, 0, -5, 0)
+        metrics, number = painter.fontMetrics(), grouped(cell.node.tokens)
+        name = line(cell.node.name, 200)
+        if cell.node.kind == "file" and metrics.horizontalAdvance(name) > room.width():
+            name = _FOLDER.sub("", name, count=1)  # of a path that is too long, the file
+        painter.setPen(ink(_DARK_INK if _brightness(ground) > _BRIGHT else _LIGHT_INK))
+        figures = metrics.horizontalAdvance(number)
+        if room.width() > metrics.horizontalAdvance(name[:12]) + figures + 8:
+            painter.drawText(room, int(RIGHT), number)
+            room.setRight(room.right() - figures - 8)
+        painter.drawText(room, int(MIDDLE), metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width())))
+
+    def restyle(self) -> None:
+        """The colours have changed."""
+        self.update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The frame comes."""
+        super().focusInEvent(event)
+        self.update()
+
+    # -- hands ---------------------------------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Chosen; what was chosen already, or the root, goes back."""
+        cell = self.cell_at(event.position())
+        if cell is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.chosen.emit(cell.part)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Opened: the first press has chosen it, so it lies over the whole width."""
+        cell = self.cell_at(event.position())
+        if cell is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.opened.emit(cell.part)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows, Enter, Escape."""
+        moved = self._walked(Qt.Key(event.key()))
+        if moved is not None:
+            self.chosen.emit(moved)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(self.part)
+        else:
+            super().keyPressEvent(event)
+
+    def _walked(self, key: Qt.Key) -> PartPath | None:
+        nodes = self._tree.along(self.part) if self._tree is not None else ()
+        if not nodes:
+            return None
+        if key == Qt.Key.Key_Escape:
+            return ()
+        if key == Qt.Key.Key_Down and nodes[-1].children:
+            return (*self.part, nodes[-1].children[0].name)
+        if key == Qt.Key.Key_Up and self.part:
+            return self.part[:-1]
+        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and len(nodes) > 1:
+            beside = [child.name for child in nodes[-2].children]
+            at = beside.index(nodes[-1].name) + (1 if key == Qt.Key.Key_Right else -1)
+            return (*self.part[:-1], beside[at % len(beside)])
+        return None
+
+    def event(self, event: QEvent) -> bool:
+        """What is under the mouse, in words."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            cell = self.cell_at(QPointF(event.pos()))
+            words = about(cell.node, cell.part, self._tree.tokens) if cell is not None and self._tree else ""
+            QToolTip.showText(event.globalPos(), tip(words), self)
+            return True
+        return super().event(event)
+
+
+def _brightness(colour: QColor) -> float:
+    """0 to 1, as the eye weighs red, green and blue (ITU-R BT.601)."""
+    return 0.299 * colour.redF() + 0.587 * colour.greenF() + 0.114 * colour.blueF()
+
+
+def cell_colour(colours: Colours, part: PartPath) -> QColor:
+    """The colour of the category; nearer to the window with every level below it."""
+    if not part:
+        return ink(colours.raised)
+    base = QColor({str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.faint))
+    ground, share = QColor(colours.window), max(0.25, 1 - 0.2 * (len(part) - 1))
+    pairs = ((base.red(), ground.red()), (base.green(), ground.green()), (base.blue(), ground.blue()))
+    return QColor(*(round(one * share + other * (1 - share)) for one, other in pairs))
+
+
+def about(node: BreakdownNode, part: PartPath, total: int) -> str:
+    """`tool results › Read › src/a.py`, and how much that is."""
+    share = f" · {percent(node.tokens / total)}" if total else ""
+    calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
+    said = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
+    return f"{' › '.join(part) or 'all of the buffer'}\n{grouped(node.tokens)} tokens{share}{calls}{said}"
+
+
+def spoken(tree: BreakdownNode | None, part: PartPath) -> str:
+    """What is chosen, and the largest parts of it."""
+    if tree is None:
+        return "nothing open"
+    node = tree.along(part)[-1]
+    inner = ", ".join(f"{child.name} {grouped(child.tokens)}" for child in node.children[:5])
+    return f"{about(node, part, tree.tokens)}: {inner}" if inner else about(node, part, tree.tokens)

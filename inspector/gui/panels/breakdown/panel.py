@@ -1,0 +1,185 @@
+"""The panel: icicle and tables side by side. A click reduces the buffer list to a part, a double click goes there."""
+
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter, QTabWidget
+
+from inspector.core.findings.breakdown import OfferedTool, ToolCalls
+from inspector.core.findings.repeats import LEAST, Repeat
+from inspector.core.session import Thread
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.number_formats import grouped
+from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about
+from inspector.gui.panels.breakdown.tree import BreakdownTree
+from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.small import Elided
+from inspector.gui.widgets.table import Column, Rows
+from inspector.workbench.filling import Filling, calls_of, filling, filling_key
+from inspector.workbench.state import BufferFilter, State
+
+_REPEATS: tuple[Column[Repeat], ...] = (
+    Column("free", lambda one: grouped(one.free), 6, figures=True),
+    Column("each", lambda one: grouped(one.tokens_each), 6, figures=True),
+    Column("times", lambda one: grouped(one.times), 5, figures=True),
+    Column("what", lambda one: one.what),
+)
+_TOOLS: tuple[Column[OfferedTool], ...] = (
+    Column("tool", lambda one: one.name),
+    Column("server", lambda one: one.server, 12),
+    Column("schema", lambda one: "–" if one.schema_tokens is None else grouped(one.schema_tokens), 8, figures=True),
+    Column("calls", lambda one: grouped(one.calls), 6, figures=True),
+    Column("here", lambda one: grouped(one.calls_in_buffer), 6, figures=True),
+    Column("tokens here", lambda one: grouped(one.tokens), 11, figures=True),
+)
+
+
+class BreakdownPanel(Panel):
+    """Shows the State's buffer; which part is looked into is the State's, too."""
+
+    TITLE: ClassVar[str] = "Breakdown"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._key: tuple[object, ...] | None = None
+        self._task: Task | None = None
+        self._calls: tuple[Thread, ToolCalls] | None = None
+        self.filling: Filling | None = None
+        self.says = Elided("quiet")
+        self.all = small_button("all", self._all, about="Look at all of the buffer again (Esc)")
+        self.icicle = Icicle(desk.theme)
+        self.tree = BreakdownTree()
+        self.repeats: Rows[Repeat] = Rows("Repeated word for word", _REPEATS)
+        self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
+        self.tabs = QTabWidget()
+        self._lay_out()
+        self.setFocusProxy(self.icicle)
+
+    def _lay_out(self) -> None:
+        for name, table in (("Parts", self.tree), ("Repeats", self.repeats), ("Tools", self.tools)):
+            self.tabs.addTab(table, name)
+        self.tabs.setDocumentMode(True)
+        both = QSplitter(Qt.Orientation.Horizontal)
+        both.setChildrenCollapsible(False)
+        both.addWidget(self.icicle)
+        both.addWidget(self.tabs)
+        both.setSizes([1_100, 900])  # shares: Qt makes them fit
+        self.tabs.setMinimumWidth(280)
+        column(row((self.says, 1), self.all, margins=(13, 3, 8, 2), gap=8), (both, 1), of=self, gap=0)
+        for part in (self.icicle, self.tree):
+            part.chosen.connect(self.look_into)
+            part.opened.connect(self.open)
+        self.repeats.chosen.connect(lambda place, _: self._show_repeat(place))
+        self.repeats.opened.connect(self._open_repeat)
+        self.tools.chosen.connect(lambda place, _: self._show_tool(place))
+
+    # -- State ---------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Worked out where the buffer is another one; the chosen part always."""
+        key = filling_key(state)
+        if key != self._key:
+            self._key = key
+            self._work_out(state)
+        elif self.filling is not None:
+            self._show_part(state)
+
+    def _work_out(self, state: State) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        if self._key is None:
+            self.filling, self._calls = None, None
+            self._show_filling()
+            return
+        thread, known = state.thread, self._calls
+        assert thread is not None
+        known = known if known is not None and known[0] is thread else None
+
+        def job(task: Task) -> tuple[ToolCalls, Filling]:
+            calls = known[1] if known is not None else calls_of(state)
+            return calls, filling(state, calls, task.cancelled)
+
+        def done(found: tuple[ToolCalls, Filling]) -> None:
+            self._calls, self.filling, self._task = (thread, found[0]), found[1], None
+            self._show_filling()
+
+        self._task = self.desk.bridge.run(job, done)
+
+    def _show_filling(self) -> None:
+        found = self.filling
+        self.repeats.show_rows(found.repeats if found else ())
+        self.tools.show_rows(found.tools if found else ())
+        free = sum(one.free for one in found.repeats) if found else 0
+        self.tabs.setTabText(1, f"Repeats: {grouped(free)} free" if free else "Repeats")
+        self.tabs.setTabToolTip(1, f"Spans of {LEAST} characters or more that stand in the buffer more than once")
+        self.tabs.setTabText(2, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
+        self._show_part(self.desk.workbench.state)
+
+    def _show_part(self, state: State) -> None:
+        tree = self.filling.tree if self.filling is not None else None
+        self.icicle.show_tree(tree, state.part)
+        self.tree.show_tree(tree, state.part)
+        self.all.setVisible(bool(state.part))
+        if self.filling is None or tree is None:
+            self.says.show_text("Open a transcript to see what fills its window.")
+            return
+        nodes = self.filling.tree.along(state.part)
+        gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
+        self.says.show_text(gone + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": "))
+        if state.part and not gone and (wanted := self._filter(state.part)) != state.among:
+            self.desk.workbench.look_into(state.part, wanted)
+
+    # -- hands ---------------------------------------------------------------------------------------------------------
+
+    def _filter(self, part: PartPath) -> BufferFilter | None:
+        """The messages of that part; None for all of the buffer, and for what stands in no message."""
+        if self.filling is None or not part:
+            return None
+        node = self.filling.tree.along(part)[-1]
+        return BufferFilter(" › ".join(part), self.filling.ids(node.messages)) if node.messages else None
+
+    def look_into(self, part: PartPath) -> None:
+        """Choose a part: the buffer list shows its messages alone."""
+        self.desk.workbench.look_into(part, self._filter(part))
+
+    def _all(self) -> None:
+        self.look_into(())
+
+    def open(self, part: PartPath) -> None:
+        """Go to the largest message of that part."""
+        node = self.filling.tree.along(part)[-1] if self.filling is not None else None
+        while node is not None and node.children:
+            node = node.children[0]
+        if node is not None and node.messages:
+            self._go_to(node.messages[-1])
+
+    def _go_to(self, at: int) -> None:
+        if self.filling is not None:
+            self.desk.workbench.select(self.filling.messages[at].id)
+            self.desk.show_panel("Message")
+
+    def _show_repeat(self, place: int) -> None:
+        if self.filling is not None:
+            one = self.repeats.rows[place]
+            among = BufferFilter(f"copies of {one.what}", self.filling.ids(one.messages))
+            self.desk.workbench.look_into((), among)
+
+    def _open_repeat(self, place: int) -> None:
+        self._go_to(self.repeats.rows[place].messages[-1])
+
+    def _show_tool(self, place: int) -> None:
+        """Its results, else its calls, else its schema."""
+        one, found = self.tools.rows[place], self.filling
+        path = (one.server, one.name) if one.server else (one.name,)
+        for category in ("tool results", "tool calls", "tools"):
+            if found is not None and len(found.tree.along((category, *path))) == len(path) + 2:
+                self.look_into((category, *path))
+                return
+
+    def restyle(self) -> None:
+        """The icicle has colours."""
+        super().restyle()
+        self.icicle.restyle()

@@ -1,0 +1,185 @@
+"""The breakdown panel with real clicks: it adds up, leads to the messages, and the legend leads to it."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QHeaderView
+from pytestqt.qtbot import QtBot
+
+from inspector.cli import breakdown as cli_breakdown
+from inspector.cli.select import Selection
+from inspector.gui.desk import Desk
+from inspector.gui.panels.breakdown.icicle import PartPath
+from inspector.gui.panels.breakdown.panel import BreakdownPanel
+from inspector.gui.panels.buffer.panel import BufferPanel
+from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.gauge import reading
+from tests.gui.conftest import Asked
+from tests.gui.hands import click, double_click, press
+from tests.gui.test_lists import click_cell
+
+SAMPLE = open_transcript(str(resource("sample.jsonl")))
+AT = 40
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> Iterator[BreakdownPanel]:
+    made = BreakdownPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1_100, 260)
+    made.show()
+    desk.workbench.open(SAMPLE)
+    desk.workbench.move(AT)
+    stop = desk.workbench.subscribe(made.receive)
+    wait(made, qtbot)
+    yield made
+    stop()
+
+
+def wait(panel: BreakdownPanel, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: panel.filling is not None and panel._task is None)
+
+
+def place(panel: BreakdownPanel, part: PartPath) -> QPoint:
+    (cell,) = (cell for cell in panel.icicle.cells if cell.part == part)
+    return cell.rect.center().toPoint()
+
+
+def test_it_says_what_gauge_and_command_say(desk: Desk, panel: BreakdownPanel) -> None:
+    now = reading(desk.workbench.state)
+    assert now is not None
+    assert panel.filling is not None
+    tree = panel.filling.tree
+    parts = {one.name: one.tokens for one in tree.children}
+    assert parts == {**{str(name): tokens for name, tokens in now.parts}, "unseen": now.unseen}
+    document = cli_breakdown.describe(Selection(SAMPLE, SAMPLE.main, AT))
+    assert parts == {one["name"]: one["tokens"] for one in document["tree"]["children"]}
+    assert [one.free for one in panel.repeats.rows] == [one["free"] for one in document["repeats"]]
+    assert [one.name for one in panel.tools.rows] == [one["name"] for one in document["tools"]]
+    assert panel.tree.topLevelItemCount() == len(parts)
+
+
+def test_a_part_is_as_wide_as_its_share(panel: BreakdownPanel) -> None:
+    assert panel.filling is not None
+    for cell in panel.icicle.cells:
+        if len(cell.part) == 1:
+            share = cell.node.tokens / panel.filling.tree.tokens
+            assert cell.rect.width() == pytest.approx(share * panel.icicle.width())
+
+
+def test_a_click_reduces_the_buffer_and_a_double_click_goes_there(
+    desk: Desk, panel: BreakdownPanel, qtbot: QtBot, asked: Asked
+) -> None:
+    buffer = BufferPanel(desk)
+    qtbot.addWidget(buffer)
+    buffer.resize(800, 400)
+    buffer.show()
+    desk.workbench.subscribe(buffer.receive)
+    everything = buffer.model.rowCount()
+    click(panel.icicle, place(panel, ("tool results",)))
+    click(panel.icicle, place(panel, ("tool results", "Read")))
+    (node,) = (cell.node for cell in panel.icicle.cells if cell.part == ("tool results", "Read"))
+    assert buffer.model.rowCount() == len(node.messages) < everything
+    assert buffer.only.isVisible()
+    assert "tool results › Read" in panel.says.whole
+    inside = next(cell for cell in panel.icicle.cells if len(cell.part) == 3)
+    double_click(panel.icicle, inside.rect.center().toPoint())
+    assert desk.workbench.state.part == inside.part
+    assert desk.workbench.state.selected in {
+        desk.workbench.state.buffer().messages[at].id for at in inside.node.messages
+    }
+    assert asked.shown == ["Message"]
+    click(buffer.only)
+    assert buffer.model.rowCount() == everything
+    assert not buffer.only.isVisible()
+    assert desk.workbench.state.part == ()
+
+
+def test_by_keyboard(desk: Desk, panel: BreakdownPanel) -> None:
+    for key, depth in ((Qt.Key.Key_Down, 1), (Qt.Key.Key_Right, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_Up, 1)):
+        press(panel.icicle, key)
+        assert len(desk.workbench.state.part) == depth
+    assert panel.icicle.accessibleDescription().startswith(desk.workbench.state.part[0])
+    press(panel.icicle, Qt.Key.Key_Escape)
+    assert desk.workbench.state.part == ()
+
+
+def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> None:
+    def names() -> list[str]:
+        return [item.text(0) for n in range(panel.tree.topLevelItemCount()) if (item := panel.tree.topLevelItem(n))]
+
+    assert panel.filling is not None
+    by_size = sorted(panel.filling.tree.children, key=lambda one: -one.tokens)
+    assert names() == [one.name for one in by_size]
+    header = panel.tree.header()
+    assert isinstance(header, QHeaderView)
+    click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 8, header.height() // 2))
+    assert names() == sorted(names(), key=str.casefold)
+    desk.workbench.look_into(("tool results", "Read"))
+    current = panel.tree.currentItem()
+    assert current is not None
+    above = current.parent()
+    assert above is not None
+    assert (current.text(0), above.text(0)) == ("Read", "tool results")
+    assert desk.workbench.state.among is not None, "the panel adds the messages of the part"
+
+
+def test_repeats_and_tools_lead_to_their_messages(desk: Desk, panel: BreakdownPanel, asked: Asked) -> None:
+    panel.tabs.setCurrentIndex(1)
+    click_cell(panel.repeats, 0)
+    among, one = desk.workbench.state.among, panel.repeats.rows[0]
+    assert among is not None
+    assert among.ids == {desk.workbench.state.buffer().messages[at].id for at in one.messages}
+    press(panel.repeats, Qt.Key.Key_Return)
+    assert desk.workbench.state.selected == desk.workbench.state.buffer().messages[one.messages[-1]].id
+    panel.tabs.setCurrentIndex(2)
+    click_cell(panel.tools, 0)
+    assert desk.workbench.state.part == ("tool results", panel.tools.rows[0].name)
+
+
+def test_the_legend_leads_here(desk: Desk, panel: BreakdownPanel, qtbot: QtBot, asked: Asked) -> None:
+    gauge = Gauge(desk)
+    qtbot.addWidget(gauge)
+    gauge.resize(230, 700)
+    gauge.show()
+    desk.workbench.subscribe(gauge.receive)
+    now = reading(desk.workbench.state)
+    assert now is not None
+    high = gauge.legend.height() // (len(now.parts) + 1)
+    click(gauge.legend, QPoint(40, high // 2))
+    top = now.parts[-1][0]
+    assert (desk.workbench.state.part, asked.shown) == ((top,), ["Breakdown"])
+    assert desk.workbench.state.among is not None
+    press(gauge.legend, Qt.Key.Key_Down)
+    press(gauge.legend, Qt.Key.Key_Return)
+    assert desk.workbench.state.part == (now.parts[-2][0],)
+    click(gauge.legend, QPoint(40, gauge.legend.height() - high // 2))
+    assert desk.workbench.state.part == ("unseen",)
+    assert desk.workbench.state.among is None, "what is unseen stands in no message"
+
+
+def test_it_follows_the_playhead_and_a_step(desk: Desk, panel: BreakdownPanel, qtbot: QtBot) -> None:
+    before = panel.filling
+    desk.workbench.look_into(("tool results",))
+    desk.workbench.move(AT + 20)
+    qtbot.waitUntil(lambda: panel.filling is not before)
+    assert panel.filling is not None
+    among = desk.workbench.state.among
+    assert among is not None
+    assert among.ids == panel.filling.ids(panel.filling.tree.along(("tool results",))[-1].messages)
+    recorded = panel.filling
+    desk.workbench.stepping.step("L0")
+    qtbot.waitUntil(lambda: panel.filling is not recorded)
+    now = reading(desk.workbench.state)
+    assert now is not None
+    assert panel.filling.tree.tokens == now.pressure.tokens
+
+
+def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
+    desk.workbench.close()
+    assert panel.filling is None
+    assert panel.icicle.cells == ()
+    assert panel.says.whole == "Open a transcript to see what fills its window."
