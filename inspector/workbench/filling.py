@@ -1,13 +1,20 @@
-"""What fills the buffer where we stand, for the window: the breakdown and the repeats."""
+"""What fills the buffer, for the window: the breakdown and the repeats where we stand, and areas over all requests."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from inspector.core.buffer import Prompt, View
 from inspector.core.errors import Cancelled
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, breakdown, tool_calls
+from inspector.core.findings.composition import CATEGORIES, composition, segments, split, weigh_parts
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
+from inspector.core.session import Thread
+from inspector.core.tokens.estimators import estimator, prompt_tokens, weight
+from inspector.core.tokens.sizing import Sizer, rounded, sizer
 from inspector.workbench.gauge import pressure_here
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
@@ -48,3 +55,87 @@ def calls_of(state: State) -> ToolCalls:
     assert state.session is not None
     assert state.thread is not None
     return tool_calls(state.session, state.thread)
+
+
+AreaKind: TypeAlias = Literal["category", "tool"]
+OTHER_TOOLS, NO_TOOL, UNSEEN = "other tools", "all else", "unseen"
+_TOOLS = 8
+"""Tools with an area of their own: those that weigh most over the whole thread."""
+_BITS = 48
+_MASK = (1 << _BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """What fills the buffer at every request: areas over the requests, one on the other, up to the shown number."""
+
+    kind: AreaKind
+    names: tuple[str, ...]
+    """Lowest first."""
+    tokens: tuple[tuple[int, ...], ...]
+    """Of each area, one number a request; 0 where nothing is known of the request."""
+
+
+def areas(state: State, kind: AreaKind, cancelled: Callable[[], bool] = lambda: False) -> Areas:
+    """Of the whole thread, while something is open. O(messages + requests). Raises Cancelled."""
+    thread, pressures = state.thread, state.pressures
+    assert thread is not None
+    assert pressures is not None
+    by_tool = _ToolWeights(calls_of(state), thread, pressures.estimator) if kind == "tool" else None
+    counted = by_tool or _by_category
+    names: tuple[str, ...] = (NO_TOOL, OTHER_TOOLS, *by_tool.tools) if by_tool else CATEGORIES
+    rows: list[list[int]] = []
+    for request in thread.requests:
+        if cancelled():
+            raise Cancelled("Other areas are wanted.")
+        size = sizer(pressures, request.index)
+        shares = counted(size, request.view, request.prompt)
+        whole, total = sum(shares), size.pressure.tokens or 0
+        seen = total - size.scale.unseen if whole else 0
+        rows.append([total - seen, *rounded([seen * one / (whole or 1) for one in shares], seen)])
+    columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
+    kept = [(name, found) for name, found in zip((UNSEEN, *names), columns, strict=True) if any(found)]
+    return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept))
+
+
+def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
+    found = composition(size.estimator, view, prompt)
+    return [found.get(name, 0) for name in CATEGORIES]
+
+
+class _ToolWeights:
+    """What estimators count of a buffer by tool, from running sums: all of a result is its tool's, of an answer the
+    calls. Lowest: what is no tool's, other tools, then the heaviest ones, the heaviest last."""
+
+    def __init__(self, calls: ToolCalls, thread: Thread, estimator_name: str) -> None:
+        self._calls, self._by = calls, estimator(estimator_name)
+        total: Counter[str] = Counter()
+        for message in thread.messages:
+            total.update(dict(self._split(message)))
+        total.pop("", None)
+        self.tools = tuple(name for name, _ in reversed(total.most_common(_TOOLS)))
+        self._places = {"": 0} | {name: n for n, name in enumerate(self.tools, 2)}
+        self._key = f"{estimator_name} by tool: {self.tools}"
+
+    def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[int]:
+        packed = view.weight(self._key, self._packed)
+        found = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
+        found[0] += sum(prompt_tokens(self._by, prompt))
+        return found
+
+    def _packed(self, message: Message) -> int:
+        return sum(found << self._places.get(name, 1) * _BITS for name, found in self._split(message))
+
+    def _split(self, message: Message) -> list[tuple[str, int]]:
+        """(tool, or nothing; weight)."""
+        whole, result = weight(self._by, message), message.result
+        if result is not None:
+            call = self._calls.by_id.get(result.call_id)
+            return [(call.name if call is not None else OTHER_TOOLS, whole)]
+        names = [call.name for call in message.calls]
+        if not names:
+            return [("", whole)]
+        each = [max(1, weigh_parts(self._by, message, [call])) for call in message.calls]
+        called = split(self._by, message, segments(message)).get("tool calls", 0)
+        found = rounded([called * one / sum(each) for one in each], called)
+        return [("", whole - called), *zip(names, found, strict=True)]

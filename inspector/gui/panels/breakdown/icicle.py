@@ -45,7 +45,7 @@ _DARK_INK, _LIGHT_INK = "#14181d", "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class IcicleCell:
     """A part where it is painted."""
 
     rect: QRectF
@@ -64,7 +64,7 @@ class Icicle(Guarded, QWidget):
         self._theme = theme
         self._tree: BreakdownNode | None = None
         self.part: PartPath = ()
-        self._cells: tuple[Cell, ...] = ()
+        self._cells: tuple[IcicleCell, ...] = ()
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -84,11 +84,11 @@ class Icicle(Guarded, QWidget):
     # -- where all is --------------------------------------------------------------------------------------------------
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[IcicleCell, ...]:
         """What is painted, from the root down."""
         return self._cells
 
-    def cell_at(self, where: QPointF) -> Cell | None:
+    def cell_at(self, where: QPointF) -> IcicleCell | None:
         """The part under a place."""
         return next((cell for cell in self._cells if cell.rect.contains(where)), None)
 
@@ -97,21 +97,21 @@ class Icicle(Guarded, QWidget):
         self._cells = tuple(self._rows(self._tree)) if self._tree is not None and whole else ()
         self.update()
 
-    def _rows(self, tree: BreakdownNode) -> Iterator[Cell]:
+    def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
         """The ancestors of what is chosen and itself over the whole width, what is in it below."""
         width, high = float(self.width()), min(HIGH, max(LOW, self.height() / LEVELS))
         for depth, node in enumerate(tree.along(self.part)):
-            cell = Cell(QRectF(0, depth * high, width, high), self.part[:depth], node)
+            cell = IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node)
             yield cell
         yield from self._inside(cell)
 
-    def _inside(self, cell: Cell) -> Iterator[Cell]:
+    def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
         left, rect = cell.rect.left(), cell.rect
         if not cell.node.tokens or rect.bottom() >= self.height():
             return
         for child in cell.node.children:
             width = rect.width() * child.tokens / cell.node.tokens
-            inner = Cell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
+            inner = IcicleCell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
             left += width
             if width > 0:
                 yield inner
@@ -136,7 +136,7 @@ class Icicle(Guarded, QWidget):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(here.rect.adjusted(1, 1, -1, -2))
 
-    def _paint_cell(self, painter: QPainter, cell: Cell) -> None:
+    def _paint_cell(self, painter: QPainter, cell: IcicleCell) -> None:
         c = self._theme.colours
         inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
         ground = cell_colour(c, cell.part)
