@@ -171,6 +171,7 @@ def test_it_follows_the_playhead_and_a_step(desk: Desk, panel: BreakdownPanel, q
     assert among is not None
     assert among.ids == panel.filling.ids(panel.filling.tree.along(("tool results",))[-1].messages)
     recorded = panel.filling
+    desk.workbench.stepping.choose(policy="roku")
     desk.workbench.stepping.step("L0")
     qtbot.waitUntil(lambda: panel.filling is not recorded)
     now = reading(desk.workbench.state)
