@@ -19,6 +19,7 @@ COMMANDS = {
     "breakdown": "what fills the buffer of one request, and what stands in it twice",
     "calibrate": "estimators against reported tokens",
     "estimate": "tokens of a text",
+    "lost": "what the recorded compactions lost, and what of it was needed again",
     "step": "run one tier, or what is due",
     "replay": "a policy over the whole session",
     "cost": "what the session cost: cache breaks with their cause, compactions, what was avoidable",

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inspector.core.facts import facts, instructions, sentences
+from inspector.core.facts.reading import facts, instructions
+from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Summarize
 

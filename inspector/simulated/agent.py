@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from inspector.core.buffer import Tool
-from inspector.core.facts import facts
+from inspector.core.facts.reading import facts
 from inspector.core.message import Message, Text, ToolCall
 from inspector.simulated.arguments import ArgumentSource, fill, in_shell, is_freeform, schema_of, words_for
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall

@@ -2,7 +2,9 @@
 
 import pytest
 
-from inspector.core.facts import Fact, facts, lost
+from inspector.core.facts.fact import Fact
+from inspector.core.facts.index import lost
+from inspector.core.facts.reading import facts
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 
 
@@ -15,46 +17,127 @@ def said(text: str, role: str = "assistant", id: str = "m") -> Message:  # noqa:
     [
         ("look at src/reader.py now", "path", "src/reader.py"),
         ("看 ./docs/说明.md。", "path", "./docs/说明.md"),
-        ("edit pyproject.toml", "path", "pyproject.toml"),
+        ("edit rates.toml", "path", "rates.toml"),
+        ("看src/a.py", "path", "src/a.py"),
+        ("src/reader.py:118:def load_rates():", "path", "src/reader.py"),
         ("see https://a.example/b/c?x=1).", "url", "https://a.example/b/c?x=1"),
-        ("call parse_row()", "identifier", "parse_row"),
-        ("call parseRow()", "identifier", "parseRow"),
+        ("call load_rates()", "identifier", "load_rates"),
+        ("call loadRates()", "identifier", "loadRates"),
+        ("调用load_rates函数", "identifier", "load_rates"),
         ("commit deadbeef1", "identifier", "deadbeef1"),
         ("took 84,102 tokens", "number", "84,102"),
         ("12.5% of it", "number", "12.5%"),
-        ("x\nValueError: no such row 7\ny", "error", "ValueError: no such row 7"),
     ],
 )
 def test_found(text: str, kind: str, expected: str) -> None:
     assert Fact(kind, expected) in facts(said(text))  # type: ignore[arg-type]
 
 
-def test_instructions_are_the_users_own_sentences() -> None:
-    message = said("Keep the API. 请先不要改接口，只修复指针问题。Then test!", "user")
-    found = [fact.text for fact in facts(message) if fact.kind == "instruction"]
-    assert found == ["Keep the API.", "请先不要改接口，只修复指针问题。", "Then test!"]
-    assert not [fact for fact in facts(said("Keep the API.")) if fact.kind == "instruction"]
-    assert not [
-        f for f in facts(said("<system-reminder>Do this.</system-reminder>", "user")) if f.kind == "instruction"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "   4711\treturn row",
+        "4711→    return row",
+        "4711-    return row",
+        "ran 4711 tests, 4711 passed in 4711 ms",
+        "see lines 4711-4800, line 4712, L4713",
+        "-rw-r--r-- 1 dev dev 47111 Nov 21 21:11 notes",
+        "2026-11-21T21:11:04.471Z 21:11:04 1f0e1c2d-aaaa-bbbb-cccc-47114711ab47",
+        "400 404 2048 5000 2026 1.0 8080",
+        "file_path isEmpty updated_at <tool_use_error> toolu_01AbCdEfGh",
+        "Edit/Write and/or trace/docs pulls/112/comments origin/main README.md Node.js /dev/null",
+    ],
+)
+def test_what_says_nothing_by_itself(text: str) -> None:
+    assert not facts(Message("m", "tool", (ToolResult("c", text),)))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("ValueError: no such row 7", True),
+        ("E       AssertionError: 3 != 4", True),
+        ("src/a.c:3:5: error: expected ';' before 'x'", True),
+        ("fatal: not a git repository", True),
+        ("--- FAIL: TestLoad (0.00s)", True),
+        ('    return fmt.Errorf("error: %w", err)', False),
+        ("        ValueError: if the row is missing", False),
+        ("  error: Error;", False),
+        ("except ValueError: pass", False),
+        ("0 errors, 3 warnings", False),
+    ],
+)
+def test_errors_are_what_a_tool_printed_not_source(line: str, told: bool) -> None:
+    result = Message("m", "tool", (ToolResult("c", f"x\n{line}\ny"),))
+    assert [fact.text for fact in facts(result) if fact.kind == "error"] == ([line] if told else [])
+    assert not [fact for fact in facts(said(f"x\n{line}\ny")) if fact.kind == "error"]
+
+
+def wanted(text: str) -> list[tuple[str, str]]:
+    kinds = ("instruction", "constraint")
+    return [(fact.kind, fact.text) for fact in facts(said(text, "user")) if fact.kind in kinds]
+
+
+def test_what_the_user_wants_and_forbids() -> None:
+    text = (
+        "Keep the API as it is. 请先修复指针问题。不要改接口，谢谢。Then run the tests! You must not touch migrations."
+    )
+    assert wanted(text) == [
+        ("instruction", "Keep the API as it is."),
+        ("instruction", "请先修复指针问题。"),
+        ("constraint", "不要改接口，谢谢。"),
+        ("instruction", "Then run the tests!"),
+        ("constraint", "You must not touch migrations."),
     ]
+    assert wanted("Never push to main.") == [("constraint", "Never push to main.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Requirements:",
+        "# Add a parser here",
+        "| run | the tests |",
+        "I don't understand this one.",
+        "is that right?",
+        "ok thanks",
+        "```\nplease run this now\n```",
+        "<system-reminder>Do this now.</system-reminder>",
+    ],
+)
+def test_what_is_no_wish_of_the_user(text: str) -> None:
+    assert not wanted(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("We decided to keep the cache in memory.", True),
+        ("I'll store rates per day instead of per month.", True),
+        ("这里改用整数存储金额。", True),
+        ("The function returns nil instead of an error.", False),
+        ("I'll use the search tool now.", False),
+        ("Let me read the file.", False),
+    ],
+)
+def test_decisions(text: str, told: bool) -> None:
+    assert [fact.text for fact in facts(said(text)) if fact.kind == "decision"] == ([text] if told else [])
 
 
 def test_arguments_are_read_as_a_person_would() -> None:
-    message = Message("m", "assistant", (ToolCall("c", "Edit", {"file_path": "a/b.py", "new": ["x\ny_z_w"]}),))
-    assert {fact.text for fact in facts(message)} >= {"a/b.py", "y_z_w"}
+    message = Message("m", "assistant", (ToolCall("c", "Edit", {"file_path": "a/b.py", "new": ["x\nrate_book"]}),))
+    assert {fact.text for fact in facts(message)} >= {"a/b.py", "rate_book"}
 
 
 def test_lost_is_what_stands_nowhere() -> None:
     old = said("src/a.py and src/b.py", id="1")
-    result = Message("2", "tool", (ToolResult("c", "ValueError: broken at line 118"),))
+    result = Message("2", "tool", (ToolResult("c", "ValueError: broken rates at 11847"),))
     kept = said("then we looked", id="3")
     summary = said("work on src/a.py", id="s")
     gone = lost([old, result, kept], [summary, kept])
     assert {(one.fact.text, one.message) for one in gone} == {
         ("src/b.py", "1"),
-        ("ValueError", "2"),
-        ("118", "2"),
-        ("ValueError: broken at line 118", "2"),
+        ("ValueError: broken rates at 11847", "2"),
     }
     assert lost([old, result], [old, result]) == ()
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.core.facts import Fact, lost
+from inspector.core.facts.fact import Fact
+from inspector.core.facts.index import FactIndex, lost
 from inspector.core.message import Message, Text, ToolCall
-from inspector.core.replay.regret import At, FactIndex, Losses, LossLedger, read_by, writes
+from inspector.core.replay.regret import At, Losses, LossLedger, read_by, writes
 from tests.core.policies.build import assistant, result, user
 
 STEP = At(1, "compact")
@@ -29,13 +30,13 @@ def story(before: Sequence[Message], after: Sequence[Message], later: Sequence[M
 
 
 READ = assistant("", ("c1", "Read", {"file_path": "src/a.py"}))
-TOLD = result("c1", "def load_rates(): raise ValueError  # since 4.0.17, see https://example.org/rates")
+TOLD = result("c1", "def load_rates(): raise RateMissing  # since 4.0.17, see https://example.org/rates")
 
 
 def test_a_fact_is_lost_where_it_stands_nowhere() -> None:
     found = story([user("go"), READ, TOLD], [READ], [])
     assert {(one.fact.kind, one.fact.text) for one in found.losses} == {
-        ("identifier", "load_rates"), ("identifier", "ValueError"), ("number", "4.0.17"),
+        ("identifier", "load_rates"), ("identifier", "RateMissing"), ("number", "4.0.17"),
         ("url", "https://example.org/rates"),
     }  # fmt: skip
     assert {one.message for one in found.losses} == {TOLD.id}
@@ -43,7 +44,7 @@ def test_a_fact_is_lost_where_it_stands_nowhere() -> None:
 
 
 def test_a_fact_that_a_summary_names_is_kept() -> None:
-    summary = Message("s", "user", (Text("uses load_rates of 4.0.17; ValueError"),), summary=True)
+    summary = Message("s", "user", (Text("uses load_rates of 4.0.17; RateMissing"),), summary=True)
     found = story([user("go"), READ, TOLD], [READ, summary], [])
     assert [one.fact.text for one in found.losses] == ["https://example.org/rates"]
     assert (found.facts, found.kept, found.lost) == (4, 3, 1)
@@ -51,10 +52,10 @@ def test_a_fact_that_a_summary_names_is_kept() -> None:
 
 def test_text_counts_even_where_no_pattern_finds_it() -> None:
     """A path stands where a longer one holds it; a number does not stand in a longer number."""
-    short = result("c1", "src/a.py 1234")
-    there = result("c2", "/home/dev/src/a.py and 12345")
+    short = result("c1", "src/a.py rate_1234")
+    there = result("c2", "/home/dev/src/a.py and rate_12345")
     found = story([short, there], [there], [])
-    assert [one.fact for one in found.losses] == [Fact("number", "1234")]
+    assert [one.fact for one in found.losses] == [Fact("identifier", "rate_1234")]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_which_calls_read(name: str, arguments: object, reads: str, changes: boo
 
 
 WORDS = st.lists(
-    st.sampled_from(["src/a.py", "b.py", "load_rates", "readRates", "4096", "3.14", "the", "and", "中文", "error: no"]),
+    st.sampled_from(["src/a.py", "b.py", "load_rates", "readRates", "4097", "3.14", "the", "and", "中文", "error: no"]),
     max_size=8,
 )  # fmt: skip
 

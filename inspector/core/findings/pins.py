@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.constraints import forbids
-from inspector.core.facts import sentences
+from inspector.core.facts.sentences import sentences
 from inspector.core.findings.bans import Ban, banned_by, command_of, find_ban, patched
 from inspector.core.message import Message, ToolCall
 from inspector.core.replay.driver import arrivals

@@ -16,7 +16,8 @@ from rapidfuzz import fuzz, process
 
 from inspector.core.buffer import EMPTY_VIEW, View, shared
 from inspector.core.constraints import constrains, may_bind
-from inspector.core.facts import instructions, sentences, texts
+from inspector.core.facts.reading import instructions, texts
+from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
 

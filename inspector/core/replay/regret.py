@@ -4,17 +4,17 @@ The recording goes on after each compaction of the policy, so the future is know
 removed is *lost* when it stands nowhere in the buffer after. It is *regretted* when a later answer, tool call or user
 message refers to it while it is still gone. A file that is read again although the buffer held it before is a regret
 that was repaired: its price is the tokens of reading it again. See docs/regret.md for where this errs.
-
-The facts and the words of a session's messages are read once for any number of buffers made of them.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from inspector.core.facts import Fact, facts, texts
+from inspector.core.facts.fact import SENTENCES, Fact
+from inspector.core.facts.index import BufferFacts, FactIndex, words
+from inspector.core.facts.names import names
+from inspector.core.facts.reading import call_text, used
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 
@@ -63,117 +63,28 @@ def _printed(call: ToolCall) -> str:
     return text if first in _READERS and " -i" not in text else ""
 
 
-_WORD = re.compile(r"\w+")
+_DEFINES = re.compile(
+    r"\b(?:def|func|function|class|const|let|var|type|interface|struct|fn|enum)\s+(?:\([^)\n]*\)\s*)?$"
+)
+_IS_SET = re.compile(r"(?:, ?\w+)* *(?::=|=(?!=))")
 
 
-class FactIndex:
-    """Facts and messages by number. Messages are told apart by identity: an edited one is another. Grows as it is used;
-    for one thread of execution only."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.facts: list[Fact] = []
-        self._numbers: dict[int, int] = {}
-        self._ids: dict[Fact, int] = {}
-        self._of: list[tuple[int, ...]] = []
-        self._texts: list[str] = []
-        self._words: list[tuple[str, ...]] = []
-        """Of each message, each once."""
-        self._fact_words: list[tuple[str, ...]] = []
-        self._spelt: dict[str, str] = {}
-        """Every word once, so that thousands of messages share it."""
-
-    def number(self, message: Message) -> int:
-        """Its number; a new message is read now. O(text) the first time."""
-        found = self._numbers.get(id(message))
-        if found is None:
-            found = self._numbers[id(message)] = len(self.messages)
-            self.messages.append(message)
-            text = "\n".join(texts(message))
-            self._texts.append(text)
-            self._words.append(tuple(self._spelt.setdefault(word, word) for word in set(_WORD.findall(text))))
-            self._of.append(tuple(n for fact in facts(message) if (n := self._id(fact)) >= 0))
-        return found
-
-    def number_of(self, identity: int) -> int:
-        """The number of a message that has one, by its `id()`."""
-        return self._numbers[identity]
-
-    def _id(self, fact: Fact) -> int:
-        found = self._ids.get(fact)
-        if found is None:
-            words = tuple(_WORD.findall(fact.text))
-            if not words:
-                found = -1  # punctuation only: nothing that could be found again
-            else:
-                found = len(self.facts)
-                self.facts.append(fact)
-                self._fact_words.append(words)
-            self._ids[fact] = found
-        return found
-
-    def facts_of(self, number: int) -> tuple[int, ...]:
-        """The facts of a message, by number, each once."""
-        return self._of[number]
-
-    def words_of(self, number: int) -> tuple[str, ...]:
-        """The words of a message, each once, in no order."""
-        return self._words[number]
-
-    def words_in(self, fact: int) -> tuple[str, ...]:
-        """The words of a fact; never none."""
-        return self._fact_words[fact]
-
-    def holds(self, number: int, fact: int) -> bool:
-        """Does the text of the message hold the fact's text?"""
-        return self.facts[fact].text in self._texts[number]
-
-
-class BufferFacts:
-    """The messages of one buffer, by number, and what stands in them."""
-
-    def __init__(self, index: FactIndex) -> None:
-        self._index = index
-        self._numbers = set[int]()
-        self._identities = set[int]()
-        self._counts = Counter[int]()
-        """Messages by fact."""
-        self._by_word: dict[str, set[int]] = {}
-
-    def __contains__(self, number: object) -> bool:
-        return number in self._numbers
-
-    def add(self, number: int) -> None:
-        """One more. O(its words)."""
-        self._numbers.add(number)
-        self._identities.add(id(self._index.messages[number]))
-        self._counts.update(self._index.facts_of(number))
-        for word in self._index.words_of(number):
-            self._by_word.setdefault(word, set()).add(number)
-
-    def remove(self, number: int) -> None:
-        """One less."""
-        self._numbers.discard(number)
-        self._identities.discard(id(self._index.messages[number]))
-        self._counts.subtract(self._index.facts_of(number))
-        for word in self._index.words_of(number):
-            self._by_word[word].discard(number)
-
-    def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
-        """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
-        thousands few have changed, and only those are looked at."""
-        listed = tuple(messages)
-        now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
-        came = now - self._identities
-        new = [self._index.number(message) for message in listed if id(message) in came] if came else []
-        return sorted(self._index.number_of(one) for one in self._identities - now), new
-
-    def holds(self, fact: int) -> bool:
-        """Does the fact stand in one of the messages?"""
-        if self._counts[fact] > 0:
+def _is_used(text: str, fact: Fact) -> bool:
+    """Does the text name the fact, as a whole? A name that it gives to something of its own is not used."""
+    at, length, found = text.find(fact.text), len(fact.text), False
+    while at >= 0:
+        before, after = text[max(0, at - 60) : at], text[at + length : at + length + 40]
+        if fact.kind in SENTENCES:
             return True
-        places = min((self._by_word.get(word, ()) for word in self._index.words_in(fact)), key=len)
-        return any(self._index.holds(number, fact) for number in places)
+        if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
+            return False
+        found = found or not (_GOES_ON.match(after) or (before and _BEGAN.search(before)))
+        at = text.find(fact.text, at + length)
+    return found
+
+
+_GOES_ON = re.compile(r"\w|[./-]\w|/$", re.ASCII)
+_BEGAN = re.compile(r"[\w.@-]$", re.ASCII)
 
 
 How: TypeAlias = Literal["answer", "call", "user"]
@@ -212,7 +123,7 @@ class Regret:
     repaired: bool = False
     """The call reads again what was removed; then the fact itself may still have stood."""
     price: int = 0
-    """Tokens of what was read again."""
+    """Tokens of what came back: the answer to the call that refers to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +148,7 @@ class Losses:
 
     @property
     def reread_tokens(self) -> int:
-        return sum(one.price for one in self.regrets)
+        return sum(one.price for one in self.regrets if one.repaired)
 
 
 class LossLedger:
@@ -263,8 +174,7 @@ class LossLedger:
             number = self._index.number(message)
             if number in self._standing:
                 continue
-            if message.role == "assistant" or (message.role == "user" and not message.mark and not message.summary):
-                self._refer(message, number, request)
+            self._refer(message, request)
             self._found_again(self._index.facts_of(number))
             self._standing.add(number)
             self._follow(message, number, request)
@@ -310,19 +220,25 @@ class LossLedger:
 
     def _key(self, fact: int) -> str:
         """The longest word of a fact: a text that refers to the fact holds it."""
-        return max(self._index.words_in(fact), key=len)
+        return max(self._index.words_in(fact), key=len, default="")
 
-    def _refer(self, message: Message, number: int, request: int) -> None:
+    def _refer(self, message: Message, request: int) -> None:
         """Lost facts that this message names: regretted, unless their text still stood somewhere after all."""
-        named = {fact for fact in self._index.facts_of(number) if fact in self._lost}
-        if self._by_word:
-            for word in self._index.words_of(number):
-                named.update(f for f in self._by_word.get(word, ()) if self._index.holds(number, f))
-        calls = "\n".join(f"{call.name} {dumps(call.arguments)}" for call in message.calls)
+        said = used(message) if self._by_word else ""
+        if not said:
+            return
+        named = set[int]()
+        for word in (*words(said), ""):
+            facts = self._by_word.get(word, ())
+            named.update(fact for fact in facts if _is_used(said, self._index.facts[fact]))
+        calls = [(call, call_text(call)) for call in message.calls]
         for fact in sorted(named):
             if not self._standing.holds(fact):
                 loss = self._lost[fact]
-                how: How = "user" if message.role == "user" else "call" if loss.fact.text in calls else "answer"
+                by = next((call for call, text in calls if loss.fact.text in text), None)
+                how: How = "user" if message.role == "user" else "call" if by is not None else "answer"
+                if by is not None and not writes(by):
+                    self._reads.expect(by.id, len(self._regrets))
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
                 self._needed.add(fact)
         self._found_again(named)
@@ -335,8 +251,7 @@ class LossLedger:
                 self._reads.expect(call.id, self._reread(call, self._removed[former], message, request))
         result = message.result
         if result is not None:
-            regret = self._reads.answered(result.call_id, number, result.is_error)
-            if regret is not None:
+            for regret in self._reads.answered(result.call_id, number, result.is_error):
                 self._regrets[regret] = replace(self._regrets[regret], price=self._price(message))
 
     def _reread(self, call: ToolCall, at: At, message: Message, request: int) -> int:
@@ -349,7 +264,7 @@ class LossLedger:
             if not one.repaired and one.fact.kind in ("path", "url") and one.fact.text in target:
                 self._regrets[place] = replace(one, repaired=True)
                 return place
-        fact = Fact("url" if "://" in target else "path", target)
+        fact = next((one for one in names(target) if one.kind in ("path", "url")), Fact("path", target))
         self._regrets.append(Regret(fact, at, request, message.id, "call", True))
         return len(self._regrets) - 1
 
@@ -361,7 +276,7 @@ class _Reads:
         self._last: dict[str, int] = {}
         self._keys: dict[str, set[str]] = {}
         self._waiting: dict[str, str] = {}
-        self._expected: dict[str, int] = {}
+        self._expected: dict[str, list[int]] = {}
 
     def call(self, call: ToolCall) -> int | None:
         """The message that answered the very same call last; None where none did."""
@@ -379,11 +294,11 @@ class _Reads:
 
     def expect(self, call_id: str, regret: int) -> None:
         """The answer to this call is the price of that regret."""
-        self._expected[call_id] = regret
+        self._expected.setdefault(call_id, []).append(regret)
 
-    def answered(self, call_id: str, number: int, is_error: bool) -> int | None:
-        """A result came. Returns the regret that it is the price of."""
+    def answered(self, call_id: str, number: int, is_error: bool) -> Sequence[int]:
+        """A result came. Returns the regrets that it is the price of."""
         key = self._waiting.pop(call_id, None)
         if key is not None and not is_error:
             self._last[key] = number
-        return self._expected.pop(call_id, None)
+        return self._expected.pop(call_id, ())

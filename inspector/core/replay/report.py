@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from inspector.core.answering import Answerer
@@ -250,13 +251,15 @@ def recorded(
     *,
     calls: Sequence[SideCall] = (),
     losses: bool = True,
+    drops: Mapping[int, str] = MappingProxyType({}),
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> ReplayReport:
     """The thread itself as a report. `calls`: those beside the conversation, where the file holds them; a recorded
-    summary among them costs what it did. Without `losses` it tells of none, and takes a fifth of the time. Raises
+    summary among them costs what it did. `drops`: by request the names of changes that nobody announced, whose losses
+    count as well. Without `losses` it tells of none, and takes a fifth of the time. Raises
     Cancelled. O(messages), and a walk over the buffer where it was not merely appended to."""
-    book = _RecordedBook(ground, calls)
+    book = _RecordedBook(ground, calls, drops)
     if not losses:
         book.ledger = _NoLedger(ground.facts, lambda _: 0)
     for request in _watched(ground.thread.requests, len(ground.thread.requests), progress, cancelled):
@@ -276,8 +279,9 @@ class _NoLedger(LossLedger):
 
 
 class _RecordedBook(_ReportBook):
-    def __init__(self, ground: Ground, calls: Sequence[SideCall]) -> None:
+    def __init__(self, ground: Ground, calls: Sequence[SideCall], drops: Mapping[int, str]) -> None:
         super().__init__(ground)
+        self._drops = drops
         self._arrivals, self._pins = ground.arrivals, ground.pins
         self._calls = {
             one.made: one
@@ -297,8 +301,9 @@ class _RecordedBook(_ReportBook):
         self.ledger.arrive(arrival.answer, index - 1)
         self.ledger.arrive(arrival.new, index)
         buffer = request.buffer()
-        if made or arrival.swapped or arrival.gone:
-            self.ledger.change(buffer.messages, At(index, _name(made[-1][1])) if made else None)
+        name = _name(made[-1][1]) if made else self._drops.get(index, "")
+        if name or arrival.swapped or arrival.gone:
+            self.ledger.change(buffer.messages, At(index, name) if name else None)
         tokens, kind = self._sizes.size(index, self._sizes.weigh_buffer(buffer.messages), request.prompt, True)
         cost = self._meter.request(
             buffer, tokens, 0, (), request.model, request.time, self._cache[index], request.usage

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QButtonGroup, QToolButton
 
-from inspector.core.facts import KINDS, FactKind, LostFact, by_kind, lost
+from inspector.core.facts.fact import KINDS, FactKind, LostFact, by_kind
+from inspector.core.facts.index import lost
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, small_button
 from inspector.gui.look.number_formats import grouped, plural

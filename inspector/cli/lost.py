@@ -1,0 +1,104 @@
+"""`context-inspector lost FILE`: what the compactions that happened lost, and what of it was needed again."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.select import add_selection, select
+from inspector.core.errors import InspectorError
+from inspector.core.findings.lost import CompactionLoss, LostRow, lost_by_compactions
+
+SHOWN = 20
+"""Rows of one compaction in the answer for people; the JSON has all."""
+HOW = {"call": "tool_call", "answer": "answer", "user": "user"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    add_selection(parser)
+    parser.add_argument("--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print it. Raises InspectorError."""
+    chosen = select(arguments)
+    found: Sequence[CompactionLoss] = lost_by_compactions(chosen.thread, chosen.session.side_calls)
+    if (wanted := arguments.compaction) is not None:
+        if not -len(found) <= wanted < len(found):
+            raise InspectorError(f"there is no compaction {wanted}: the thread has {len(found)}, counted from 0.")
+        found = [found[wanted]]
+    write_answer({"compactions": [describe(one) for one in found]}, arguments.json, _lines)
+
+
+def describe(one: CompactionLoss) -> dict[str, Any]:
+    """One of the `compactions` of cli.md's `lost`."""
+    cost, saved = one.economics.cost_usd, one.economics.saved_per_request_usd
+    return {
+        **picked(one, "index thread before_request kind trigger tokens_before tokens_after"),
+        "facts": picked(one, "before kept paraphrased lost needed_again"),
+        "lost": [_row(row) for row in one.rows],
+        "cost_usd": None if cost is None else float(cost),
+        "saved_per_request_usd": None if saved is None else float(saved),
+        "paid_after_requests": one.economics.paid_after_requests,
+    }
+
+
+def _row(row: LostRow) -> dict[str, Any]:
+    return {
+        **picked(row.fact, "kind text"),
+        **picked(row, "message"),
+        **picked(row.fact, "rank"),
+        **picked(row, "fate"),
+        "needed_again": [asdict(use) | {"how": HOW[use.how]} for use in row.needed],
+    }
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    if not document["compactions"]:
+        yield "Nothing was compacted here, and nothing went silently."
+    for n, one in enumerate(document["compactions"]):
+        yield from ([""] if n else [])
+        yield from _compaction(one)
+
+
+def _compaction(one: dict[str, Any]) -> Iterator[str]:
+    facts, rows = one["facts"], one["lost"]
+    named = " ".join(word for word in (plain(one["trigger"]), one["kind"]) if word)
+    sizes = f"{number(one['tokens_before'])} -> {number(one['tokens_after'])} tokens"
+    yield f"{one['index']}: {named} before request {one['before_request']}, {sizes}"
+    yield (
+        f"   {facts['before']:,} facts: {facts['kept']:,} kept, {facts['paraphrased']:,} in other words,"
+        f" {facts['lost']:,} lost; {facts['needed_again']:,} needed again"
+    )
+    if one["cost_usd"] is not None:
+        yield f"   {_paid(one)}"
+    if shown := _first(rows):
+        yield ""
+        yield from table(("kind", "fact", "", "stood in", "needed again"), [_words(row) for row in shown])
+    if len(rows) > len(shown):
+        yield f"... and {len(rows) - len(shown):,} more (all of them with --json)"
+
+
+def _paid(one: dict[str, Any]) -> str:
+    after = one["paid_after_requests"]
+    paid = "never paid for itself" if after is None else f"paid after {after:,} request{'s' * (after != 1)}"
+    return f"cost ${one['cost_usd']:.2f}, saved ${one['saved_per_request_usd']:.4f} a request: {paid}"
+
+
+def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was needed again, then what ranks highest; in the order of the list."""
+    first = sorted(range(len(rows)), key=lambda n: (not rows[n]["needed_again"], n))[:SHOWN]
+    return [rows[n] for n in sorted(first)]
+
+
+def _words(row: dict[str, Any]) -> tuple[str, ...]:
+    uses = [f"{use['request']} ({_how(use)})" for use in row["needed_again"]]
+    fate = "in other words" if row["fate"] == "paraphrased" else ""
+    return row["kind"], plain(row["text"], 70), fate, plain(row["message"], 12), ", ".join(uses[:3])
+
+
+def _how(use: dict[str, Any]) -> str:
+    how = use["how"].replace("_", " ")
+    return f"{how}, {use['tokens']:,} tokens" if use["tokens"] else how

@@ -1,0 +1,158 @@
+"""Which facts stand in a buffer, and which were lost between two.
+
+A fact stands where its text stands, in whatever message, as whole words; it is lost where it stands nowhere. The facts
+and the words of messages are read once for any number of buffers made of them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from inspector.core.facts.fact import Fact, LostFact
+from inspector.core.facts.reading import facts, texts
+from inspector.core.facts.sentences import LONGEST
+from inspector.core.message import Message
+
+_WORD = re.compile(r"\w+", re.ASCII)
+"""Chinese has no spaces: what has no other words is looked for everywhere."""
+
+
+def words(text: str) -> set[str]:
+    """The words of a text, by which facts are looked up."""
+    return set(_WORD.findall(text))
+
+
+class FactIndex:
+    """Facts and messages by number. Messages are told apart by identity: an edited one is another. Grows as it is used;
+    for one thread of execution only."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.facts: list[Fact] = []
+        self._numbers: dict[int, int] = {}
+        self._ids: dict[Fact, int] = {}
+        self._of: list[tuple[int, ...]] = []
+        self._texts: list[str] = []
+        self._words: list[tuple[str, ...]] = []
+        """Of each message, each once."""
+        self._fact_words: list[tuple[str, ...]] = []
+        self._spelt: dict[str, str] = {}
+        """Every word once, so that thousands of messages share it."""
+
+    def number(self, message: Message) -> int:
+        """Its number; a new message is read now. O(text) the first time."""
+        found = self._numbers.get(id(message))
+        if found is None:
+            found = self._numbers[id(message)] = len(self.messages)
+            self.messages.append(message)
+            text = "\n".join(texts(message))
+            self._texts.append(text)
+            self._words.append(tuple(self._spelt.setdefault(word, word) for word in words(text)))
+            self._of.append(tuple(map(self._id, facts(message))))
+        return found
+
+    def number_of(self, identity: int) -> int:
+        """The number of a message that has one, by its `id()`."""
+        return self._numbers[identity]
+
+    def _id(self, fact: Fact) -> int:
+        found = self._ids.get(fact)
+        if found is None:
+            found = self._ids[fact] = len(self.facts)
+            self.facts.append(fact)
+            cut = len(fact.text) == LONGEST  # its last word may be half of one
+            self._fact_words.append(tuple(_WORD.findall(fact.text)[: -1 if cut else None]))
+        return found
+
+    def facts_of(self, number: int) -> tuple[int, ...]:
+        """The facts of a message, by number, each once."""
+        return self._of[number]
+
+    def words_of(self, number: int) -> tuple[str, ...]:
+        """The words of a message, each once, in no order."""
+        return self._words[number]
+
+    def words_in(self, fact: int) -> tuple[str, ...]:
+        """The words of a fact; none of one that is all Chinese."""
+        return self._fact_words[fact]
+
+    def text(self, number: int) -> str:
+        """What the message says."""
+        return self._texts[number]
+
+    def holds(self, number: int, fact: int) -> bool:
+        """Does the text of the message hold the fact's text?"""
+        return self.facts[fact].text in self._texts[number]
+
+
+class BufferFacts:
+    """The messages of one buffer, by number, and what stands in them."""
+
+    def __init__(self, index: FactIndex) -> None:
+        self._index = index
+        self._numbers = set[int]()
+        self._identities = set[int]()
+        self._counts = Counter[int]()
+        """Messages by fact."""
+        self._by_word: dict[str, set[int]] = {}
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._numbers
+
+    def add(self, number: int) -> None:
+        """One more. O(its words)."""
+        self._numbers.add(number)
+        self._identities.add(id(self._index.messages[number]))
+        self._counts.update(self._index.facts_of(number))
+        for word in self._index.words_of(number):
+            self._by_word.setdefault(word, set()).add(number)
+
+    def remove(self, number: int) -> None:
+        """One less."""
+        self._numbers.discard(number)
+        self._identities.discard(id(self._index.messages[number]))
+        self._counts.subtract(self._index.facts_of(number))
+        for word in self._index.words_of(number):
+            self._by_word[word].discard(number)
+
+    def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
+        """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
+        thousands few have changed, and only those are looked at."""
+        listed = tuple(messages)
+        now = set(map(id, listed))  # the index holds its messages, so no identity can be another's
+        came = now - self._identities
+        new = [self._index.number(message) for message in listed if id(message) in came] if came else []
+        return sorted(self._index.number_of(one) for one in self._identities - now), new
+
+    def holds(self, fact: int) -> bool:
+        """Does the fact stand in one of the messages?"""
+        if self._counts[fact] > 0:
+            return True
+        listed = (self._by_word.get(word, ()) for word in self._index.words_in(fact))
+        return any(self._index.holds(number, fact) for number in min(listed, key=len, default=self._numbers))
+
+    def standing(self) -> set[int]:
+        """The facts of the messages. O(facts)."""
+        return {fact for fact, count in self._counts.items() if count > 0}
+
+    def texts(self) -> list[str]:
+        """What the messages say."""
+        return [self._index.text(number) for number in sorted(self._numbers)]
+
+
+def lost(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostFact, ...]:
+    """Facts of messages that were changed or are gone, whose text stands nowhere in `after`. By rank, then place."""
+    kept = {id(message) for message in after}
+    gone = [message for message in before if id(message) not in kept]
+    if not gone:
+        return ()
+    index = FactIndex()
+    there = BufferFacts(index)
+    for message in after:
+        there.add(index.number(message))
+    found: dict[int, str] = {}
+    for message in gone:
+        for fact in index.facts_of(index.number(message)):
+            found.setdefault(fact, message.id)
+    listed = [LostFact(index.facts[fact], message) for fact, message in found.items() if not there.holds(fact)]
+    return tuple(sorted(listed, key=lambda one: one.fact.rank))

@@ -1,0 +1,208 @@
+"""Paths, addresses, identifiers and numbers in a text, by patterns.
+
+What says nothing by itself is left out: line numbers, times, counts of tests, ids of calls; names that are made of
+everyday words of programming (`file_path`, `isEmpty`) and files that every project has; round numbers.
+"""
+
+import re
+from collections.abc import Iterator
+
+from inspector.core.facts.fact import Fact
+
+_URL = r"(?P<url>https?://[^\s<>\"'`\\\]){}，。、；）]{3,200}[^\s<>\"'`\\\])}.,;:!?*{，。、；）])"
+_PATH = (
+    r"(?P<path>(?<![\w/$}.@-])(?:~|\.{1,2})?/?(?:[\w@+.-]{1,80}/){1,20}[\w@+.-]{1,80}"
+    r"|(?<![\w./$*-])[\w-]{1,80}\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|sh|sql|css|html"
+    r"|vue|json|jsonl|toml|yaml|yml|md|mdx|rst|txt|ini|cfg|lock|csv|xml|proto|ipynb)(?![\w/(]|\.\w))"
+)
+_IDENTIFIER = (
+    r"(?P<identifier>(?<![A-Za-z0-9_])(?:_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+"
+    r"|(?:[A-Z][a-z0-9]+){2,}|(?<![0-9a-f]-)(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?!-[0-9a-f]{4}))(?![A-Za-z0-9_]))"
+)
+_NUMBER = (
+    r"(?P<number>(?<![\w.,/:#-])\d{1,3}(?:,\d{3})+(?:\.\d+)?%?(?![\w/]|[.,:-]\d)"
+    r"|(?<![\w.,/:-])(?:\d+\.\d+(?:\.\d+)*|[1-9]\d{3,11})%?(?![\w/]|[.,:-]\d))"
+)
+_NAME = re.compile("|".join((_URL, _PATH, _IDENTIFIER, _NUMBER)))
+
+_FILE = r"[\w@+./-]*?\.[A-Za-z]\w{0,9}"
+_GUTTER = re.compile(
+    rf"^(?:(?P<file>{_FILE})(?:(?=:)|(?=-\d+-)))?[ \t]*[:-]?\d{{1,7}}(?:→|\t|[:-]| ?[|│] )"
+    r"|^@@[^\n]*?@@|^index [0-9a-f]+\.\.[^\n]*|^[-dlbcps][rwxsStT-]{9}[^\n]*?\d\d?:?\d\d ",
+    re.MULTILINE,
+)
+"""What stands before a line and is not of it: its number, the file it was found in; heads of a diff; `ls -l`."""
+_ID = re.compile(r"(?:toolu_|(?:call|msg|req|chatcmpl|resp|fc|rs|ctc)_[A-Za-z0-9]{8,}$)")
+_LINE = re.compile(r"(?:\blines?|\bL|\bPG?ID|第|token count)[ :]{0,2}(?:\d+ ?(?:-|–|to|,|and) ?)?$", re.IGNORECASE)
+_COUNTED = re.compile(
+    r" ?(?:passed|failed|skipped|tests?|warnings?|errors?|files?|lines?|insertions?|deletions?|bytes|chars?|characters"
+    r"|words|ms|s|secs?|seconds|minutes|min|行|个|次|秒)(?![A-Za-z])"
+)
+
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_EVERYDAY = frozenset(
+    re.findall(
+        r"\w+",
+        """a abs access account action active actual add added admin after agent ai align all allow already an
+        and animation any api app append apply arg args argument array as assert assign assistant async at attr
+        auth author auto await back background base batch be before begin bin block blur body bold bool boolean
+        border bot bounding box branch buf buffer build button by byte bytes cache call callback called can
+        cell center change changed channel char chat check child children class clean clear cli click client
+        clone close closed cmd code col color column command comment commit common compare component computed
+        concat config connect connection const construct contain container contains content context control
+        convert copy core count create created css current cursor custom cwd data database date day db debug
+        decode def default define del delete deleted dependency depth desc describe description dev dict diff
+        dir directory disable disabled display div do doc docs document done down download drag draw drop dump
+        duration each edit effect elem element else email empty enable enabled encode end engine entries entry
+        enum env eq equal err error errors eval event events every exc except exception exec execute exists
+        exit exp expected export ext extend external extra factory fail failed false family feature fetch field
+        fields file filename files fill filter final find finite first fix fixed flag flat flex float flush fmt
+        focus folder follower font for force form format frame freeze from full func function get gist git
+        given global go got grid group handle handler has hash head header headers height hello help hidden
+        home hook host hour hover html http https hub icon id idx if image img impl import in indent index
+        infinite info init inner input insert instance int integer internal interval into invalid invisible is
+        item items iter iterator java join js json keep key keys kind label lang last layout left len length
+        less level lib like limit line lines link linux list listener load loaded local locale location lock
+        log logger login long lookup loop lower mac main make manager map margin mark match math max memo merge
+        message messages meta method middle min mkdir mock mod mode model modified module modules more mouse
+        move msg mutation name names nan navigate new newline newlines next no node none not note now null num
+        number obj object observer of off offset ok old on one only op opacity open opened option options or
+        order organization origin os other out output over own package pad padding page panic param params
+        parent parse parser part pass password patch path paths pattern pending permission plan pop port
+        position post prefix prev previous print private process program project promise prompt prop property
+        props prototype provider public pull push put query queue radius raise random range raw re read reader
+        ready receive record rect red reduce reducer ref regex regexp remote remove removed render replace repo
+        report request require required res reset resolve response rest result results return review right role
+        root route row rows run runtime safe same save saved scheme script scroll search second section select
+        selector self send server service session set setting settings setup shadow shared shell show sibling
+        simple single site size skip slice sort source space splice split spy sql src stage start started state
+        static status std stderr stdin stdout step stop store str stream string stringify strings struct stub
+        style sub subagent submit success suffix sum summary super sync sys system tab table tag target task
+        temp template test tests text that the theme then this thread time timeout timestamp title tmp to token
+        tokens tool tools top total trace track transform transition transparent tree trigger trim true try
+        tuple type typed types typescript ui undefined unique unit unknown up update updated upper uri url
+        usage use used user username uses util utils uuid val valid validate value values var variable vec
+        verbose version view visible void wait walk want warn warning watch web weight when where width window
+        windows with word work worker working workspace wrap write writer x xml y yaml yes zero""",
+    )
+)
+_EVERYWHERE = frozenset(
+    re.findall(
+        r"\S+",
+        """__init__.py agents.md bun.lock cargo.lock cargo.toml changelog.md claude.md config.json conftest.py
+        contributing.md d3.js express.js gemini.md go.mod go.sum index.html index.js index.ts license.md
+        main.go main.py next.js node.js nuxt.js package-lock.json package.json pnpm-lock.yaml poetry.lock
+        pyproject.toml readme.md requirements.txt security.md settings.json setup.cfg setup.py skill.md
+        three.js tsconfig.json uv.lock vue.js yarn.lock""",
+    )
+)
+_HASH = re.compile(r"[0-9a-f]{7,40}")
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
+
+
+def names(text: str, printed: bool = False) -> Iterator[Fact]:
+    """Paths, URLs, identifiers and numbers, in the order of reading. O(text). `printed`: a program printed or reads it,
+    so that a number says little unless it is long, exact or called something."""
+    text = plain(text)
+    for match in _NAME.finditer(text):
+        kind, found = match.lastgroup, match.group().rstrip(".-")
+        if kind == "path":
+            if path := _path(found):
+                yield Fact("path", path)
+        elif kind == "url":
+            found = found.partition("{")[0]
+            if "www.w3.org/" not in found and "schema" not in found:
+                yield Fact("url", found)
+        elif kind == "identifier":
+            around = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 2]
+            if not (_is_label(*around) or _ID.match(found) or _is_everyday(found)):
+                yield Fact("identifier", found)
+        elif _tells_much(found) and not _counts(text, match) and not (printed and _is_any(text, match)):
+            yield Fact("number", found)
+
+
+def _is_label(before: str, after: str) -> bool:
+    """A tag (`<name>`), a key in JSON (`"name":`), a place in a template (`{/name}`): what is said stands beside it."""
+    return (before in "</" and after[:1] in (">", "}")) or (before == '"' and after == '":')
+
+
+def plain(text: str) -> str:
+    """Without what tools put before the lines that they show."""
+    text = text.replace("\\n", "  ").replace("\\t", "  ")  # a text within a text
+    return _GUTTER.sub(lambda match: f"{match['file'] or ''} ", text)
+
+
+def _path(found: str) -> str:
+    """The path, or nothing where it is none: alternatives (`Edit/Write`), names of repositories and branches."""
+    first, slash, _ = found.partition("/")
+    if first and not first.isascii() and (cut := re.search(r"[!-~]+$", first)):
+        found = found[cut.start() :]  # 看src/a.py
+    found = found[2:] if first in ("a", "b") and found.count("/") > 1 else found  # a head in a diff
+    parts = found.split("/")
+    if parts[-1].lower() in _EVERYWHERE and len(parts) == 1:
+        return ""
+    if not slash:
+        return found
+    if found.startswith(("/dev/", "/bin/", "/usr/bin/", "/proc/")):
+        return ""
+    has_extension = re.search(r"\w\.[A-Za-z]\w{0,9}$", parts[-1]) is not None
+    if found[0] in "/~" or found.startswith("../"):
+        return found if len(parts) > (2 if has_extension else 3) else ""
+    if _HOST.match(found) or any(not part.strip(".") and part not in (".", "..") for part in parts):
+        return ""
+    if has_extension:
+        return found
+    return found if found.startswith("./") and len(parts) > 2 else ""
+
+
+def _is_everyday(name: str) -> bool:
+    """At most three everyday words: any program may have that name."""
+    parts = _PART.findall(name)
+    if not parts or _HASH.fullmatch(name):
+        return False
+    return (all(_is_word(part.lower()) for part in parts[:4]) and len(parts) < 4) or max(map(len, parts)) < 3
+
+
+def _is_word(part: str) -> bool:
+    return len(part) == 1 or part in _EVERYDAY or part.removesuffix("s") in _EVERYDAY
+
+
+def _tells_much(number: str) -> bool:
+    """Not round, not a year, at least three digits that say something."""
+    digits = number.rstrip("%").replace(",", "")
+    if "." in digits:
+        whole, _, rest = digits.partition(".")
+        if rest.strip("0"):
+            return len((whole + rest).replace(".", "").strip("0")) >= 3
+        digits = whole
+    said = digits.strip("0")
+    return (
+        len(digits) > 3
+        and len(said) >= 3
+        and not (len(digits) == 4 and digits[:2] in ("19", "20"))
+        and digits not in _POWERS
+    )
+
+
+def _counts(text: str, match: re.Match[str]) -> bool:
+    """Is it a line, a time, a number of tests?"""
+    return (
+        _COUNTED.match(text, match.end()) is not None
+        or _LINE.search(text[max(0, match.start() - 16) : match.start()]) is not None
+    )
+
+
+def _is_any(text: str, match: re.Match[str]) -> bool:
+    """One of the many numbers that programs print: sizes, widths, places."""
+    digits, before = match.group(), text[max(0, match.start() - 12) : match.start()]
+    if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[match.end() : match.end() + 4]):
+        return True  # one of a row of numbers
+    if "," in digits or digits.count(".") > 1:
+        return False
+    if "." in digits:
+        return len(digits.strip("%0.").replace(".", "")) < 4
+    return len(digits) < 8 and not (_CALLED.search(before) and not (before.endswith("#") and len(digits) == 6))
+
+
+_CALLED = re.compile(r"(?i)(?:\b(?:issues?|pr|port|ticket|limit|version|pull request)|max\w*|min\w*)[ :=#]{1,3}$|#$")
+_POWERS = frozenset(str(2**n) for n in range(8, 33)) | {"8080", "5432", "3306", "6379"}

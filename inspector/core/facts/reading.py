@@ -1,0 +1,99 @@
+"""The facts of a message, and the text in which facts stand."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from inspector.core.facts.fact import Fact
+from inspector.core.facts.names import names
+from inspector.core.facts.sentences import decided, failed, is_typed, typed, wanted
+from inspector.core.jsontext import dumps
+from inspector.core.message import Json, Message, Text, Thinking, ToolCall, ToolResult
+
+SCANNED = 200_000
+"""Characters of one part that are searched: more than any tool result an agent lets in."""
+_LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
+_QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
+
+
+def facts(message: Message) -> dict[Fact, None]:
+    """The facts of one message, each once, in the order of reading. O(text). None of what the client put there."""
+    if message.mark:
+        return {}
+    typed_by_user = message.role == "user" and not message.summary
+    found = dict.fromkeys(wanted(message.text[:SCANNED])) if typed_by_user else {}
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                if message.role == "assistant":
+                    found.update(dict.fromkeys(decided(text[:SCANNED])))
+            case Thinking(text=text):
+                pass
+            case ToolCall(arguments=arguments):
+                text = "\n".join(_strings(arguments, ()))
+            case ToolResult(content=text, is_error=is_error):
+                errors = dict.fromkeys(failed(text[:SCANNED], is_error))
+                found.update(errors)
+                for error in errors:  # its numbers and names say nothing without it
+                    text = text.replace(error.text, _paths(error.text))
+            case _:
+                continue
+        printed = isinstance(part, ToolCall | ToolResult)
+        found.update(dict.fromkeys(names(text[:SCANNED], printed)))
+    return found
+
+
+def _paths(line: str) -> str:
+    return " ".join(fact.text for fact in names(line) if fact.kind in ("path", "url"))
+
+
+def instructions(message: Message) -> Iterator[Fact]:
+    """Every sentence that the user typed, whatever it says; nothing of what travels in the user's name."""
+    if message.role == "user" and not message.summary and not message.mark:
+        yield from (Fact("instruction", sentence) for sentence in typed(message.text))
+
+
+def texts(message: Message) -> Iterator[str]:
+    """Where facts stand: text, thinking, the arguments of calls, and results, the beginning of each."""
+    for part in message.parts:
+        match part:
+            case Text(text=text) | Thinking(text=text) | ToolResult(content=text):
+                yield text[:SCANNED]
+            case ToolCall(arguments=arguments):
+                yield "\n".join(_strings(arguments, (), True))[:SCANNED]
+            case _:
+                pass
+
+
+def used(message: Message) -> str:
+    """What somebody said of his own in a message: an answer, or what the user typed. Of an edit only what is new: what
+    it replaces was just looked at."""
+    if message.role == "user":
+        typed = not message.mark and not message.summary and is_typed(message.text)
+        return _LOGGED.sub("", message.text) if typed else ""
+    if message.role != "assistant":
+        return ""
+    said = [part.text for part in message.parts if isinstance(part, Text | Thinking)]
+    return "\n".join([*said, *map(call_text, message.calls)])
+
+
+def call_text(call: ToolCall) -> str:
+    """What the arguments of a call say, without what they quote."""
+    text = "\n".join(_strings(call.arguments, _QUOTED))
+    if "*** Begin Patch" in text:  # lines that stay or go stood before the agent
+        text = "\n".join(line for line in text.split("\n") if line.startswith(("+", "***")))
+    return text
+
+
+def _strings(arguments: Json, without: tuple[str, ...], numbers: bool = False) -> Iterator[str]:
+    """Arguments as text a person would write: strings unescaped, one value a line. Limits and times are no strings."""
+    stack: list[Json] = [arguments]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            stack.extend(value[key] for key in reversed(list(value)) if key not in without)
+        elif isinstance(value, list | tuple):
+            stack.extend(reversed(value))
+        elif numbers:
+            yield dumps(value)

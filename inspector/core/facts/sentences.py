@@ -1,0 +1,131 @@
+"""Sentences that are facts: what the user wants, what the assistant decides, what went wrong.
+
+They are found by the words that such sentences have, English and Chinese. What only stands in a pasted text, in code,
+in a heading or in a table is none.
+"""
+
+import re
+from collections.abc import Iterator
+
+from inspector.core.constraints import constrains
+from inspector.core.facts.fact import Fact
+
+LONGEST = 400
+"""Characters of a sentence."""
+_TYPED = 6_000
+"""Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
+_BULLET = re.compile(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
+_NO_PROSE = re.compile(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
+_MACHINE = re.compile(r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill)")
+
+_VERBS = (
+    "add|adjust|allow|analy[sz]e|apply|ask|build|bump|call|can|change|check|clean|clone|combine|commit|compare|complete"
+    "|continue|convert|copy|could|create|debug|delete|deploy|describe|do|document|download|drop|edit|enable|explain|export"
+    "|extend|extract|fetch|figure|find|finish|fix|focus|follow|generate|get|give|go|group|handle|have|help|hide|ignore"
+    "|implement|improve|include|increase|insert|inspect|install|integrate|investigate|keep|launch|leave|list|load|look"
+    "|make|mark|merge|migrate|modify|move|open|optimi[sz]e|perform|pick|plan|please|polish|port|prepare|print|proceed"
+    "|provide|publish|pull|push|put|read|rebase|reduce|refactor|remove|rename|replace|reply|report|research|resolve|restart"
+    "|restore|resume|return|revert|review|rewrite|run|save|scan|search|see|send|set|should|show|simplify|skip|solve|sort"
+    "|split|squash|start|stop|summari[sz]e|switch|take|tell|test|trim|try|turn|undo|update|upgrade|use|validate|verify"
+    "|wait|walk|would|wrap|write"
+)
+_WANTED = re.compile(
+    r"(?i)^(?:(?:ok(?:ay)?|yes|yeah|now|then|and|also|next|first|finally|great|so|but|cool|nice|good|no|actually"
+    rf"|alright|perfect|just|maybe|hm+|again|instead|lastly|additionally)[,.:;!]? )*(?:{_VERBS})\b(?!['’])"
+    r"|\b(?:please|can you|could you|would you|let'?s|i(?:'d| would) (?:like|prefer)|i want|we want|i need you"
+    r"|we need to|we should|you should|you need to|you can|should (?:be|have|not|only|use)|needs? to)\b"
+    r"|^(?:请|帮|把|将|先|再|继续|修|删|加|改|用|写|看|查|检查|运行|实现|分析|给|让|重|增|优化|更新|测试|提交|解释|整理|生成|创建|设计|参考|按|对|接|去)"
+    r"|请|帮我|需要|应该|希望|我想|我要|改成|改为|换成"
+)
+_ASKED = re.compile(
+    r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b|请|帮|能不能|可以"
+)
+_DECISION = re.compile(
+    r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
+    r"|decision:|\bi'm going with\b|(?:let's|let me|i'll|i will|we'll|we will|we should|i should"
+    r"|going to) (?:go with|stick with|switch to|opt for)|(?:let's|i'll|i will|we'll|we will|i'm going to"
+    r"|we should|i should) (?:[\w`'’-]+ ){1,9}?(?:instead|rather than)\b|(?:we'll|we will|let's) use |(?:i'll"
+    r"|i will|we'll|we will|let's) (?:keep|store|skip|leave|reuse|avoid|treat|prefer) )"
+    r"|决定(?!于|了吗)|(?:我|我们|这里|因此|所以|最终|先)(?:将|会|就|先|改)?(?:采用|选择|改用|沿用|使用)|改用|不再使用"
+)
+_PLAIN_STEP = re.compile(r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b")
+"""Which tool comes next is no decision."""
+
+_ERROR = re.compile(
+    r"^(?:\S{1,120}:\d+(?::\d+)?:? )?(?:E {1,9}|> ?|✘ |× |\[\w+\] |npm (?:ERR!|error) "
+    r"|thread '[^']*' )?(?:[\w.]*(?:Error|Exception)(?: \[\w+\])?: |(?i:error|fatal(?: error)?"
+    r"|panic)(?:\[\w+\])?: |error TS\d+: |FAILED |--- FAIL: "
+    r"|(?:\S+: )(?:fatal|error|command not found|cannot|No such file)|panicked at )[^\n]{4,}",
+    re.MULTILINE,
+)
+_SOURCE = re.compile(
+    r"^The user doesn't want|^File (?:does not exist|has not been|has been)|[;{,(\\]$|^\S+: (?:string|Error"
+    r"|boolean|any|null)\b|^error: \w+$"
+)
+_EXIT = re.compile(r"(?i)^(?:exit code:? \d+|error: exit status \d+|<[^>]*>|\s)*")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences and lines of a text."""
+    return filter(None, map(str.strip, _END.split(text)))
+
+
+def typed(text: str) -> Iterator[str]:
+    """The sentences of what the user typed; none of reminders and pasted data, which begin like markup or JSON."""
+    if not _MACHINE.match(text):
+        yield from (one[:LONGEST] for one in sentences(text) if len(one) >= 4)
+
+
+def wanted(text: str) -> Iterator[Fact]:
+    """What the user asks for, and what he forbids or demands always, of a text that was typed."""
+    if _MACHINE.match(text):  # reminders and pasted data begin like markup or JSON
+        return
+    short = len(text) <= _TYPED
+    for sentence in _prose(text):
+        if constrains(sentence):
+            yield Fact("constraint", sentence)
+        elif short and _WANTED.search(sentence) and (sentence[-1] not in "?？" or _ASKED.search(sentence)):
+            yield Fact("instruction", sentence)
+
+
+def is_typed(text: str) -> bool:
+    """May a person have typed this? Reminders, pasted data and whole documents are not."""
+    return len(text) <= _TYPED and not _MACHINE.match(text)
+
+
+def decided(text: str) -> Iterator[Fact]:
+    """What the assistant chose, of its prose."""
+    for sentence in _prose(text):
+        if _DECISION.search(sentence) and not _PLAIN_STEP.search(sentence) and sentence[-1] not in "?？":
+            yield Fact("decision", sentence)
+
+
+def failed(text: str, is_error: bool) -> Iterator[Fact]:
+    """Lines that tell of a failure, of what a tool printed. `is_error`: the tool says that it failed."""
+    found = False
+    for match in _ERROR.finditer(text):
+        line = match.group().strip()
+        if not _SOURCE.search(line):
+            found = True
+            yield Fact("error", line[:LONGEST])
+    if is_error and not found and (told := text[_EXIT.match(text).end() :].split("\n", 1)[0].strip()):  # type: ignore[union-attr]
+        line = re.sub(r"</?\w+>", "", told)
+        if " " in line and len(line) >= 12 and not _SOURCE.search(line):
+            yield Fact("error", line[:LONGEST])
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Sentences of at least three words, or four Chinese characters."""
+    for piece in sentences(_FENCE.sub("\n", text)):
+        sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
+        if _NO_PROSE.search(sentence) and not _is_chinese(sentence):
+            continue
+        if len(sentence.split()) >= 3 or (_is_chinese(sentence) and len(sentence) >= 4):
+            yield sentence
+
+
+def _is_chinese(text: str) -> bool:
+    return any("\u4e00" <= c <= "\u9fff" for c in text[:40])

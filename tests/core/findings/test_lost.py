@@ -1,0 +1,129 @@
+"""What a recorded compaction or a silent drop lost: which fate, in which order, and what was needed again."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.cli.lost import describe, run
+from inspector.cli.main import main
+from inspector.core.buffer import Stretch
+from inspector.core.errors import InspectorError
+from inspector.core.facts.fact import KINDS
+from inspector.core.findings.lost import lost_between, lost_by_compactions
+from inspector.core.message import Message, Text
+from inspector.core.session import Compaction, Request, Thread
+from inspector.transcripts.files import open_transcript
+from tests.core.policies.build import assistant, result, user
+from tests.shared import transcripts
+
+SAMPLE = Path(__file__).parents[3] / "resources" / "sample.jsonl"
+ASKED = user("Keep the importers small. Never touch migrations/0001_rates.py please.")
+READ = assistant("We decided to store rates per day.", ("c1", "Read", {"file_path": "/home/dev/ledger/rates.py"}))
+TOLD = result("c1", "1\tclass RateBook:\n2\t    quoted_day = 1\nsee src/writer_map.py and ledger/rates.py")
+FAILED = result("c2", "RateError: no rate for 2026-11-01 in the table")
+
+
+def thread(summary: str, *later: Message, announced: bool = True) -> Thread:
+    """Two requests before the compaction, then one for each later message."""
+    before = Stretch(own=[ASKED])
+    requests = [Request(0, before.view())]
+    before.append(READ, TOLD, FAILED)
+    requests.append(Request(1, before.view()))
+    told = Message("s", "user", (Text(summary),), summary=announced)
+    after = Stretch(own=[told])
+    requests.append(Request(2, after.view()))
+    for n, message in enumerate(later, 3):
+        after.append(message)
+        requests.append(Request(n, after.view()))
+    made = [Compaction(2, "auto", summary=told)] if announced else []
+    messages = [ASKED, READ, TOLD, FAILED, told, *later]
+    return Thread("main", requests=requests, messages=messages, end=after.view(), compactions=made)
+
+
+def test_rows_are_ranked_and_each_fact_is_one() -> None:
+    (one,) = lost_by_compactions(thread("Work goes on."))
+    assert [(row.fact.kind, row.fact.text, row.message) for row in one.rows] == [
+        ("instruction", "Keep the importers small.", ASKED.id),
+        ("constraint", "Never touch migrations/0001_rates.py please.", ASKED.id),
+        ("decision", "We decided to store rates per day.", READ.id),
+        ("error", "RateError: no rate for 2026-11-01 in the table", FAILED.id),
+        ("path", "migrations/0001_rates.py", ASKED.id),
+        ("path", "/home/dev/ledger/rates.py", READ.id),
+        ("path", "src/writer_map.py", TOLD.id),
+        ("identifier", "RateBook", TOLD.id),
+        ("identifier", "quoted_day", TOLD.id),
+    ]
+    assert (one.before, one.kept, one.paraphrased, one.lost, one.needed_again) == (9, 0, 0, 9, 0)
+    assert (one.kind, one.trigger, one.before_request, one.thread) == ("summary", "auto", 2, "main")
+
+
+def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
+    summary = "The user wants to never touch the migrations/0001_rates.py file. It uses rateBook, see writer_map.py."
+    (one,) = lost_by_compactions(thread(summary))
+    fates = {row.fact.text: row.fate for row in one.rows}
+    assert fates["Never touch migrations/0001_rates.py please."] == "paraphrased"
+    assert fates["src/writer_map.py"] == fates["RateBook"] == "paraphrased"
+    assert fates["Keep the importers small."] == fates["quoted_day"] == "lost"
+    assert "migrations/0001_rates.py" not in fates
+    assert one.kept == 1
+    assert one.before == one.kept + one.paraphrased + one.lost
+
+
+def test_what_was_needed_again_comes_first_and_tells_how() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    later = [again, result("c9", "quoted_day " * 200), user("what of RateBook?"), assistant("RateBook is gone")]
+    (one,) = lost_by_compactions(thread("Work goes on.", *later))
+    rows = {row.fact.text: row for row in one.rows}
+    assert next(row.fact.text for row in one.rows if row.fact.kind == "path") == "src/writer_map.py"
+    (read,) = rows["src/writer_map.py"].needed
+    assert (read.how, read.request, read.message) == ("call", 2, again.id)
+    assert read.tokens > 500
+    (asked,) = rows["RateBook"].needed
+    assert (asked.how, asked.tokens, asked.message) == ("user", 0, later[2].id)
+    assert rows["quoted_day"].needed == ()
+    assert one.needed_again == 2
+
+
+def test_a_drop_that_nobody_announced_is_listed() -> None:
+    (one,) = lost_by_compactions(thread("Something else now.", announced=False))
+    assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
+
+
+def test_a_step_loses_by_the_same_rule() -> None:
+    buffer = thread("Work goes on.").requests[1].view.messages()
+    rows = lost_between(buffer, [Message("s", "user", (Text("Work goes on."),), summary=True)])
+    (one,) = lost_by_compactions(thread("Work goes on."))
+    assert rows == one.rows
+    assert [row.fact.rank for row in rows] == sorted(row.fact.rank for row in rows)
+    assert lost_between(buffer, buffer) == ()
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lost", str(SAMPLE)]) == 0
+    assert "in other words" in capsys.readouterr().out
+    assert main(["lost", str(SAMPLE), "--compaction", "5"]) == 1
+    assert "there is no compaction 5" in capsys.readouterr().err
+    assert run.__doc__
+    (one,) = lost_by_compactions(open_transcript(SAMPLE).main)
+    document = describe(one)
+    assert document["facts"]["lost"] == sum(row["fate"] == "lost" for row in document["lost"])
+    assert document["paid_after_requests"] is not None
+    assert document["cost_usd"] > 0
+    assert {row["kind"] for row in document["lost"]} <= set(KINDS)
+    assert {use["how"] for row in document["lost"] for use in row["needed_again"]} <= {"tool_call", "answer", "user"}
+
+
+@pytest.mark.parametrize("path", list(transcripts("*/*.jsonl")), ids=lambda path: path.name)
+def test_every_real_session_adds_up(path: Path) -> None:
+    try:
+        session = open_transcript(path)
+    except InspectorError:
+        pytest.skip("not a transcript that is read")
+    for one in lost_by_compactions(session.main, session.side_calls):
+        assert one.before == one.kept + one.paraphrased + one.lost
+        known = {message.id for message in session.main.messages}
+        for row in one.rows:
+            assert row.message in known
+            for use in row.needed:
+                assert use.request >= one.before_request
+                assert use.message in known

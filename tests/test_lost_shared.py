@@ -1,0 +1,60 @@
+"""What is lost and needed again on real sessions, against labels that a person gave by reading each fact in its place.
+
+A label is kept by hash, never by text: sha256 of file, thread, request after the compaction, kind and text, one a line,
+and for a need its request and message. `fresh` were drawn after the last change of the rules, `tuning` before; how is
+told in docs/regret.md. What the rules do not find any more is not asked for.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from inspector.core.errors import InspectorError
+from inspector.core.findings.lost import CompactionLoss, LostRow, NeededAgain, lost_by_compactions
+from inspector.core.session import Session
+from inspector.transcripts.files import open_transcript
+from tests.shared import TRANSCRIPTS, transcripts
+
+LABELS = Path(__file__).parent / "data" / "lost" / "labels.tsv"
+FOLDERS = ("claude-code", "clients", "codex", "derived-merged", "openclaw")
+
+
+def sessions() -> Iterator[tuple[str, Session]]:
+    for folder in FOLDERS:
+        for path in transcripts(f"{folder}/**/*"):
+            if path.is_file() and TRANSCRIPTS:
+                try:
+                    yield str(path.relative_to(TRANSCRIPTS)), open_transcript(path)
+                except InspectorError:
+                    continue
+
+
+def key(file: str, one: CompactionLoss, row: LostRow, use: NeededAgain | None = None) -> str:
+    parts = [file, one.thread, one.before_request, row.fact.kind, row.fact.text]
+    parts += [use.request, use.message] if use else []
+    return sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+@pytest.mark.skipif(not TRANSCRIPTS, reason="no real transcripts on this machine")
+def test_what_is_called_lost_and_needed_is() -> None:
+    found: dict[str, str] = {}
+    for file, session in sessions():
+        for thread in session.threads:
+            for one in lost_by_compactions(thread, session.side_calls):
+                assert one.before == one.kept + one.paraphrased + one.lost
+                for row in one.rows:
+                    found |= {key(file, one, row): "lost"} if row.fate == "lost" else {}
+                    found |= {key(file, one, row, use): "needed" for use in row.needed}
+    labels = [line.split("\t") for line in LABELS.read_text("utf-8").splitlines()]
+    assert len(labels) >= 300
+    for what in ("lost", "needed"):
+        for samples in (("fresh",), ("fresh", "tuning")):
+            judged = [
+                true == "yes"
+                for name, sample, kind, true in labels
+                if sample in samples and found.get(name) == what == kind
+            ]
+            assert len(judged) >= 100, (what, samples)
+            assert sum(judged) >= 0.9 * len(judged), (what, samples, sum(judged), len(judged))
