@@ -134,3 +134,12 @@ def test_the_command_prints_a_document_and_a_table(capsys: pytest.CaptureFixture
     assert main(["cost", str(SAMPLE), "--thread", "main", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["thread"] == "main"
     assert main(["cost", str(SAMPLE), "--thread", "nobody"]) == 1
+
+
+def test_replay_says_the_same_of_the_recorded_compactions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(SAMPLE), "--policy", "none", "--json"]) == 0
+    (recorded, _) = json.loads(capsys.readouterr().out)["policies"]
+    (mine,) = describe(open_transcript(SAMPLE))["compactions"]
+    (other,) = recorded["compactions"]
+    names = ["before_request", "kind", "cost_usd", "saved_per_request_usd", "saved_usd", "paid_after_requests", "paid"]
+    assert [mine[name] for name in names] == [other[name] for name in names]
