@@ -78,7 +78,7 @@ def _break(one: Rebilling) -> dict[str, Any]:
         **picked(one, "thread request tokens missed"),
         "usd": _usd(one.usd),
         "avoidable_usd": _usd(one.avoidable_usd),
-        **picked(one, "cause evidence message place diff pause_s"),
+        **picked(one, "cause inferred evidence message place diff pause_s"),
     }
 
 

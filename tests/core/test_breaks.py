@@ -92,9 +92,11 @@ def test_a_recorded_compaction_and_a_silent_one() -> None:
     found = broken(told)
     assert (found.cause, found.tokens, found.missed) == ("compaction", 12_002, 43_006)
     assert "recorded auto compaction" in found.evidence
+    assert not found.inferred
     silent = broken(thread)
     assert silent.cause == "compaction"
     assert "The provider counted 52,006 tokens, then 21,002" in silent.evidence
+    assert silent.inferred
 
 
 def test_another_model() -> None:
@@ -143,6 +145,7 @@ def test_the_place_at_which_a_provider_stopped_reading_tells_what_changed() -> N
     head = broken(session(*GREW, used(10_100, 43_000)))
     assert (head.cause, head.place) == ("prefix-changed", 0)
     assert "as many as the first request of this session read (10,000)" in head.evidence
+    assert head.inferred
     middle = broken(session(*GREW, used(51_000, 8_000), used(50_900, 9_000)))
     assert (middle.cause, middle.place) == ("prefix-changed", 3)
     assert "where the prompt of request 1 ended" in middle.evidence
@@ -156,7 +159,7 @@ def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
     assert found.cause == "unknown"
     assert "without a promise" in found.evidence
     idle = broken(session(*calls, minutes=(0, 1, 8), model="gpt-5"))
-    assert (idle.cause, idle.evidence[:12]) == ("expired", "7 min passed")
+    assert (idle.cause, idle.evidence[:12], idle.inferred) == ("expired", "7 min passed", True)
 
 
 # -- money

@@ -55,6 +55,8 @@ class Rebilling:
     diff: tuple[str, ...] = ()
     """How it reads otherwise: lines with - or + before them."""
     pause_s: float | None = None
+    inferred: bool = False
+    """The cause follows from how such providers usually behave, or from their counts: no record says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class _Finding:
     message: str = ""
     place: int | None = None
     diff: tuple[str, ...] = ()
+    inferred: bool = False
 
 
 def cache_breaks(thread: Thread, session: Session) -> tuple[Rebilling, ...]:
@@ -105,7 +108,7 @@ class _Detective:
                     usd, avoidable = _money(usage, model, request.time, again)
                     yield Rebilling(
                         self.thread.id, request.index, again, missed, usd, avoidable,
-                        found.cause, found.evidence, found.message, found.place, found.diff, pause,
+                        found.cause, found.evidence, found.message, found.place, found.diff, pause, found.inferred,
                     )  # fmt: skip
             before = request, usage, model
             self._ends.append((usage.prompt, request))
@@ -115,7 +118,9 @@ class _Detective:
     ) -> _Finding:
         drop = self._drop(request.index)
         if drop is not None and drop.loss and drop.kind not in ("rewind", "edit", "model switch", "prompt"):
-            return _Finding("compaction", f"{drop.why} ({drop.marker})")
+            return _Finding(
+                "compaction", f"{drop.why} ({drop.marker})", inferred=not drop.marker.startswith("recorded")
+            )
         if models[0] != models[1]:
             why = f"The model changed from {models[0]} to {models[1]}: each has a cache of its own."
             return _Finding("model-changed", why)
@@ -140,7 +145,7 @@ class _Detective:
             if pause <= MINUTES:
                 return None
             why = f"{lasted(pause)} passed since the request before; such a cache usually lives for 5 to 10 minutes."
-            return _Finding("expired", why)
+            return _Finding("expired", why, inferred=True)
         missed = former.usage.prompt - usage.cache_read if former.usage else 0
         ttl_s = written_ttl(self.thread, former.index, missed)
         if pause <= ttl_s:
@@ -199,7 +204,7 @@ class _Detective:
             f"otherwise. {beside} Such a provider usually reads all that is sent as before: from {part} on the call "
             "was another one, in what the file does not hold (system prompt, tools, the client's own text, parameters)."
         )
-        return _Finding("prefix-changed", why.replace("  ", " "), message, place)
+        return _Finding("prefix-changed", why.replace("  ", " "), message, place, inferred=True)
 
     def _head(self) -> int:
         """Tokens that the first request read: what stands before the first message."""
