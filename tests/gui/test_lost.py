@@ -6,8 +6,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from inspector.core.findings.lost import lost_by_compactions
 from inspector.gui.desk import Desk
-from inspector.gui.panels.lists.lost import LostPanel
+from inspector.gui.panels.lists.lost import AGAIN, LostPanel
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
@@ -41,7 +44,7 @@ def test_what_a_step_loses_is_listed_with_where_it_stood(desk: Desk, panel: Lost
     assert panel.kinds[None].text() == "all 14"
     assert panel.kinds["error"].text() == "7 errors"
     assert not panel.kinds["path"].isVisible(), "the calls still name the paths"
-    assert cells(panel.table)[0] == ["error", "2", "Bash", "ValueError: bad part 0 of <b>it</b>"]
+    assert cells(panel.table)[0] == ["error", "2", "Bash", "gone", "ValueError: bad part 0 of <b>it</b>", ""]
     click_cell(panel.table, 1)
     assert desk.workbench.state.selected == desk.workbench.state.recorded().messages[4].id
     press(panel.table, Qt.Key.Key_Down)
@@ -70,6 +73,22 @@ def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot
     assert QGuiApplication.clipboard().text().count("\n") == len(shown) - 1
     click(panel.kinds[None])
     assert len(panel.table.rows) == total
+
+
+def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
+    session = open_transcript(resource("sample.jsonl"))
+    (known,) = lost_by_compactions(session.main)
+    desk.workbench.open(session)
+    desk.workbench.move(known.before_request)
+    qtbot.waitUntil(lambda: panel.windowTitle() == f"Lost ({len(known.rows):,})", timeout=20_000)
+    assert [row.lost for row in panel.table.rows] == list(known.rows)
+    place = next(n for n, row in enumerate(known.rows) if row.needed and row.needed[0].how == "call")
+    use = known.rows[place].needed[0]
+    assert cells(panel.table)[place][AGAIN].startswith(f"{use.request} (tool call")
+    click_cell(panel.table, place)
+    assert desk.workbench.state.selected == known.rows[place].message
+    click_cell(panel.table, place, AGAIN)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (use.request, use.message)
 
 
 def test_undo_clears_the_list(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:

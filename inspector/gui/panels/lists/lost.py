@@ -1,4 +1,5 @@
-"""What was lost: facts that stood in the buffer before and stand nowhere after. Each leads to where it stood.
+"""What was lost: facts that stood in the buffer before and stand nowhere after, what hurts most first. Each leads to
+where it stood, and where the recording itself lost it, to the request that needed it again.
 
 Looking for them takes a moment, so it is done off the GUI thread, one look at a time, for what the diff compares. The
 count stands in the title, seen or not.
@@ -10,21 +11,26 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QButtonGroup, QToolButton
 
-from inspector.core.facts.fact import KINDS, FactKind, LostFact, by_kind
-from inspector.core.facts.index import lost
+from inspector.core.facts.fact import KINDS, FactKind, by_kind
+from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
+from inspector.core.session import Thread
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, small_button
 from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
 from inspector.workbench.message_rows import row, tool_names
 from inspector.workbench.state import State
+from inspector.workbench.steps import ORIGIN, RECORDED
 
 SOON = 150
 """Milliseconds of quiet before the next look."""
 _NAMES: Mapping[FactKind, tuple[str, str]] = {
     "instruction": ("instruction", "instructions"),
+    "constraint": ("constraint", "constraints"),
+    "decision": ("decision", "decisions"),
     "error": ("error", "errors"),
     "path": ("path", "paths"),
     "url": ("URL", "URLs"),
@@ -35,27 +41,46 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """One lost fact, and where it stood last: `number` in the buffer before, `by` who said it."""
+    """One lost fact, and where it stood: `number` in the buffer before, `by` who said it."""
 
-    fact: LostFact
+    lost: LostRow
     number: int
     by: str
 
+    @property
+    def again(self) -> str:
+        """Who needed it again, in words."""
+        words = [
+            f"{use.request} ({_HOW[use.how]}{f', {grouped(use.tokens)} tokens' if use.tokens else ''})"
+            for use in self.lost.needed
+        ]
+        return ", ".join(words)
+
+
+_HOW = {"call": "tool call", "answer": "answer", "user": "user"}
+AGAIN = 5
+"""The column whose click leads to the need, not to the loss."""
+
 
 class LostPanel(ListPanel[LossRow]):
-    """A click selects the message where a fact stood; Enter shows it in the diff."""
+    """A click selects the message where a fact stood, or goes to the request that needed it; Enter shows the diff."""
 
     TITLE: ClassVar[str] = "Lost"
     NAME = "What was lost"
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
-        Column("kind", lambda loss: _NAMES[loss.fact.fact.kind][0], 9),
-        Column("stood in", lambda loss: f"{loss.number}", 7, figures=True),
-        Column("of", lambda loss: loss.by, 12),
-        Column("what stands nowhere any more", lambda loss: loss.fact.fact.text),
+        Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 9),
+        Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
+        Column("of", lambda loss: loss.by, 10),
+        Column("fate", lambda loss: "in other words" if loss.lost.fate == "paraphrased" else "gone", 12),
+        Column("what does not stand word for word any more", lambda loss: loss.lost.fact.text),
+        Column("needed again at request", lambda loss: loss.again, 24),
     )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
+        self._thread: Thread | None = None
+        self._known: tuple[Thread, Sequence[CompactionLoss]] | None = None
+        """What the compactions of a thread lost: looked up once for all of them."""
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
         self._looking = False
@@ -87,8 +112,8 @@ class LostPanel(ListPanel[LossRow]):
             self._wanted = self._shown = None
             self._soon.stop()
             self._show_losses(())
-        elif not chosen.is_same(self._wanted):
-            self._wanted = chosen
+        elif not chosen.is_same(self._wanted) or state.thread is not self._thread:
+            self._wanted, self._shown, self._thread = chosen, None, state.thread
             self._soon.start()
 
     def _look(self) -> None:
@@ -98,8 +123,18 @@ class LostPanel(ListPanel[LossRow]):
             return
         self._looking = True
         self.says.setText("looking …")
+        thread, known = self._thread, self._known
 
-        def done(found: Sequence[LossRow]) -> None:
+        def work() -> tuple[Sequence[LossRow], tuple[Thread, Sequence[CompactionLoss]] | None]:
+            at = _recorded_at(wanted)
+            if at is None or thread is None:
+                return losses(wanted), known
+            found = known if known is not None and known[0] is thread else (thread, lost_by_compactions(thread))
+            rows = next((one.rows for one in found[1] if one.before_request == at), ())
+            return placed(rows, wanted), found
+
+        def done(worked: tuple[Sequence[LossRow], tuple[Thread, Sequence[CompactionLoss]] | None]) -> None:
+            found, self._known = worked
             self._looking = False
             if wanted.is_same(self._wanted):
                 self._shown = wanted
@@ -107,13 +142,13 @@ class LostPanel(ListPanel[LossRow]):
             else:
                 self._look()
 
-        self.desk.bridge.run(lambda task: losses(wanted), done)
+        self.desk.bridge.run(lambda task: work(), done)
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def _show_losses(self, found: Sequence[LossRow]) -> None:
         self._losses = found
-        counts = by_kind(loss.fact.fact for loss in found)
+        counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
             count = len(found) if kind is None else counts[kind]
             chip.setText(f"all {grouped(count)}" if kind is None else plural(count, *_NAMES[kind]))
@@ -125,7 +160,7 @@ class LostPanel(ListPanel[LossRow]):
 
     def _show_kind(self, kind: FactKind | None) -> None:
         self._kind = kind
-        kept = [loss for loss in self._losses if kind is None or loss.fact.fact.kind == kind]
+        kept = [loss for loss in self._losses if kind is None or loss.lost.fact.kind == kind]
         self.show_rows(kept, self._says())
 
     def _says(self) -> str:
@@ -137,21 +172,39 @@ class LostPanel(ListPanel[LossRow]):
         return "" if self._losses else f"Nothing{preview} lost: every fact still stands somewhere."
 
     def choose(self, place: int, column: int = -1) -> None:
-        self.desk.workbench.select(self.table.rows[place].fact.message)
+        loss = self.table.rows[place]
+        if column == AGAIN and loss.lost.needed and self._thread is not None:
+            use = loss.lost.needed[0]
+            sent = use.request < len(self._thread.requests)
+            go_to(self.desk.workbench, self._thread.id, use.request if sent else None, use.message)
+        else:
+            self.desk.workbench.select(loss.lost.message)
 
     def open(self, place: int) -> None:
         self.desk.show_panel("Diff")
 
 
 def losses(chosen: Sides) -> Sequence[LossRow]:
-    """The lost facts with their places. O(text)."""
+    """What a step lost, with its places. O(text)."""
+    return placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
+
+
+def placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
+    """The rows with their places in the buffer before. O(messages)."""
     before = chosen.before.messages
-    found = lost(before, chosen.after.messages)
     tools = tool_names(before)
     places = {message.id: n for n, message in enumerate(before)}
-    speakers: dict[str, str] = {}
-    for one in found:
-        if one.message not in speakers:
+    speakers: dict[str, str] = {"": ""}
+    for one in rows:
+        if one.message in places and one.message not in speakers:
             shown = row(before[places[one.message]], tools)
             speakers[one.message] = shown.tool if shown.role == "tool" and shown.tool else shown.role
-    return [LossRow(one, places[one.message], speakers[one.message]) for one in found]
+    return [LossRow(one, places.get(one.message, -1), speakers.get(one.message, "")) for one in rows]
+
+
+def _recorded_at(chosen: Sides) -> int | None:
+    """The request after the recorded change that is looked at; None where it is another step."""
+    steps = chosen.steps
+    if steps is None or steps.recorded is None or (steps.compared, steps.at) != (ORIGIN, RECORDED):
+        return None
+    return steps.recorded.request
