@@ -282,7 +282,7 @@ def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
         return size.pressure, None
     ground = steps.buffer_of(steps.base(steps.at))
     changed = stepped.messages != ground.messages
-    before = size.pressure.tokens if stepped is not ground else None
+    before = size.pressure.tokens if steps.own_path else None
     return size.pressure_of(stepped) if changed else size.pressure, before
 
 

@@ -1,7 +1,9 @@
 """Where the recording compacted the buffer, or lost something of it: works out what it did, as the first step of the
 tree there. Off the side; the last few are kept."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from inspector.core.errors import InspectorError
 from inspector.core.identity import SameObject
@@ -10,6 +12,9 @@ from inspector.core.tokens.estimators import estimator
 from inspector.workbench.policy_input import change_of, recorded_tree, settings_of
 from inspector.workbench.state import Bench, State
 from inspector.workbench.steps import RecordedBranch
+
+if TYPE_CHECKING:
+    from inspector.core.replay.economics import Economics
 
 KEPT = 8
 """Places that are kept: walking back and forth needs nothing worked out anew."""
@@ -32,11 +37,15 @@ class BranchWorker:
         self._known: dict[tuple[object, ...], RecordedBranch] = {}
         self._path = ""
         """Of the session whose places these are."""
+        self._paid: tuple[object, Mapping[int, Economics]] = (None, {})
+        """Of the compactions of one thread, whether they paid."""
         self._underway: tuple[object, ...] | None = None
 
     def settled(self, state: State) -> State:
         """`state` with what the recording did where it stands, as far as that is known. O(1)."""
         branch = self._known.get(self._key(state))
+        if branch is not None and branch.economics is None and self._paid[0] == SameObject(state.thread):
+            branch = self._known[self._key(state)] = replace(branch, economics=self._paid[1].get(state.place))
         return state if branch is state.branch else replace(state, branch=branch)
 
     def look(self) -> None:
@@ -53,8 +62,23 @@ class BranchWorker:
             if found is not None:
                 self._keep(key, found)
                 self._bench.show(self._bench.state)
+                self._see_what_paid()
 
         self._bench.work(lambda: _branch(state), arrived, lambda: arrived(None))
+
+    def _see_what_paid(self) -> None:
+        """It takes longer than all else, and is the same wherever we stand in the thread."""
+        from inspector.core.findings.recorded_step import recorded_economics
+
+        thread, session = self._bench.state.thread, self._bench.state.session
+        if thread is None or session is None or self._paid[0] == SameObject(thread):
+            return
+
+        def arrived(found: "Mapping[int, Economics]") -> None:
+            self._paid = SameObject(thread), found
+            self._bench.show(self._bench.state)
+
+        self._bench.work(lambda: recorded_economics(thread, session.side_calls), arrived)
 
     def _keep(self, key: tuple[object, ...], found: RecordedBranch) -> None:
         session = self._bench.state.session

@@ -22,6 +22,7 @@ from inspector.workbench.edits import Edit
 
 if TYPE_CHECKING:
     from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep
+    from inspector.core.replay.economics import Economics
 
 Origin: TypeAlias = tuple[str, int | None, str]
 """Where steps start, and whose they are: thread id, request index (None = after the last record), policy."""
@@ -288,6 +289,8 @@ class RecordedBranch:
 
     steps: Steps
     sizes: "RecordedSizes"
+    economics: "Economics | None" = None
+    """Whether it paid; None until that is worked out, and for what no compaction did."""
 
 
 def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequence[StepRow]:

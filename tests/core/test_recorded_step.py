@@ -7,7 +7,14 @@ import pytest
 from inspector.core.buffer import Stretch
 from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
-from inspector.core.findings.recorded_step import RecordedStep, places, recorded_sizes, recorded_step, recorded_steps
+from inspector.core.findings.recorded_step import (
+    RecordedStep,
+    places,
+    recorded_economics,
+    recorded_sizes,
+    recorded_step,
+    recorded_steps,
+)
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.estimators import estimator
@@ -123,6 +130,13 @@ def test_sizes_are_the_files_own_where_it_has_them_else_predicted() -> None:
     sizes = recorded_sizes(step, pressures, ROKU)
     assert (sizes.tokens[0], sizes.before.pressure.kind) == (1_900, "reported")
     assert sizes.before.tokens(step.before) == 1_900
+
+
+def test_whether_it_paid_by_the_request_after_it() -> None:
+    found = recorded_economics(compacted(before=4, after=3), ())
+    assert list(found) == [4]
+    assert found[4].cost_usd is not None
+    assert recorded_economics(thread([Stretch(), Stretch()], []), ()) == {}
 
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]

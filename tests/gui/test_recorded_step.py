@@ -57,6 +57,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
     assert diff.bar.accept.text() == "Go before"
+    qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip(), timeout=20_000)  # whether it paid
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
     assert [row.name for row in steps.model.rows] == ["request 4 before it", "as recorded: auto compaction"]

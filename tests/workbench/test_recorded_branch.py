@@ -145,3 +145,14 @@ def test_a_change_of_settings_holds_for_steps_not_yet_taken(bench: Workbench) ->
     bench.stepping.go(ORIGIN)
     bench.stepping.step()
     assert steps_of(bench).taken[-1].settings.context_window_tokens == 1000
+
+
+def test_a_step_that_changes_nothing_still_tells_the_size_before(bench: Workbench) -> None:
+    found = reading(bench.state)
+    assert found is not None
+    assert found.before is None
+    bench.stepping.choose(policy="none")
+    bench.stepping.step()
+    found = reading(bench.state)
+    assert found is not None
+    assert found.before == found.pressure.tokens == usage(bench, 4)

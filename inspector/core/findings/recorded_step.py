@@ -14,8 +14,10 @@ from inspector.core.buffer import Buffer, Stretch, View, shared
 from inspector.core.changes import Change, aligned, change
 from inspector.core.drops import Drop, DropKind, Drops, recorded
 from inspector.core.outcome import Fate, FateName, Outcome, fates
-from inspector.core.replay.driver import Arrival, arrivals
-from inspector.core.session import Compaction, Thread, compaction_sizes
+from inspector.core.replay.driver import Arrival, Ground, arrivals
+from inspector.core.replay.economics import Economics
+from inspector.core.replay.report import recorded as recorded_report
+from inspector.core.session import Compaction, SideCall, Thread, compaction_sizes
 from inspector.core.tokens.estimators import Estimator
 from inspector.core.tokens.prediction import scale
 from inspector.core.tokens.pressure import Pressures, thread_pressures
@@ -184,3 +186,12 @@ def recorded_sizes(step: RecordedStep, pressures: Pressures, estimator: Estimato
         pressure = replace(before.pressure, tokens=told, kind="reported", reported=told)
         before = Sizer(estimator, pressure, scale(told, counted, known.unseen, known.slope, known.spread))
     return RecordedSizes(before, sizer(pressures, step.request))
+
+
+def recorded_economics(thread: Thread, calls: Sequence[SideCall]) -> Mapping[int, Economics]:
+    """Whether the recorded compactions paid, by the request after each; of several there, the summary's. `calls`: those
+    beside the conversation. O(messages)."""
+    if not thread.compactions or not thread.requests:
+        return {}
+    made = recorded_report(Ground(thread), calls=calls, losses=False).compactions
+    return {one.at.before_request: one.economics for one in sorted(made, key=lambda one: one.kind == "summary")}

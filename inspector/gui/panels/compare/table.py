@@ -85,17 +85,20 @@ COLUMNS: Sequence[Column[PolicyRow]] = (
 
 
 def ordered(found: Comparison, by: int, falling: bool) -> list[PolicyRow]:
-    """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last."""
+    """By a column; 0 = by name. Equal ones stay in the catalogue's order, what is unknown comes last. What happened
+    stays the first row: all others are compared with it."""
     rows = [PolicyRow(one, found) for one in found.reports]
-    if by <= 0:
-        return sorted(rows, key=lambda row: row.report.title.lower(), reverse=falling) if by == 0 else rows
-    figure = FIGURES[by - 1]
+    if by == 0:
+        rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
+    elif by > 0:
+        figure = FIGURES[by - 1]
 
-    def key(row: PolicyRow) -> tuple[bool, Number]:
-        value = figure.of(row.report)
-        return value is None, Decimal(0) if value is None else -value if falling else value
+        def key(row: PolicyRow) -> tuple[bool, Number]:
+            value = figure.of(row.report)
+            return value is None, Decimal(0) if value is None else -value if falling else value
 
-    return sorted(rows, key=key)
+        rows.sort(key=key)
+    return sorted(rows, key=lambda row: row.name != BASE)
 
 
 def as_table(rows: Sequence[PolicyRow]) -> str:

@@ -1,6 +1,7 @@
 """Above the diff: what is compared with what, which fates are shown, what came of it, and what to do about it."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
@@ -9,12 +10,15 @@ from inspector.core.outcome import FateName
 from inspector.gui.look.build import mark, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, signed
+from inspector.gui.look.number_formats import dollars, grouped, plural, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.diff import FATES, LETTERS, Diff, Sides
 from inspector.workbench.steps import ORIGIN, Steps
+
+if TYPE_CHECKING:
+    from inspector.core.replay.economics import Economics
 
 CHANGED: frozenset[FateName] = frozenset(FATES) - {"kept"}
 START = "the step's start"
@@ -31,6 +35,8 @@ class DiffBar(QWidget):
         super().__init__()
         self._theme = theme
         self.wanted: frozenset[FateName] = CHANGED
+        self._comparison: Diff | None = None
+        self._economics: Economics | None = None
         self.choice = QComboBox()
         self.choice.setAccessibleName("Compare with")
         self.choice.setToolTip("Compare with")
@@ -79,12 +85,25 @@ class DiffBar(QWidget):
             chip.setToolTip(tip(f"{count:,} {name}"))
             chip.setAccessibleName(f"{name}, {count:,}")
             chip.setVisible(bool(count))
-        self.headline.show_text(headline(comparison), in_short(comparison))
+        self._comparison = comparison
+        self._say()
         mark(self.headline, "role", "good" if comparison.delta + comparison.rest < 0 else "quiet")
         words, about = _offer(comparison.sides)
         self.accept.setText(words)
         self.accept.setToolTip(about)
         self.accept.setVisible(bool(words))
+
+    def show_payback(self, economics: "Economics | None") -> None:
+        """Whether what was recorded paid; None where nobody knows yet, or it is not what is shown."""
+        if economics != self._economics:
+            self._economics = economics
+            self._say()
+
+    def _say(self) -> None:
+        comparison, paid = self._comparison, payback_words(self._economics)
+        if comparison is not None:
+            more = f", {paid}" if paid and comparison.sides.whole is not None else ""
+            self.headline.show_text(headline(comparison) + more, in_short(comparison) + more)
 
     def _chip(self, name: FateName) -> QToolButton:
         chip = small_button("", checkable=True)
@@ -133,6 +152,15 @@ def in_short(comparison: Diff) -> str:
     unseen = comparison.sides.sizer.scale.unseen
     stays = f" · unseen {grouped(unseen)}" if unseen else ""
     return f"{_name(comparison)}: {signed(comparison.delta)}{stays}"
+
+
+def payback_words(economics: "Economics | None") -> str:
+    """`cost $0.31, saves $0.02 a request: paid after 16`; empty where no price is known."""
+    if economics is None or economics.cost_usd is None or economics.saved_per_request_usd is None:
+        return ""
+    after = economics.paid_after_requests
+    ended = "never paid" if after is None else f"paid after {plural(after, 'request')}" if after else "paid at once"
+    return f"cost {dollars(economics.cost_usd)}, saves {dollars(economics.saved_per_request_usd)} a request: {ended}"
 
 
 def _sizes(whole: tuple[int, int]) -> str:

@@ -19,7 +19,7 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.text import TextReader
 from inspector.workbench.diff import Listing, Sides, compared, listing, rival, sides
 from inspector.workbench.state import State
-from inspector.workbench.steps import Steps
+from inspector.workbench.steps import RECORDED, Steps
 
 WIDE, TALL = 900, 340
 """Pixels from which the text of the chosen message has room beside or below the rows."""
@@ -95,6 +95,8 @@ class DiffPanel(Panel):
         if chosen is None:
             self._show_nothing(state)
             return
+        as_recorded = state.steps is not None and state.steps.at == state.steps.base(state.steps.at) == RECORDED
+        self.bar.show_payback(state.branch.economics if state.branch is not None and as_recorded else None)
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
             self.bar.show_choices(state.steps, chosen.preview)
