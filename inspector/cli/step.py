@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from inspector.cli.select import Selection, add_selection, select
 from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
 from inspector.core.diff import DiffRow
+from inspector.core.drops import thread_drops
 from inspector.core.errors import InspectorError
+from inspector.core.findings.recorded_step import RecordedSizes, RecordedStep, recorded_sizes, recorded_step
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.needs import Answer, Need, ReadFile, SaveText, SaveTranscript, drive
 from inspector.core.outcome import Outcome
@@ -30,8 +32,9 @@ from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
+from inspector.workbench.policy_input import recorded_tree
 from inspector.workbench.regression import pytest_text
-from inspector.workbench.steps import ORIGIN, Step, Steps, named
+from inspector.workbench.steps import ORIGIN, RECORDED, Step, Steps, named
 from inspector.workbench.steps_file import StepsSource, write_steps
 
 
@@ -39,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
     parser.add_argument("--tier", metavar="NAME", help="force this tier; without it what is due runs, in order")
+    parser.add_argument(
+        "--recorded",
+        action="store_true",
+        help="no tier: what the recording itself did before this request",
+    )
+    parser.add_argument("--before", action="store_true", help="start from the buffer before what the recording did")
     parser.add_argument("--mode", choices=("faithful", "safe"), default="faithful", help="default: faithful")
     parser.add_argument("--summary", metavar="TEXT", default="", help="the session memory for L2")
     parser.add_argument("--instructions", metavar="TEXT", default="", help="what a manual compaction should keep")
@@ -73,6 +82,8 @@ class StepReport:
     step: Step
     verdicts: Sequence[Verdict]
     sizer: Sizer
+    after: Sizer | None = None
+    """What measures the buffer after what was recorded."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -114,6 +125,14 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         ("mode", arguments.mode),
     ]
     settings = by.settings(values, _window(chosen, arguments))
+    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    tree: Steps | None = None
+    if arguments.recorded or arguments.before:
+        change, sizes = _recorded(chosen)
+        tree = recorded_tree(chosen.thread, None if chosen.is_end else chosen.at, by, settings, change)
+        if arguments.recorded:
+            return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
+        chosen, size = replace(chosen, thread=change.thread), sizes.before
     running = _running(by, settings, chosen, arguments)
     moment = _moment(chosen, arguments, by)
     before = buffer_at(by, chosen.thread, chosen.at)
@@ -126,9 +145,20 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     else:
         outcomes = drive(by.run_due(before, settings, running, moment), heard)
     one = Step(named(tier, outcomes), tier, ORIGIN, settings, moment, outcomes, tuple(heard.asked))
-    steps = Steps(chosen.thread.id, None if chosen.is_end else chosen.at, by.name, before, running).add(one)
-    size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
+    if tree is None:
+        tree = Steps(chosen.thread.id, None if chosen.is_end else chosen.at, by.name, before, running)
+    steps = replace(tree.go(ORIGIN), running=running).add(one)
     return StepReport(by, steps, one, verdicts, size)
+
+
+def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
+    """What the recording did before the chosen request. Raises InspectorError."""
+    thread, roku = chosen.thread, estimator("roku")
+    change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
+    if change is None:
+        place = "the end" if chosen.is_end else f"request {chosen.at}"
+        raise InspectorError(f"The recording compacted and dropped nothing before {place}: see info for where it did.")
+    return change, recorded_sizes(change, known_pressures(thread, roku), roku)
 
 
 def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
@@ -201,7 +231,7 @@ def describe(stepped: StepReport) -> dict[str, Any]:
     measured = by.measure(before, step.settings, steps.running)
     measured_after = by.measure(after, step.settings, step.running)
     return {
-        "policy": by.name,
+        "policy": by.name if step.recorded is None else "recorded",
         "tier": step.tier or (step.fired[-1] if step.fired else None),
         "settings": {one.name: getattr(step.settings, one.name) for one in fields(step.settings)},
         "verdicts": [asdict(verdict) for verdict in stepped.verdicts],
@@ -225,6 +255,8 @@ def _size_document(stepped: StepReport, buffer: Buffer, measured: tuple[int, int
     """By the policy's own measure; and the next prompt if that buffer were sent: reported where it is the recorded."""
     size = stepped.sizer
     pressure = size.pressure if buffer.messages == stepped.steps.origin.messages else size.pressure_of(buffer)
+    if stepped.after is not None and buffer is stepped.step.buffer:
+        size, pressure = stepped.after, stepped.after.pressure
     return {
         "tokens": measured[0],
         "calibrated": measured[1],

@@ -299,7 +299,8 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     earlier = sizer if before is None else before
     tokens = earlier.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request}"
-    found = [StepRow(ORIGIN, 0, f"{place} {'as recorded' if steps.recorded is None else 'before it'}", tokens)]
+    start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
+    found = [StepRow(ORIGIN, 0, start, tokens)]
     known = {ORIGIN: tokens}
     for depth, at in _drawn(steps):
         step = steps.taken[at]

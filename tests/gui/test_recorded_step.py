@@ -60,7 +60,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip(), timeout=20_000)  # whether it paid
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
-    assert [row.name for row in steps.model.rows] == ["request 4 before it", "as recorded: auto compaction"]
+    assert [row.name for row in steps.model.rows] == ["the buffer before it, request 4", "as recorded: auto compaction"]
     assert steps.windowTitle() == "Steps"
     qtbot.waitUntil(lambda: window.docks.panels["Lost"].windowTitle() != "Lost")
 

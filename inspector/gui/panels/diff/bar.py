@@ -102,8 +102,9 @@ class DiffBar(QWidget):
     def _say(self) -> None:
         comparison, paid = self._comparison, payback_words(self._economics)
         if comparison is not None:
-            more = f", {paid}" if paid and comparison.sides.whole is not None else ""
-            self.headline.show_text(headline(comparison) + more, in_short(comparison) + more)
+            known = paid and comparison.sides.whole is not None
+            short = f" · {paid.rpartition(': ')[2]}" if known else ""
+            self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), in_short(comparison) + short)
 
     def _chip(self, name: FateName) -> QToolButton:
         chip = small_button("", checkable=True)
@@ -146,7 +147,7 @@ def headline(comparison: Diff) -> str:
 def in_short(comparison: Diff) -> str:
     """`L0 preview: −73,815 · unseen 36,015`: where the room is narrow. The chips say how many of each fate."""
     if comparison.sides.whole is not None:
-        return f"{_name(comparison)}: {_sizes(comparison.sides.whole)}"
+        return _sizes(comparison.sides.whole)
     if not any(fate != "kept" for fate in comparison.counts):
         return headline(comparison)
     unseen = comparison.sides.sizer.scale.unseen
