@@ -14,8 +14,10 @@ from inspector.gui.panels.breakdown.icicle import PartPath
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.timeline.gauge import Gauge
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
+from inspector.workbench.filling import areas
 from inspector.workbench.gauge import reading
 from tests.gui.conftest import Asked
 from tests.gui.hands import click, double_click, press
@@ -184,3 +186,27 @@ def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
     assert panel.filling is None
     assert panel.icicle.cells == ()
     assert panel.says.whole == "Open a transcript to see what fills its window."
+
+
+@pytest.mark.parametrize("way", ["by category", "by tool"])
+def test_the_timeline_shows_when_it_filled_and_with_what(desk: Desk, qtbot: QtBot, way: str) -> None:
+    timeline = Timeline(desk)
+    qtbot.addWidget(timeline)
+    timeline.resize(900, 220)
+    timeline.show()
+    desk.workbench.open(SAMPLE)
+    desk.workbench.subscribe(timeline.receive)
+    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    drawn = timeline.plot.areas
+    before = timeline.plot.grab().toImage()
+    timeline.way.setFocus()
+    press(timeline.way, Qt.Key.Key_End if way == "by tool" else Qt.Key.Key_Down)
+    assert timeline.way.currentText() == way
+    qtbot.waitUntil(lambda: drawn.areas is not None, timeout=20_000)
+    found = drawn.areas
+    assert found == areas(desk.workbench.state, "tool" if way == "by tool" else "category")
+    highest = max(zip(found.tokens, found.names, strict=True), key=lambda one: one[0][AT])
+    assert f"{highest[1]} {highest[0][AT]:,}" in timeline.plot.about(AT)
+    assert timeline.plot.grab().toImage() != before
+    press(timeline.way, Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: timeline.plot.areas.areas is None)

@@ -27,12 +27,10 @@ _REPEATS: tuple[Column[Repeat], ...] = (
     Column("what", lambda one: one.what),
 )
 _TOOLS: tuple[Column[OfferedTool], ...] = (
-    Column("tool", lambda one: one.name),
-    Column("server", lambda one: one.server, 12),
-    Column("schema", lambda one: "–" if one.schema_tokens is None else grouped(one.schema_tokens), 8, figures=True),
-    Column("calls", lambda one: grouped(one.calls), 6, figures=True),
-    Column("here", lambda one: grouped(one.calls_in_buffer), 6, figures=True),
-    Column("tokens here", lambda one: grouped(one.tokens), 11, figures=True),
+    Column("tool", lambda one: one.name if one.server in one.name else f"{one.server} · {one.name}"),
+    Column("tokens", lambda one: grouped(one.tokens), 6, figures=True),
+    Column("calls", lambda one: f"{grouped(one.calls_in_buffer)} of {grouped(one.calls)}", 8, figures=True),
+    Column("schema", lambda one: "–" if one.schema_tokens is None else grouped(one.schema_tokens), 6, figures=True),
 )
 
 

@@ -1,13 +1,14 @@
 """The timeline: pressure over all requests, with the key to its curves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QMenu, QSizePolicy, QWidget
 
+from inspector.core.identity import SameObject
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
@@ -19,15 +20,21 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.widgets.small import Elided
+from inspector.workbench.filling import AreaKind, Areas, areas
 from inspector.workbench.gauge import firings, watermarks
 from inspector.workbench.state import PolicyBelief, State
 from inspector.workbench.timeline import series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
+_WAYS = ("curves", "by category", "by tool")
+_KINDS: tuple[AreaKind | None, ...] = (None, "category", "tool")
+_NAMED = 4
+"""Areas that the key names: the highest."""
 _STROKE = 18
 """Pixels of a stroke in the key."""
 
@@ -51,7 +58,13 @@ class Timeline(PlotPanel):
         self._here = Elided("quiet")
         self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._key = _CurveKey(desk.theme)
-        head = row(self._caption, 12, (self._here, 1), self._key, margins=(13, 6, 13, 0))
+        self.way = QComboBox()
+        self.way.addItems(_WAYS)
+        self.way.setAccessibleName("How the timeline is drawn")
+        self.way.currentIndexChanged.connect(self._draw_areas)
+        self._filled: tuple[object, ...] = ()
+        self._filling: Task | None = None
+        head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
         head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
         self._column = column(head, ..., of=self, gap=0)
 
@@ -106,6 +119,7 @@ class Timeline(PlotPanel):
             self._draw_curves(state, state.thread)
         self.plot.show_window(state.window, watermarks(state))
         self.plot.overlay.show_playhead(state.at)
+        self._draw_areas()
         self._draw_tiers(state)
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
@@ -122,6 +136,34 @@ class Timeline(PlotPanel):
         )
         self._curves_of = thread
 
+    def _draw_areas(self) -> None:
+        """What filled the buffer, where it is wanted: worked out elsewhere when the thread or the choice is another."""
+        state, kind = self._state, _KINDS[self.way.currentIndex()]
+        if self.plot is None or state is None:
+            return
+        wanted = (SameObject(state.thread), SameObject(state.pressures), kind)
+        if wanted == self._filled:
+            return
+        self._filled = wanted
+        if self._filling is not None:
+            self._filling.cancel()
+            self._filling = None
+        if kind is None or state.pressures is None or self.plot.areas.areas is None:
+            self._show_areas(None)
+        if kind is not None and state.pressures is not None:
+            self._filling = self.desk.bridge.run(lambda task: areas(state, kind, task.cancelled), self._show_areas)
+
+    def _show_areas(self, found: Areas | None) -> None:
+        from inspector.gui.panels.timeline.areas import area_colours  # loaded with the plot
+
+        self.plot.areas.show_areas(found)
+        if found is None:
+            self._key.show_areas(())
+            return
+        colours = area_colours(self.desk.theme.colours, found)
+        named = zip(found.names, colours, map(max, found.tokens), strict=True)
+        self._key.show_areas(sorted(named, key=lambda one: -one[2]))
+
     def _draw_tiers(self, state: State) -> None:
         """Where the lines lie the tiers would have fired; what our steps did."""
         lines = watermarks(state)
@@ -137,6 +179,8 @@ class Timeline(PlotPanel):
     def restyle(self) -> None:
         """The plot keeps pens."""
         super().restyle()
+        if self.plot is not None:
+            self._show_areas(self.plot.areas.areas)
         self._key.update()
 
 
@@ -147,11 +191,21 @@ class _CurveKey(Guarded, QWidget):
         super().__init__()
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("reported: solid; predicted: dashed; what the policy believes: thin grey")
+        self._areas: tuple[tuple[str, str, Qt.PenStyle], ...] = ()
+        self.show_areas(())
+
+    def show_areas(self, areas: Sequence[tuple[str, str, int]]) -> None:
+        """(name, colour, height), the highest first: they are named instead of the curves."""
+        shown = [(line(name, 18), colour) for name, colour, _ in areas[:_NAMED]]
+        self._areas = tuple((name, colour, Qt.PenStyle.SolidLine) for name, colour in shown)
+        curves = "reported: solid; predicted: dashed; what the policy believes: thin grey"
+        self.setAccessibleName(", ".join(name for name, _ in shown) or curves)
+        self.updateGeometry()
+        self.update()
 
     def _words(self) -> tuple[tuple[str, str, Qt.PenStyle], ...]:
         c = self._theme.colours
-        return (
+        return self._areas or (
             ("reported", c.accent, Qt.PenStyle.SolidLine),
             ("predicted", c.accent, Qt.PenStyle.DashLine),
             ("believed", c.missing, Qt.PenStyle.SolidLine),
@@ -172,7 +226,7 @@ class _CurveKey(Guarded, QWidget):
         metrics, x = self.fontMetrics(), 0
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for word, colour, style in self._words():
-            painter.setPen(QPen(ink(colour), 1.6, style))
+            painter.setPen(QPen(ink(colour), 8 if self._areas else 1.6, style, Qt.PenCapStyle.FlatCap))
             y = self.height() / 2
             painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
             painter.setPen(ink(self._theme.colours.quiet))

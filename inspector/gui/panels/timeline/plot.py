@@ -15,6 +15,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.windows import Window
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.panels.timeline.areas import StackedAreas
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
 from inspector.gui.panels.timeline.overlay import TimelineOverlay
 from inspector.gui.widgets.plot import Plot, end_place, pg, set_height
@@ -75,6 +76,8 @@ class TimelinePlot(Plot):
         self.above, self.below = self._add_plot(row=0), self._add_plot(row=1)
         self.below.setMaximumHeight(LOWER_HEIGHT)
         self.below.setXLink(self.above)
+        self.areas = StackedAreas(self._boxes[0], theme)
+        self._boxes[0].addItem(self.areas, ignoreBounds=True)
         self._curves = {name: self._add_curve(self.above) for name in UPPER}
         self._curves |= {name: self._add_curve(self.below) for name in LOWER}
         self._box, lower = self._boxes
@@ -149,7 +152,8 @@ class TimelinePlot(Plot):
         if series is None or thread is None:
             return ""
         request = thread.requests[at]
-        words = (*_three(series, at), cache_words(request.usage), request.time[11:16], self.overlay.fired_at(at))
+        words = (*_three(series, at), self.areas.about(at), cache_words(request.usage), request.time[11:16])
+        words = (*words, self.overlay.fired_at(at))
         return " · ".join(word for word in (f"request {at}", *words) if word)
 
     # -- looks ---------------------------------------------------------------------------------------------------------
@@ -157,6 +161,7 @@ class TimelinePlot(Plot):
     def restyle(self) -> None:
         """Pens and grounds from the theme."""
         super().restyle()
+        self.areas.update()
         self.overlay.update()
 
     def _set_pens(self) -> None:
