@@ -190,12 +190,20 @@ class Lateness:
         return ""
 
 
-def lateness(line: Watermark, pressures: Pressures, believed: tuple[int, ...]) -> Lateness:
-    """Of one line. O(requests)."""
+def lateness(
+    line: Watermark, pressures: Pressures, believed: tuple[int, ...], compactions: Sequence[int] = ()
+) -> Lateness:
+    """Of one line, up to the first recorded compaction (`compactions`: requests that came after one) after either is
+    crossed: what came then says nothing of when the other would have been. O(requests)."""
     least = line.least  # asked once: there may be very many requests
     reported = (one.reported for one in pressures)
     true = next((n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None)
-    return Lateness(line, true, next((n for n, tokens in enumerate(believed) if tokens >= least), None))
+    own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
+    crossed = min((n for n in (true, own) if n is not None), default=0)
+    cut = next((n for n in compactions if n > crossed), None)
+    if cut is not None and true is not None and (own is None or max(true, own) >= cut):
+        return Lateness(line, None, None)
+    return Lateness(line, true, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,11 +307,12 @@ def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:
     known, pressures = state.believed, state.pressures
     if known is None or pressures is None or not known.tokens or known.whose != wanted(state):
         return ()
-    found = ((line, _lateness(line, SameObject(pressures), SameObject(known.tokens))) for line in lines)
+    cuts = tuple(one.before_request for one in known.thread.compactions)
+    found = ((line, _lateness(line, SameObject(pressures), SameObject(known.tokens), cuts)) for line in lines)
     return tuple(f"{line.label}: {late.words}" for line, late in found if late.words)
 
 
 @lru_cache(maxsize=8)
-def _lateness(line: Watermark, pressures: SameObject, believed: SameObject) -> Lateness:
+def _lateness(line: Watermark, pressures: SameObject, believed: SameObject, cuts: tuple[int, ...]) -> Lateness:
     """The same wherever we stand: not looked for at every step along a long session."""
-    return lateness(line, pressures.held, believed.held)
+    return lateness(line, pressures.held, believed.held, cuts)

@@ -50,7 +50,8 @@ def curves(series: Series | None) -> Curves:
     if series is None:
         return Curves()
     heights = series.heights
-    top = max((*filter(None, heights), *series.believed, series.end or 0), default=1)
+    triggers = (one.tokens for one in series.triggers)
+    top = max((*filter(None, heights), *series.believed, *triggers, series.end or 0), default=1)
     most = max(filter(None, (*series.cache_read, *series.fresh, *series.output)), default=0)
     points = {name: _points(name, getattr(series, name)) for name in (*UPPER, *LOWER)}
     return Curves(series, heights, points, top, most)
