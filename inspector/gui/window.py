@@ -185,6 +185,7 @@ class MainWindow(Guarded, QMainWindow):
             *self.runs.commands(),
             *self.proxies.commands(),
             Command("Compare policies", self.compare_policies, (), "Session"),
+            Command("Pin the sentence of the message", self.pin_sentence, ("Ctrl+Shift+D",), "Find"),
             Command("Filter the buffer", self.filter_messages, ("/",), "Find", typed=True),
             Command("Search the session", partial(self.search, ""), ("Ctrl+F",), "Find"),
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
@@ -285,6 +286,11 @@ class MainWindow(Guarded, QMainWindow):
             self.docks.bring("Compare")
             self.docks.make_room("Compare", HALF)
             self.docks.panels["Compare"].take("")
+
+    def pin_sentence(self) -> None:
+        """Follow what is selected in the message, or its sentence that holds the cursor."""
+        if self.workbench.state.session is not None:
+            self.docks.panels["Message"].take("")
 
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""

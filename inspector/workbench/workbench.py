@@ -321,6 +321,12 @@ class Workbench:
         """Look into a part of the buffer, with the list of messages reduced to it; empty for all of it."""
         self.show(replace(self._state, part=part, among=among))
 
+    def pin(self, text: str, on: bool = True) -> None:
+        """Follow a text over all requests, as long as the session is open; or no more."""
+        text = " ".join(text.split())
+        others = tuple(one for one in self._state.pins if one != text)
+        self.show(replace(self._state, pins=(*others, text) if on and text else others))
+
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def choose_thread(self, thread_id: str) -> None:

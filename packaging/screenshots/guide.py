@@ -9,6 +9,7 @@ from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.lists.lost import LostPanel
 from inspector.gui.panels.message.view import MessageView
+from inspector.gui.panels.pins.panel import PinsPanel
 from inspector.resources import resource
 from inspector.workbench.steps import ORIGIN
 
@@ -175,6 +176,16 @@ def cost(stage: Stage) -> None:
     table.chosen.emit(0, -1)
 
 
+def pins(stage: Stage) -> None:
+    """What the users said should hold, as recorded and under two policies."""
+    stage.set_up("dark", bottom=330)
+    stage.bring("Message", "Pins")
+    panel = stage.panel("Pins", PinsPanel)
+    stage.bench.pin("CLAUDE.md has the house rules.")
+    for action in panel.policies.menu().actions():
+        action.setChecked(action.data() in ("codex", "opencode"))
+
+
 SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("01-open", welcome),
     ("02-walk", walk),
@@ -193,5 +204,6 @@ SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("15-what-if", what_if),
     ("16-compare", compare),
     ("21-cost", cost),
+    ("22-pins", pins),
 )
 """(name of the picture, what leads to it)."""

@@ -16,8 +16,8 @@ from rapidfuzz import fuzz, process
 
 from inspector.core.buffer import EMPTY_VIEW, View, shared
 from inspector.core.constraints import constrains, may_bind
-from inspector.core.facts.reading import instructions, texts
-from inspector.core.facts.sentences import sentences
+from inspector.core.facts.reading import texts
+from inspector.core.facts.sentences import sentences, wanted
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
 
@@ -104,21 +104,22 @@ def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
 
 def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     """The given texts, then what the user wrote: constraints, then instructions; each once, in order. O(text)."""
-    wanted = {text: Pin(text) for text in map(plain, given) if text}
-    unplaced = dict.fromkeys(wanted)
+    pinned = {text: Pin(text) for text in map(plain, given) if text}
+    unplaced = dict.fromkeys(pinned)
     found = dict[str, Pin]()
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
-            for fact in instructions(message):
-                text = plain(fact.text)
-                if text not in found and text not in wanted:
-                    found[text] = Pin(text, "constraint" if constrains(text) else "instruction", message.id, request)
+            said = message.text if message.role == "user" and not message.summary and not message.mark else ""
+            for fact in wanted(said):
+                text, kind = plain(fact.text), fact.kind
+                if (kind == "constraint" or kind == "instruction") and text not in found and text not in pinned:
+                    found[text] = Pin(text, kind, message.id, request)
             if unplaced:
                 whole = _whole(message)
                 for text in [one for one in unplaced if _bare(one) in whole]:
-                    wanted[text] = Pin(text, "given", message.id, request)
+                    pinned[text] = Pin(text, "given", message.id, request)
                     del unplaced[text]
-    return (*wanted.values(), *sorted(found.values(), key=lambda pin: pin.found))  # constraint, instruction
+    return (*pinned.values(), *sorted(found.values(), key=lambda pin: pin.found))  # constraint, instruction
 
 
 def plain(text: str) -> str:

@@ -15,6 +15,7 @@ from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.panels.lists.validity import ValidityPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.panels.pins.panel import PinsPanel
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.panels.run.panel import RunPanel
 from inspector.gui.panels.steps.panel import StepsPanel
@@ -43,6 +44,7 @@ PANELS: tuple[tuple[Place, type[Panel]], ...] = (
     ("bottom", CompactionsPanel),
     ("bottom", CostPanel),
     ("bottom", ComparePanel),
+    ("bottom", PinsPanel),
     ("bottom", ProblemsPanel),
     ("bottom", ValidityPanel),
     ("bottom", SearchPanel),

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QWidget
 
 from inspector.core.buffer import Buffer, View
+from inspector.core.facts.reading import texts
+from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Opaque, ToolResult
+from inspector.core.replay.pins import plain
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.core.tokens.prediction import Scale
@@ -55,7 +58,8 @@ class MessageHeader(QWidget):
         self.together.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.tools = row(self._number, self._role, self._badges, (..., 1), gap=8)
         counts = row(self._tokens, self.counter, self.together, (..., 1))
-        column(self.tools, self._where, counts, of=self, margins=(13, 6, 8, 2), gap=2)
+        self.place = row((self._where, 1), gap=8)
+        column(self.tools, self.place, counts, of=self, margins=(13, 6, 8, 2), gap=2)
 
     def show_message(self, message: Message, number: int | None, others: Sequence[Message], size: Sizer) -> None:
         """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
@@ -175,6 +179,49 @@ class MessageView(Panel):
         if self._message is not None:
             QGuiApplication.clipboard().setText(original(self._message))
 
+    def take(self, text: str) -> None:
+        """Pin where the cursor stands."""
+        self.pin_sentence()
+
+    def pin_sentence(self) -> None:
+        """Follow what is selected, else the sentence that holds the cursor, over all requests."""
+        if text := self.sentence():
+            self.desk.workbench.pin(text)
+            self.desk.show_panel("Pins")
+        else:
+            self.desk.say("Select a text of the message, or click into one of its sentences, to pin it.")
+
+    def sentence(self) -> str:
+        """What is selected, else the sentence that holds the cursor; empty where that is none of the message."""
+        cursor = self.text.textCursor()
+        if cursor.hasSelection():
+            found = self.text.original(cursor.selectionStart(), cursor.selectionEnd())
+        else:
+            block = cursor.block()
+            line = self.text.original(block.position(), block.position() + block.length() - 1)
+            at, end = len(self.text.original(block.position(), cursor.position())), 0
+            for found in sentences(line):
+                end = line.index(found, end) + len(found)
+                if at <= end:
+                    break
+            else:
+                return ""
+        whole = "" if self._message is None else "\n".join(texts(self._message))
+        return found if plain(found) and plain(found) in plain(whole) else ""
+
+    def menu_at(self, place: QPoint) -> QMenu:
+        """What can be done with the text there."""
+        if not self.text.textCursor().hasSelection():
+            self.text.setTextCursor(self.text.cursorForPosition(place))
+        menu = self.text.createStandardContextMenu(place)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addSeparator()
+        menu.addAction("Pin this sentence").triggered.connect(self.pin_sentence)
+        return menu
+
+    def _show_menu(self, place: QPoint) -> None:
+        self.menu_at(place).popup(self.text.viewport().mapToGlobal(place))
+
     def _add_tools(self) -> None:
         def edit() -> None:
             ManualEdits(self.desk, self.window()).edit()
@@ -185,6 +232,13 @@ class MessageView(Panel):
         self.edit = small_button("edit", edit, about=about, name="edit message")
         find = small_button("find", self.find_bar.open, about="Find in message (Ctrl+F)")
         self.copy = small_button("copy", self.copy_message, about="Copy the message", name="copy message")
+        self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
+        self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.text.customContextMenuRequested.connect(self._show_menu)
+        self.text.setTextInteractionFlags(
+            self.text.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.header.place.addWidget(self.pin)
         for button in (self.wrap, self.edit, find, self.copy):
             self.header.tools.addWidget(button)
 

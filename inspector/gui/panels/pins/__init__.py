@@ -1,0 +1,1 @@
+"""What should stand in the buffer, over all requests."""

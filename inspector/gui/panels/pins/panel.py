@@ -1,0 +1,304 @@
+"""Pins: a line for each text that should hold, over all requests, as recorded and under each policy that is chosen.
+
+They are the user's own, and what the program finds in what the user wrote. All is worked out off the GUI thread,
+policies one after the other; what is known of a policy is kept as long as thread and pins stay.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QMouseEvent, QPainter
+from PySide6.QtWidgets import QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolButton
+
+from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
+from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
+from inspector.core.replay.report import ReplayReport
+from inspector.core.session import Thread
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import field, small_button
+from inspector.gui.look.colours import ink
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.navigation import go_to
+from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.table import Column, Index, Rows
+from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare, runs
+from inspector.workbench.state import State
+
+STRIP, BECAME = 4, 5
+"""Columns whose click leads to the request under the mouse, and to where the pin was violated or went."""
+Known: TypeAlias = dict[PolicyRun, Sequence[PinHistory]]
+
+
+@dataclass(frozen=True, slots=True)
+class PinLine:
+    """A pin as recorded (`policy` BASE), or under a policy."""
+
+    history: PinHistory
+    policy: str = BASE
+    violations: Sequence[PinViolation] = ()
+
+    @property
+    def found(self) -> str:
+        """Whose idea it was."""
+        names = {"given": "pinned", "constraint": "constraint", "instruction": "instruction"}
+        return names[self.history.pin.found] if self.policy == BASE else ""
+
+
+def pin_lines(
+    findings: Sequence[PinFinding], under: dict[str, Sequence[PinHistory]], all_of_them: bool
+) -> list[PinLine]:
+    """Each pin, beneath it the policies; instructions only where all are wanted."""
+    lines = []
+    for n, one in enumerate(findings):
+        if all_of_them or one.pin.found != "instruction":
+            lines.append(PinLine(one.history, BASE, one.violations))
+            lines += [PinLine(histories[n], name) for name, histories in under.items()]
+    return lines
+
+
+def _spans(line: PinLine) -> str:
+    return ", ".join(f"{one.first}-{one.last} {one.state}" for one in line.history.spans)
+
+
+def _became(line: PinLine) -> str:
+    return became(line.history, [one.request for one in line.violations[:3]])
+
+
+class PinsPanel(ListPanel[PinLine]):
+    """A click goes to where the text first stood; on the strip, to the request; on what became of it, to that place."""
+
+    TITLE: ClassVar[str] = "Pins"
+    NAME = "Pins over all requests"
+    COLUMNS: ClassVar[Sequence[Column[PinLine]]] = (
+        Column(
+            "request", lambda line: grouped(line.history.pin.request) if line.policy == BASE else "", 6, figures=True
+        ),
+        Column("found", lambda line: line.found, 9),
+        Column("text", lambda line: line.history.pin.text if line.policy == BASE else ""),
+        Column("under", lambda line: line.policy, 10),
+        Column("over all requests", _spans, 24),
+        Column("what became of it", _became),
+    )
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._state = State()
+        self._thread: Thread | None = None
+        self._pins: tuple[str, ...] = ()
+        self._findings: Sequence[PinFinding] = ()
+        self._looking: Task | None = None
+        self._known: Known = {}
+        self._driving: Task | None = None
+        self._pressed = 0
+        self.strip = StripDelegate(desk.theme, self.table)
+        self.table.setItemDelegateForColumn(STRIP, self.strip)
+        self.table.viewport().installEventFilter(self)
+        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._name_button())
+        self.typed = field("Pin a text")
+        self.typed.setFixedWidth(130)
+        self.say_at_length()
+        self.typed.returnPressed.connect(self._pin_typed)
+        self.pin = small_button("pin", self._toggle, about="Pin the chosen line, or take its pin away")
+        self.instructions = small_button("instructions", self._show, about="Instructions, too", checkable=True)
+        self.policies = self._policies_button()
+        self.setFocusProxy(self.table)
+        self.lay_out(
+            self.typed, self.pin, self.instructions, self.policies, 5, (self.says, 1), self.copy_button(),
+            margins=(10, 5, 8, 3), gap=4,
+        )  # fmt: skip
+        self._show()
+
+    def _policies_button(self) -> QToolButton:
+        made = small_button("under policies ▾", about="Drive policies over the thread, offline")
+        made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(made)
+        for name, title in NAMES.items():
+            if name != BASE:
+                action = menu.addAction(title.replace("&", "&&"))
+                action.setCheckable(True)
+                action.setData(name)
+                action.toggled.connect(lambda _: self._drive())
+        made.setMenu(menu)
+        return made
+
+    # -- State ---------------------------------------------------------------------------------------------------------
+
+    def show_state(self, state: State) -> None:
+        """Another thread or other pins are looked for anew; the playhead always."""
+        self._state = state
+        if state.thread is not self._thread or state.pins != self._pins:
+            if state.thread is not self._thread:
+                self._findings = ()
+            self._thread, self._pins = state.thread, state.pins
+            self._known.clear()
+            self._look()
+        self._drive()
+        if self.strip.place != state.at:
+            self.strip.place = state.at
+            self.table.viewport().update()
+
+    def _look(self) -> None:
+        """Find the pins, and where they stood."""
+        if self._looking is not None:
+            self._looking.cancel()
+        thread, given = self._thread, self._pins
+        self._looking = None
+        if thread is not None:
+            self._looking = self.desk.bridge.run(
+                lambda task: pin_findings(thread, find_pins(thread, given)), self._found
+            )
+        self._show()
+
+    def _found(self, findings: Sequence[PinFinding]) -> None:
+        self._looking, self._findings = None, findings
+        self._show()
+
+    def _wanted(self) -> list[PolicyRun]:
+        chosen = [action.data() for action in self.policies.menu().actions() if action.isChecked()]
+        window = self.desk.workbench.end_window or self._state.window
+        listed = runs(self._state, chosen, window.tokens if window else None) if chosen else ()
+        return [run for run in listed if run.policy != BASE]
+
+    def _drive(self) -> None:
+        """Drive the chosen policies that nothing is known of yet."""
+        wanted = self._wanted()
+        missing = [run for run in wanted if run not in self._known]
+        if self._driving is not None:
+            self._driving.cancel()
+            self._driving = None
+        thread = self._thread
+        if missing and thread is not None:
+
+            def job(task: Task) -> None:
+                compare(thread, missing, lambda run, result: task.report((run, result)), cancelled=task.cancelled)
+
+            self._driving = self.desk.bridge.run(job, lambda _: self._driven(), reported=self._heard, waits=True)
+        self._show()
+
+    def _heard(self, news: tuple[PolicyRun, Result]) -> None:
+        run, result = news
+        self._known[run] = result.pins if isinstance(result, ReplayReport) else ()
+        self._show()
+
+    def _driven(self) -> None:
+        self._driving = None
+        self._show()
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        under = {
+            run.policy: known for run in self._wanted() if len(known := self._known.get(run, ())) == len(self._findings)
+        }
+        self.strip.requests = len(self._thread.requests) if self._thread else 0
+        lines = pin_lines(self._findings, under, self.instructions.isChecked()) if self._thread else []
+        left = sum(one.pin.found == "instruction" for one in self._findings)
+        self.instructions.setText(f"instructions ({left:,})" if left else "instructions")
+        self.instructions.setVisible(left > 0)
+        self.show_rows(lines, self._words(under))
+        self._name_button()
+
+    def _words(self, under: dict[str, Sequence[PinHistory]]) -> str:
+        if self._thread is None:
+            return "Open a transcript to see whether what its user said still stands."
+        if self._looking is not None:
+            return "Looking for what the user said …"
+        if not self._findings:
+            return "The user gives no instruction here. Pin a text, or a sentence of a message."
+        counts = {BASE: pins_kept(one.history for one in self._findings)}
+        counts |= {name: pins_kept(histories) for name, histories in under.items()}
+        violated = sum(bool(one.violations) for one in self._findings)
+        words = ", ".join(f"{name} {kept} of {of}" for name, (kept, of) in counts.items())
+        busy = " Driving policies …" if self._driving is not None else ""
+        return f"Never gone: {words}." + (f" {plural(violated, 'pin')} violated." if violated else "") + busy
+
+    def _name_button(self) -> None:
+        place = self.table.currentIndex().row()
+        line = self.table.rows[place] if 0 <= place < len(self.table.rows) else None
+        self.pin.setEnabled(line is not None)
+        self.pin.setText("unpin" if line is not None and line.history.pin.found == "given" else "pin")
+
+    # -- intents -------------------------------------------------------------------------------------------------------
+
+    def _pin_typed(self) -> None:
+        if text := self.typed.text().strip():
+            self.typed.clear()
+            self.desk.workbench.pin(text)
+
+    def _toggle(self) -> None:
+        place = self.table.currentIndex().row()
+        if 0 <= place < len(self.table.rows):
+            pin = self.table.rows[place].history.pin
+            self.desk.workbench.pin(pin.text, pin.found != "given")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
+            self._pressed = int(event.position().x())
+        return False
+
+    def choose(self, place: int, column: int = -1) -> None:
+        line = self.table.rows[place]
+        at: int | None = line.history.pin.request
+        message = line.history.pin.message
+        if column == STRIP and self.strip.requests:
+            room = self.table.visualRect(self.table.model().index(place, STRIP))
+            at = self.strip.request_at(room, self._pressed)
+            span = line.history.at(at)
+            message = (span.message if span is not None else "") or message
+        elif column == BECAME and line.violations:
+            at, message = line.violations[0].request, line.violations[0].message
+        elif column == BECAME:
+            gone = next((span for span in line.history.spans if span.state == "gone"), None)
+            at, message = (gone.first, message) if gone is not None else (at, line.history.spans[-1].message)
+        go_to(self.desk.workbench, self._state.thread_id, at, message)
+
+    def open(self, place: int) -> None:
+        self.desk.show_panel("Message")
+
+    def restyle(self) -> None:
+        super().restyle()
+        self.table.viewport().update()
+
+
+class StripDelegate(Guarded, QStyledItemDelegate):
+    """All requests from left to right: verbatim a full bar, paraphrased half of one, gone a line; `!` = a violation."""
+
+    def __init__(self, theme: Theme, table: Rows[PinLine]) -> None:
+        super().__init__(table)
+        self._theme, self._table = theme, table
+        self.requests = 0
+        self.place: int | None = None
+        """The request we stand at."""
+
+    def request_at(self, room: QRect, x: int) -> int:
+        """The request at a place of the strip."""
+        inner = room.adjusted(9, 0, -9, 0)
+        return max(0, min(self.requests - 1, (x - inner.left()) * self.requests // max(1, inner.width())))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        line, c = self._table.rows[index.row()], self._theme.colours
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.fillRect(option.rect, ink(c.selected if chosen else c.window))
+        inner = option.rect.adjusted(9, 4, -9, -4)
+        for span in line.history.spans:
+            left, right = self._x(inner, span.first), self._x(inner, span.last + 1)
+            high = {"verbatim": inner.height(), "paraphrased": inner.height() // 2, "gone": 2}[span.state]
+            colour = {"verbatim": c.good, "paraphrased": c.low, "gone": c.high}[span.state]
+            top = inner.top() + (inner.height() - high) // 2
+            painter.fillRect(QRect(left, top, max(2, right - left), high), ink(colour))
+        if self.place is not None and self.requests:
+            x = self._x(inner, self.place)
+            painter.fillRect(QRect(x, option.rect.top(), 1, option.rect.height()), ink(c.playhead))
+        for found in line.violations:
+            mark = QRect(self._x(inner, found.request) - 4, option.rect.top() + 2, 9, option.rect.height() - 4)
+            painter.fillRect(mark, ink(c.high))
+            painter.setPen(ink(c.window))
+            painter.drawText(mark, Qt.AlignmentFlag.AlignCenter, "!")
+
+    def _x(self, inner: QRect, request: int) -> int:
+        return inner.left() + inner.width() * request // max(1, self.requests)

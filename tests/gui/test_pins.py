@@ -1,0 +1,170 @@
+"""Pins as a user meets them: lines over all requests, pinned by mouse and key, policies, clicks that lead there."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from inspector.core.findings.pins import pin_findings
+from inspector.core.replay.pins import find_pins
+from inspector.core.session import Session
+from inspector.gui.desk import Desk
+from inspector.gui.panels.message.view import MessageView
+from inspector.gui.panels.pins.panel import BECAME, STRIP, PinsPanel
+from inspector.gui.window import MainWindow
+from tests.core.findings.test_pins import RULE, session
+from tests.gui.conftest import Asked
+from tests.gui.hands import click, press, write
+from tests.gui.test_lists import cells, click_cell
+
+SESSION = Session(
+    "test",
+    (
+        session(
+            ("user", f"Mend the parser, please. {RULE}"),
+            ("answer", "The port is 8417. I begin."),
+            ("edit", "src/parser.py"),
+            ("compact", "We mended the parser."),
+            ("answer", "Next."),
+            ("edit", "db/migrations/0007_rows.py"),
+        ),
+    ),
+    path="pinned.jsonl",
+)
+
+
+@pytest.fixture
+def panel(desk: Desk, qtbot: QtBot) -> PinsPanel:
+    made = PinsPanel(desk)
+    qtbot.addWidget(made)
+    made.resize(1_200, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    desk.workbench.open(SESSION)
+    desk.workbench.subscribe(made.receive)
+    qtbot.waitUntil(lambda: bool(made.table.rows))
+    assert all(found.textFormat() == Qt.TextFormat.PlainText for found in made.findChildren(QLabel))
+    return made
+
+
+def test_it_shows_what_the_core_finds(panel: PinsPanel) -> None:
+    assert cells(panel.table) == [
+        ["0", "constraint", RULE, "recorded", "0-1 verbatim, 2-3 gone", GONE],
+    ]
+    assert panel.says.text() == "Never gone: recorded 0 of 1. 1 pin violated."
+    click(panel.instructions)
+    thread = SESSION.main
+    findings = pin_findings(thread, find_pins(thread))
+    assert [line.history for line in panel.table.rows] == [one.history for one in findings]
+    assert [tuple(line.violations) for line in panel.table.rows] == [one.violations for one in findings]
+
+
+GONE = "gone since request 2, by auto compaction, violated at 3"
+
+
+def test_clicks_lead_to_where_it_stood_went_and_was_violated(desk: Desk, panel: PinsPanel) -> None:
+    click_cell(panel.table, 0)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (0, "u0")
+    click_cell(panel.table, 0, BECAME)
+    assert (desk.workbench.state.at, desk.workbench.state.selected) == (3, "a5")
+    room = panel.table.visualRect(panel.table.model().index(0, STRIP))
+    click(panel.table.viewport(), QPoint(room.left() + 15, room.center().y()))
+    assert desk.workbench.state.at == 0
+    click(panel.table.viewport(), QPoint(room.left() + 9 + (room.width() - 18) * 5 // 8, room.center().y()))
+    assert desk.workbench.state.at == 2
+
+
+def test_a_text_is_pinned_by_key_and_unpinned_by_click(desk: Desk, panel: PinsPanel, qtbot: QtBot) -> None:
+    write(panel.typed, "port is 8417")
+    press(panel.typed, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 2)
+    assert cells(panel.table)[0][:5] == ["1", "pinned", "port is 8417", "recorded", "1-1 verbatim, 2-3 gone"]
+    assert panel.typed.text() == ""
+    click_cell(panel.table, 0)
+    assert panel.pin.text() == "unpin"
+    click(panel.pin)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 1)
+    assert not desk.workbench.state.pins
+    click_cell(panel.table, 0)
+    assert panel.pin.text() == "pin"
+    click(panel.pin)
+    qtbot.waitUntil(lambda: bool(cells(panel.table)) and cells(panel.table)[0][1] == "pinned")
+    assert desk.workbench.state.pins[0] == RULE
+    desk.workbench.close()
+    assert not desk.workbench.state.pins
+
+
+def test_policies_are_driven_when_chosen(panel: PinsPanel, qtbot: QtBot) -> None:
+    chosen = next(one for one in panel.policies.menu().actions() if one.data() == "none")
+    chosen.trigger()
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 2, timeout=20_000)
+    assert cells(panel.table)[1] == ["", "", "", "none", "0-3 verbatim", "verbatim"]
+    assert panel.says.text().startswith("Never gone: recorded 0 of 1, none 1 of 1.")
+    chosen.trigger()
+    assert len(panel.table.rows) == 1
+
+
+@pytest.fixture
+def message(desk: Desk, qtbot: QtBot) -> MessageView:
+    made = MessageView(desk)
+    qtbot.addWidget(made)
+    made.resize(700, 400)
+    made.show()
+    desk.workbench.open(SESSION)
+    desk.workbench.move(0)
+    desk.workbench.select("u0")
+    desk.workbench.subscribe(made.receive)
+    return made
+
+
+def put_cursor(view: MessageView, text: str, select: bool = False) -> None:
+    found = view.text.document().find(text)
+    assert not found.isNull()
+    if not select:
+        found.setPosition(found.selectionStart() + len(text) // 2)
+    view.text.setTextCursor(found)
+
+
+def test_the_sentence_at_the_cursor_is_pinned(desk: Desk, message: MessageView, asked: Asked) -> None:
+    put_cursor(message, "migrations")
+    click(message.pin)
+    assert asked.shown == ["Pins"]
+    put_cursor(message, "the parser", select=True)
+    message.take("")
+    assert desk.workbench.state.pins == (RULE, "the parser")
+
+
+def test_the_menu_pins_what_was_clicked(desk: Desk, message: MessageView) -> None:
+    put_cursor(message, "parser")
+    place = message.text.cursorRect().center()
+    message.text.moveCursor(QTextCursor.MoveOperation.Start)
+    menu = message.menu_at(place)
+    next(one for one in menu.actions() if one.text() == "Pin this sentence").trigger()
+    assert desk.workbench.state.pins == ("Mend the parser, please.",)
+    menu.close()
+
+
+def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: MessageView, asked: Asked) -> None:
+    message.text.moveCursor(QTextCursor.MoveOperation.Start)  # on the heading
+    click(message.pin)
+    assert desk.workbench.state.pins == ()
+    assert len(asked.said) == 1
+
+
+def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: window.docks.ready)
+    window.workbench.open(SESSION)
+    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
+    window.workbench.move(0)
+    window.workbench.select("u0")
+    window.docks.bring("Message")
+    view = window.docks.panels["Message"]
+    assert isinstance(view, MessageView)
+    qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
+    put_cursor(view, "migrations")
+    view.text.setFocus()
+    press(view.text, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: window.workbench.state.pins == (RULE,))
+    panel = window.docks.panels["Pins"]
+    qtbot.waitUntil(lambda: panel.isVisible())
