@@ -150,7 +150,7 @@ def test_a_given_text_is_followed_wherever_it_stands() -> None:
         ("The file config.toml must not be changed.", [("bash", "sed -i s/a/b/ config.toml"), ("edit", "c.toml")], [0]),
         ("Do not run npm install here.", [("bash", "cd web && npm install left-pad"), ("bash", "npm test")], [0]),
         ("Never use git push --force.", [("bash", "git push"), ("bash", "git push origin x --force")], [1]),
-        ("don't commit", [("bash", "git add . && git commit -m x"), ("bash", "git log")], [0]),
+        ("Please don't commit.", [("bash", "git add . && git commit -m x"), ("bash", "git log")], [0]),
         ("Never push to main.", [("bash", "git push origin topic"), ("bash", "git push origin main")], [1]),
         ("不要修改 migrations/ 目录", [("edit", "db/migrations/1.py"), ("edit", "db/other.py")], [0]),
         ("config.yaml 不要动", [("edit", "deploy/config.yaml"), ("bash", "cat config.yaml")], [0]),

@@ -35,5 +35,5 @@ def test_nobody_paraphrases_what_was_said_in_another_project() -> None:
                 if one.summary is not None:
                     pairs += len(pins)
                     claimed += sum(index.paraphrase(n, one.summary) is not None for n in range(len(pins)))
-    assert pairs > 500
+    assert pairs > 300
     assert claimed <= pairs / 500
