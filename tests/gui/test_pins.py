@@ -153,15 +153,15 @@ def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: Messa
 
 
 def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: window.docks.ready)
+    qtbot.waitUntil(lambda: window.docks.ready, timeout=30_000)
     window.workbench.open(SESSION)
-    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
+    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION, timeout=30_000)
     window.workbench.move(0)
     window.workbench.select("u0")
     window.docks.bring("Message")
     view = window.docks.panels["Message"]
     assert isinstance(view, MessageView)
-    qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
+    qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText(), timeout=30_000)
     put_cursor(view, "migrations")
     view.text.setFocus()
     press(view.text, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
