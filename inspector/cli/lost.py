@@ -88,9 +88,11 @@ def _paid(one: dict[str, Any]) -> str:
 
 
 def _first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was needed again, then what ranks highest; in the order of the list."""
-    first = sorted(range(len(rows)), key=lambda n: (not rows[n]["needed_again"], n))[:SHOWN]
-    return [rows[n] for n in sorted(first)]
+    """What the user said and what was decided, half of the room at most; what was needed again, then what ranks
+    highest; in the order of the list."""
+    said = [n for n, row in enumerate(rows) if row["kind"] in ("instruction", "constraint", "decision")][: SHOWN // 2]
+    rest = sorted(set(range(len(rows))) - set(said), key=lambda n: (not rows[n]["needed_again"], n))
+    return [rows[n] for n in sorted([*said, *rest[: SHOWN - len(said)]])]
 
 
 def _words(row: dict[str, Any]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _NAMES: Mapping[FactKind, tuple[str, str]] = {
     "error": ("error", "errors"),
     "path": ("path", "paths"),
     "url": ("URL", "URLs"),
-    "identifier": ("identifier", "identifiers"),
+    "identifier": ("identifier", "names"),
     "number": ("number", "numbers"),
 }
 
@@ -51,13 +51,12 @@ class LossRow:
     def again(self) -> str:
         """Who needed it again, in words."""
         words = [
-            f"{use.request} ({_HOW[use.how]}{f', {grouped(use.tokens)} tokens' if use.tokens else ''})"
+            f"{use.request} {use.how}{f', {grouped(use.tokens)} tokens' if use.tokens else ''}"
             for use in self.lost.needed
         ]
-        return ", ".join(words)
+        return "; ".join(words)
 
 
-_HOW = {"call": "tool call", "answer": "answer", "user": "user"}
 AGAIN = 5
 """The column whose click leads to the need, not to the loss."""
 
@@ -70,10 +69,10 @@ class LostPanel(ListPanel[LossRow]):
     COLUMNS: ClassVar[Sequence[Column[LossRow]]] = (
         Column("kind", lambda loss: _NAMES[loss.lost.fact.kind][0], 9),
         Column("stood in", lambda loss: f"{loss.number}" if loss.number >= 0 else "", 7, figures=True),
-        Column("of", lambda loss: loss.by, 10),
-        Column("fate", lambda loss: "in other words" if loss.lost.fate == "paraphrased" else "gone", 12),
-        Column("what does not stand word for word any more", lambda loss: loss.lost.fact.text),
-        Column("needed again at request", lambda loss: loss.again, 24),
+        Column("of", lambda loss: loss.by, 8),
+        Column("fate", lambda loss: "reworded" if loss.lost.fate == "paraphrased" else "gone", 7),
+        Column("what is gone, word for word", lambda loss: loss.lost.fact.text),
+        Column("needed again", lambda loss: loss.again, 18),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -151,7 +150,7 @@ class LostPanel(ListPanel[LossRow]):
         counts = by_kind(loss.lost.fact for loss in found)
         for kind, chip in self.kinds.items():
             count = len(found) if kind is None else counts[kind]
-            chip.setText(f"all {grouped(count)}" if kind is None else plural(count, *_NAMES[kind]))
+            chip.setText("all" if kind is None else plural(count, *_NAMES[kind]))
             chip.setVisible(bool(count))
         self.setWindowTitle(f"{self.TITLE} ({len(found):,})" if self._shown is not None else self.TITLE)
         kind = self._kind if self._kind is not None and counts[self._kind] else None
