@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 from screenshots.stage import Stage
 
 from inspector.core.message import Opaque
+from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.lists.lost import LostPanel
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.panels.pins.panel import PinsPanel
+from inspector.gui.panels.timeline.panel import Timeline
 from inspector.resources import resource
 from inspector.workbench.steps import ORIGIN
 
@@ -186,6 +188,19 @@ def pins(stage: Stage) -> None:
         action.setChecked(action.data() in ("codex", "opencode"))
 
 
+def breakdown(stage: Stage) -> None:
+    """What fills the window where it is fullest, and when it came in."""
+    stage.set_up("dark", bottom=260)
+    stage.stand(FULL)
+    stage.bring("Message", "Breakdown")
+    timeline, panel = stage.panel("Timeline", Timeline), stage.panel("Breakdown", BreakdownPanel)
+    timeline.way.setCurrentText("by tool")
+    stage.rest(
+        lambda: panel.filling is not None and timeline.plot is not None and timeline.plot.areas.areas is not None
+    )
+    panel.look_into(("tool results",))
+
+
 SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("01-open", welcome),
     ("02-walk", walk),
@@ -204,6 +219,7 @@ SCENES: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("15-what-if", what_if),
     ("16-compare", compare),
     ("21-cost", cost),
+    ("23-breakdown", breakdown),
     ("22-pins", pins),
 )
 """(name of the picture, what leads to it)."""
