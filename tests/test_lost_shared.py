@@ -1,8 +1,8 @@
 """What is lost and needed again on real sessions, against labels that a person gave by reading each fact in its place.
 
 A label is kept by hash, never by text: sha256 of file, thread, request after the compaction, kind and text, one a line,
-and for a need its request and message. `fresh` were drawn after the last change of the rules, `tuning` before; how is
-told in docs/regret.md. What the rules do not find any more is not asked for.
+and for a need its request and message. `fresh` were drawn when the rules were made, `tuning` before; how is told in
+docs/regret.md. What the rules do not find any more is not asked for.
 """
 
 from collections.abc import Iterator
