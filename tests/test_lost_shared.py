@@ -1,4 +1,4 @@
-"""What is lost and needed again on real sessions, against labels that a person gave by reading each fact in its place.
+"""What is lost and needed again on real sessions, against labels given by reading each fact in its place.
 
 A label is kept by hash, never by text: sha256 of file, thread, request after the compaction, kind and text, one a line,
 and for a need its request and message. `fresh` were drawn when the rules were made, `tuning` before; how is told in
