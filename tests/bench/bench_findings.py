@@ -23,7 +23,7 @@ from inspector.core.tokens.sizing import sizer
 from tests.bench.run import Row
 from tests.shared import transcripts
 
-COMMANDS = ("breakdown", "cost")
+COMMANDS = ("breakdown", "cost", "pins")
 TEXT = 20_000_000
 READ, LINES, COPIES = 100, 500, 8
 """Files, lines of each, and how often each is read; the rest of the text stands once."""
