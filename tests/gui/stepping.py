@@ -19,17 +19,17 @@ def messages(calls: int = 10) -> tuple[Message, ...]:
     return tuple(made)
 
 
-def session(path: str = "stepped.jsonl", listed: Sequence[Message] | None = None) -> Session:
+def session(path: str = "stepped.jsonl", listed: Sequence[Message] | None = None, written_as: str = "test") -> Session:
     """Two requests: half of the messages, and all of them."""
     all_of_them = messages() if listed is None else tuple(listed)
     stretch = Stretch(own=all_of_them)
     views = (stretch.view(1 + len(all_of_them) // 2), stretch.view())
     requests = tuple(Request(n, view, model="claude-opus-4-5") for n, view in enumerate(views))
     thread = Thread("main", "", "claude-opus-4-5", requests, stretch.own, stretch.view())
-    return Session("test", (thread,), path=path)
+    return Session(written_as, (thread,), path=path)
 
 
-def open_it(workbench: Workbench, window: int = 3_000) -> None:
+def open_it(workbench: Workbench, window: int = 3_000, written_as: str = "test") -> None:
     """The session on the workbench, with a window so small that much is due."""
-    workbench.open(session())
+    workbench.open(session(written_as=written_as))
     workbench.stepping.choose(settings=(("context_window_tokens", str(window)),))

@@ -29,7 +29,8 @@ def panel(desk: Desk, qtbot: QtBot) -> StepsPanel:
     qtbot.addWidget(made)
     made.resize(420, 400)
     made.show()
-    open_it(desk.workbench)
+    desk.workbench.stepping.choose(policy="roku")
+    open_it(desk.workbench, written_as="claude-code")  # whose transcripts can be written
     desk.workbench.subscribe(made.receive)
     return made
 
@@ -220,7 +221,7 @@ def test_the_transcript_itself_is_not_written_to(
 
     path = tmp_path / "open.jsonl"
     path.write_text("the agent's", "utf-8")
-    desk.workbench.open(session(str(path)))
+    desk.workbench.open(session(str(path), written_as="claude-code"))
     answer_dialogs(monkeypatch, path)
     panel.actions_of[NATIVE].trigger()
     qtbot.waitUntil(lambda: len(asked.said) == 1)
