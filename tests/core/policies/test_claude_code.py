@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from inspector.core.buffer import Buffer, Stretch
+from inspector.core.formats.claude_code.unrecorded import client_tokens
 from inspector.core.message import Message
 from inspector.core.needs import Answer, ContextWindowExceeded, ReadFile, Summarize, drive
 from inspector.core.outcome import Outcome, fates
@@ -22,12 +23,13 @@ from inspector.core.policies.claude_code import (
     ClaudeCodeSettings,
 )
 from inspector.core.policies.replacements import PLACEHOLDER
-from inspector.core.policies.start import buffer_at, moment_at
+from inspector.core.policies.start import believed_at, buffer_at, moment_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.driver import arrivals
 from inspector.core.session import Compaction, Session, Thread
 from inspector.core.tokens.windows import find_window
 from inspector.core.usage import Usage
+from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script, assistant, buffer, result, texts, user
 from tests.shared import transcripts
@@ -124,6 +126,33 @@ def test_without_a_report_that_stands_it_estimates() -> None:
     assert not due(buffer(user("x" * 4 * 166_999)), reported(answer, 1))["auto"]
     assert due(buffer(user("x" * 4 * 167_000)), reported(answer, 1))["auto"]
     assert due(buffer(user("x")), PolicyInput(overflow="prompt is too long"))["auto"]
+
+
+def test_right_after_a_compaction_it_counts_the_messages_alone() -> None:
+    """Not what the reports before it left over: those spoke of another buffer."""
+    thread = open_transcript(str(resource("sample.jsonl"))).main
+    after = thread.compactions[0].before_request
+    chosen = POLICY.settings((), 200_000)
+    messages = thread.requests[after].view.messages()
+    assert believed_at(POLICY, chosen, thread, after) == sum(map(client_tokens, messages))
+    for at, error in ((after - 1, 0.02), (after + 1, 0.05)):
+        reported = thread.requests[at].usage
+        assert reported is not None
+        assert believed_at(POLICY, chosen, thread, at) == pytest.approx(reported.prompt, rel=error)
+
+
+def test_recorded_sessions_tell_the_same_size_after_a_compaction() -> None:
+    sizes = [
+        (one.tokens_after, sum(map(client_tokens, session.main.requests[one.before_request].view.messages())))
+        for pattern in ("claude-code/**/*.jsonl", "clients/claude-*.jsonl")
+        for session in map(open_transcript, transcripts(pattern))
+        for one in session.main.compactions
+        if one.tokens_after is not None and one.before_request < len(session.main.requests)
+    ]
+    if not sizes:
+        pytest.skip("no recorded size at hand")
+    for recorded_size, ours in sizes:
+        assert ours == pytest.approx(recorded_size, rel=0.2)
 
 
 # -- micro-compaction --------------------------------------------------------------------------------------------------
