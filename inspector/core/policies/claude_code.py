@@ -11,7 +11,7 @@ has the figures. By version, as `RULES` says:
 - *By what measure*: what was reported for the last call, its output, and characters / 4 of what came since. That is the
   recorded size, give or take 2 tokens, in all 6 of 2.1.7 to 2.1.20. Up to 2.1.1 what came since is not counted. Most
   files hold a placeholder for the output; 2.1.5 to 2.1.20 themselves went by it, for others the answer is estimated.
-  Where no report stands any more, as right after a compaction, it counts characters / 4 of the messages alone: 4 records
+  Where no report stands, as right after a compaction, it counts characters / 4 of the messages alone: 4 records
   (2.1.197 to 2.1.219) tell 720 to 18,101 tokens then, where 44,000 to 69,000 were sent.
 - *Micro-compaction* (2.1.5 to 2.1.20): from 20,000 tokens below that line on, where 20,000 can be saved, by the rule of
   `formats.claude_code.unrecorded`. 3 recorded; one could have come at 132,511 to 134,973 and came at 135,376. The count
