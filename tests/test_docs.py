@@ -60,6 +60,12 @@ def test_every_link_leads_to_a_file() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_every_format_has_a_row() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`([^`]+)`", rows)) == {one.name for one in FORMATS}
+
+
 def test_every_picture_is_shown_somewhere() -> None:
     """What `make screenshots` takes and nobody shows is not kept."""
     pages = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))

@@ -30,10 +30,13 @@ _FOLDERS = (
     ("CODEX_HOME", ".codex", "sessions", "*/*/*/rollout-*.jsonl"),
     ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions", "*/*.jsonl"),
     ("GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/session-*.json*"),
+    ("COPILOT_HOME", ".copilot", "session-state", "*/events.jsonl"),
     ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
 )
 """(variable that moves the folder, folder under home, folder in it, pattern)."""
 _TITLE = 120
+_STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
+"""Copilot CLI puts it before what was typed."""
 _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
 _DATABASE = ".db"
@@ -126,12 +129,12 @@ def _title(chosen: Format, head: Head) -> str:
 
 def _typed(message: Message) -> bool:
     """Clients put what they add in tags or under a heading, and mark what they know not to be typed."""
-    text = message.text.lstrip()
+    text = _STAMP.sub("", message.text, count=1).lstrip()
     return message.role == "user" and not message.mark and bool(text) and not text.startswith(("<", "# AGENTS.md"))
 
 
 def _first_line(message: Message) -> str:
-    return _shortened(" ".join(message.text.strip().partition("\n")[0].split()))
+    return _shortened(" ".join(_STAMP.sub("", message.text, count=1).strip().partition("\n")[0].split()))
 
 
 def _shortened(line: str) -> str:
@@ -141,7 +144,8 @@ def _shortened(line: str) -> str:
 def project_of(values: Sequence[Any]) -> str:
     """The folder that the agent worked in, as the first values tell; empty where they do not."""
     for value in values:
-        inner = (value.get("payload"), value.get("row")) if isinstance(value, Mapping) else ()
+        inner = [value.get(key) for key in ("payload", "row", "data")] if isinstance(value, Mapping) else []
+        inner += [one["context"] for one in inner if isinstance(one, Mapping) and "context" in one]
         for one in (value, *inner):
             for name in ("cwd", "directory"):
                 if isinstance(one, Mapping) and isinstance(folder := one.get(name), str) and folder:

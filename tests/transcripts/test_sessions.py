@@ -29,6 +29,11 @@ GEMINI = (
     b'- **Workspace Directories:**\\n  - /gemini/ws\\n- **Directory Structure:**"}]}]}}\n'
     b'{"id":"u","type":"user","content":[{"text":"hello gemini"}]}\n'
 )
+COPILOT = (
+    b'{"type":"session.start","data":{"context":{"cwd":"/copilot/there"}},"id":"a","parentId":null}\n'
+    b'{"type":"user.message","data":{"content":"hello copilot","transformedContent":'
+    b'"<current_datetime>2026-01-02T03:04:05Z</current_datetime>\\n\\nhello copilot"},"id":"b","parentId":"a"}\n'
+)
 
 
 def put(home: Path, name: str, data: bytes, time: int) -> None:
@@ -45,6 +50,7 @@ def full_home(tmp_path: Path) -> Path:
     put(tmp_path, ".claude/projects/-home-dev-project/junk.jsonl", b"no json\n", 1_700_000_500)
     put(tmp_path, ".codex/sessions/2026/01/02/rollout-1.jsonl", CODEX, 1_700_000_200)
     put(tmp_path, ".pi/agent/sessions/--p--/1.jsonl", PI, 1_700_000_100)
+    put(tmp_path, ".copilot/session-state/5f5e3e2d/events.jsonl", COPILOT, 1_700_000_050)
     return tmp_path
 
 
@@ -54,8 +60,9 @@ def test_newest_first_with_what_identifies_them(full_home: Path) -> None:
         ("claude-code", "/home/dev/project", "user 0 word wo"),
         ("codex", "/work/here", "please fix"),
         ("pi", "/pi/there", "hello pi"),
+        ("copilot-cli", "/copilot/there", "hello copilot"),
     ]
-    assert [one.size for one in found][1:] == [len(CODEX), len(PI)]
+    assert [one.size for one in found][1:] == [len(CODEX), len(PI), len(COPILOT)]
     assert found[0].modified.timestamp() == 1_700_000_300
     assert found[0].when.startswith("2023-11-1")
     assert len(found[0].title) <= 120

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import claude_code, codex, gemini_cli, journal, opencode, pi, proxy
+from inspector.core.formats import claude_code, codex, copilot_cli, gemini_cli, journal, opencode, pi, proxy
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
 from inspector.core.formats.unread import recognise
@@ -15,6 +15,7 @@ FORMATS: tuple[Format, ...] = (
     journal.FORMAT,
     gemini_cli.FORMAT,
     opencode.FORMAT,
+    copilot_cli.FORMAT,
     proxy.FORMAT,
     *payload.FORMATS,
 )

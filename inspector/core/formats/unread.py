@@ -60,8 +60,6 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
 def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
     if (log := first.get("log")) and isinstance(log, Mapping) and "entries" in log:
         return "a HAR web capture"
-    if str(first.get("type", "")).startswith("session.") and isinstance(first.get("data"), Mapping):
-        return "a Copilot CLI session"
     if first.get("type") == "session" and "trace_id" in first:
         return "an LHAR capture"
     request = first.get("request")

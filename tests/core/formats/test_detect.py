@@ -16,6 +16,7 @@ USER = {"role": "user", "content": "hi"}
 USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}]}
 CLAUDE = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": USER}
 CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}}
+COPILOT = {"type": "session.start", "data": {"producer": "copilot-agent"}, "id": "i", "parentId": None}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
 CALL_ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
@@ -29,6 +30,8 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("gemini-cli", "log", ({"sessionId": "s", "projectHash": "p", "kind": "main"}, {"$set": {"messages": []}})),
     ("opencode", "export", ({"info": {"id": "ses_1"}, "messages": []},)),
     ("opencode", "rows", ({"table": "session", "row": {"id": "ses_1"}}, {"table": "message", "row": {}})),
+    ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
+    ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),
     ("anthropic", "body", ({"model": "m", "max_tokens": 5, "messages": [USER]},)),
     ("anthropic", "system in front", ({"model": "m", "system": "s", "messages": [USER]},)),
@@ -65,7 +68,6 @@ UNREAD: list[tuple[str, Any]] = [
     ("Inspect", {"eval": {}, "status": "success", "samples": []}),
     ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
     ("HAR", {"log": {"version": "1.2", "entries": []}}),
-    ("Copilot CLI", {"type": "session.start", "data": {"producer": "copilot-agent"}, "id": "i"}),
     ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
     ("OpenTelemetry", {"resourceSpans": []}),
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),

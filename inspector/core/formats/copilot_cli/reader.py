@@ -1,0 +1,174 @@
+"""The reader of Copilot CLI sessions: the main agent, and those that it started, each a thread.
+
+No event tells the tokens of a call. At its end a session tells those of all its calls by model, and zero where the
+provider told none; only where there was a single call are they the tokens of that call.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.copilot_cli.track import CopilotTrack, EventPosition, count, string
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session, Sign
+from inspector.core.usage import ABSURD, Usage, is_absurd
+
+NAME = "copilot-cli"
+_ESTIMATED = (
+    ("systemTokens", "system prompt"),
+    ("conversationTokens", "messages"),
+    ("toolDefinitionsTokens", "tools"),
+)
+_NO_END = "The file holds no input tokens: Copilot CLI writes them when a session ends, for all of its calls."
+_PARTIAL = "A compaction is recorded; what Copilot CLI sent beside its summary is not in the file."
+
+
+class CopilotReader:
+    """A `Reader`. All lists only grow."""
+
+    def __init__(self) -> None:
+        self._main = CopilotTrack("main")
+        self._agents: dict[str, CopilotTrack] = {}
+        self._start: Mapping[str, Any] = {}
+        self._end: Mapping[str, Any] = {}
+        self._ids: set[str] = set()
+        self._problems: list[Problem] = []
+        self._signs: list[Sign] = []
+        self._silent = 0
+        """Truncations: which messages went, no event tells."""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one event. Never raises for what it holds."""
+        kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        if not isinstance(kind, str) or not isinstance(data, dict):
+            self._problems.append(Problem(line, "not an event of a session", excerpt(value), file))
+            return
+        track = self._track(string(value, "agentId") or string(data, "parentToolCallId"), data)
+        where = self._where(line, value)
+        match kind:
+            case "system.message":
+                track.take_prompt(data)
+            case "user.message":
+                track.take_user(data, where)
+            case "system.notification":
+                track.take_user(data, where, "meta")
+            case "assistant.turn_start":
+                track.begin_turn()
+            case "assistant.message":
+                track.take_answer(data, where)
+            case "tool.execution_complete":
+                track.take_result(data, where)
+            case "session.compaction_complete":
+                track.take_compaction(data, where)
+            case "session.truncation":
+                self._silent += 1
+            case "subagent.started":
+                self._begin_agent(value, data)
+            case _ if kind.startswith("session."):
+                self._take_session(kind, data, line)
+
+    def _take_session(self, kind: str, data: Mapping[str, Any], line: int) -> None:
+        if kind == "session.start":
+            self._start = self._start or data
+            self._main.model = string(data, "selectedModel") or self._main.model
+        elif kind == "session.resume":
+            self._signs.append(Sign("restart", "the session was resumed", line))
+        elif kind == "session.model_change":
+            former, self._main.model = self._main.model, string(data, "newModel") or self._main.model
+            if former and former != self._main.model:
+                self._signs.append(Sign("settings", f"model {former} became {self._main.model}", line))
+        elif kind == "session.shutdown":
+            self._take_end(data, line)
+
+    def _take_end(self, data: Mapping[str, Any], line: int) -> None:
+        self._end, totals = data, _totals(data)
+        if any(is_absurd(usage) for _, _, usage in totals):
+            self._problems.append(Problem(line, ABSURD, excerpt(data)))
+        single = sum(calls for _, calls, _ in totals) == 1 == sum(track.calls for track in self._tracks())
+        used = [usage for _, calls, told in totals if calls and (usage := _usage(told))]
+        if single and self._main.calls and used:
+            self._main.take_usage(used[0])
+
+    def _tracks(self) -> list[CopilotTrack]:
+        return [self._main, *self._agents.values()]
+
+    def _where(self, line: int, value: Mapping[str, Any]) -> EventPosition:
+        name = string(value, "id")
+        name = name if name and name not in self._ids else f"{name}@{line}"
+        self._ids.add(name)
+        return EventPosition(name, line, string(value, "timestamp"))
+
+    def _track(self, agent: str, data: Mapping[str, Any]) -> CopilotTrack:
+        if not agent:
+            return self._main
+        track = self._agents.get(agent)
+        if track is None:
+            track = self._agents[agent] = CopilotTrack(agent)
+            track.parent_call = string(data, "parentToolCallId")
+        return track
+
+    def _begin_agent(self, value: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        call = string(data, "toolCallId")
+        track = self._track(string(value, "agentId") or call, data)
+        if track is not self._main:
+            track.title = string(data, "agentDisplayName") or string(data, "agentName")
+            track.parent_call = call or track.parent_call
+
+    def session(self) -> Session:
+        """The session so far. O(threads)."""
+        agents = [track.thread("main") for track in self._agents.values() if track.calls]
+        version = string(self._start, "copilotVersion")
+        return Session(
+            format=NAME,
+            threads=(self._main.thread(""), *agents),
+            problems=Prefix(self._problems),
+            client=f"GitHub Copilot CLI {version}".rstrip(),
+            id=string(self._start, "sessionId"),
+            notes=tuple(self._notes()),
+            signs=Prefix(self._signs),
+        )
+
+    def _notes(self) -> list[str]:
+        notes = [] if self._start else ["The file has no session header: it may begin in the middle."]
+        if not self._end:
+            notes.append(_NO_END)
+        notes += [_told(model, calls, _usage(told)) for model, calls, told in _totals(self._end)]
+        if whole := count(self._end.get("currentTokens")):
+            parts = [f"{what} {count(self._end.get(key)):,}" for key, what in _ESTIMATED]
+            notes.append(f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}.")
+        if any(track.compacted() for track in self._tracks()):
+            notes.append(_PARTIAL)
+        if self._silent:
+            what = f"Copilot CLI cut messages off {self._silent:,} times; which ones, the file does not tell"
+            notes.append(f"{what}: from there on buffers hold more than was sent.")
+        return notes
+
+
+def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
+    """By model: its calls in the session, and what was reported for all of them."""
+    metrics, found = end.get("modelMetrics"), list[tuple[str, int, Any]]()
+    for model, about in metrics.items() if isinstance(metrics, dict) else ():
+        requests, usage = (about.get(key) for key in ("requests", "usage")) if isinstance(about, dict) else (None, None)
+        found.append((str(model), count(requests.get("count")) if isinstance(requests, dict) else 0, usage))
+    return found
+
+
+def _usage(told: Any) -> Usage | None:
+    """`inputTokens` holds what came from the cache and what was written to it. None where it is unknown (zero)."""
+    if not isinstance(told, dict) or is_absurd(told):
+        return None
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
+    prompt, output, read, write, reasoning = (count(told.get(name)) for name in names)
+    if not prompt:
+        return None
+    read = min(read, prompt)
+    write = min(write, prompt - read)
+    return Usage(prompt - read - write, read, write, output, min(reasoning, output))
+
+
+def _told(model: str, calls: int, usage: Usage | None) -> str:
+    made = f"{model}: {calls:,} call{'' if calls == 1 else 's'}"
+    if usage is None:
+        return f"{made}; the tokens are unknown (the file says 0)."
+    read = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
+    return f"{made}, {usage.prompt:,} tokens in{read}, {usage.output:,} out (totals of the session)."
