@@ -59,6 +59,7 @@ def describe(
         "path": session.path,
         "client": session.client,
         "session": session.id,
+        "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
@@ -173,6 +174,7 @@ def info_lines(document: dict[str, Any]) -> list[str]:
     """The whole document."""
     return [
         *_head(document),
+        *_section("sessions", _sessions(document)),
         *_section("threads", _threads(document)),
         *_section(f"requests of {plain(document['thread'])}", _requests(document)),
         *_section("compactions", _compactions(document)),
@@ -215,6 +217,17 @@ def _window(window: dict[str, Any]) -> str:
 
 def _triggers(document: dict[str, Any]) -> str:
     return trigger_words([ObservedTrigger(**one) for one in document["observed_triggers"]])
+
+
+_LISTED = 60
+"""Sessions that a person is shown; in JSON all are."""
+
+
+def _sessions(document: dict[str, Any]) -> list[str]:
+    told = document["sessions"]
+    rows = [(str(n), plain(one["id"], 60), plain(one["title"], 60)) for n, one in enumerate(told[:_LISTED])]
+    more = [f"and {len(told) - _LISTED:,} more"] if len(told) > _LISTED else []
+    return [*table((">session", "id", "title"), rows), *more]
 
 
 def _threads(document: dict[str, Any]) -> list[str]:

@@ -2,13 +2,14 @@
 
 import argparse
 from dataclasses import dataclass
+from pathlib import Path
 
 from inspector.cli.output import progress_line
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session, Thread
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.files import open_transcript
+from inspector.transcripts.files import open_transcript, path_of
 
 
 class WrongSelection(InspectorError):
@@ -39,6 +40,7 @@ class Selection:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """FILE and the options that every command on a transcript has."""
     parser.add_argument("file", metavar="FILE", help="a transcript, or an API request body")
+    parser.add_argument("--session", metavar="N|ID", help="which, in a file or folder with many (see `info`)")
     parser.add_argument("--thread", metavar="ID", default="main", help="the thread (default: main)")
     parser.add_argument("--at", metavar="N", type=_at, help="the request: 0-based, negative from the end, or `end`")
     parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this, whatever it looks like")
@@ -108,7 +110,8 @@ def tokens(text: str) -> int:
 
 def select(arguments: argparse.Namespace) -> Selection:
     """Open the file and find what was asked for. Raises InspectorError with one sentence."""
-    session = open_transcript(arguments.file, format=arguments.format, progress=progress_line())
+    path = Path(arguments.file) if arguments.session is None else path_of(Path(arguments.file), arguments.session)
+    session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     return Selection(session, thread, place_of(thread, arguments.at))
 

@@ -201,6 +201,16 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSession:
+    """One session of a file that holds many: a sample, a task, a trial, a file in an archive."""
+
+    id: str
+    title: str = ""
+    path: str = ""
+    """By which it is opened: `FILE#ID`, or a file of its own; empty as long as only the reader knows of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Everything a transcript holds."""
 
@@ -219,6 +229,8 @@ class Session:
     """Calls that are requests of no thread, in the order of the file."""
     signs: Sequence[Sign] = ()
     """In the order of the file."""
+    held: Sequence[HeldSession] = ()
+    """The sessions of a file or folder that holds many, this one among them; empty where it holds one."""
 
     @property
     def main(self) -> Thread:

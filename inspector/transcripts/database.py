@@ -109,47 +109,56 @@ def _log_of(path: Path) -> Path:
     return Path(f"{os.path.realpath(path)}-wal")
 
 
-# ---- the name of a session in a database: `opencode.db` is the newest one in it, `opencode.db#ID` a certain one ----
+# ---- the name of a session in a file of many: `opencode.db` is the newest one in it, `opencode.db#ID` that one ------
+
+
+def named(path: Path) -> tuple[Path, str]:
+    """The file on disk, and the session in it that is wanted (empty = whichever comes first).
+
+    Of a folder it is one of its files that a name means.
+    """
+    text = at = str(path)
+    while SIGN in at and not os.path.exists(path):
+        at = at.rpartition(SIGN)[0]
+        found, wanted = Path(at), text[len(at) + 1 :]
+        if at and wanted and os.path.isdir(found) and os.path.exists(found / wanted):
+            return found / wanted, ""
+        if at and os.path.isfile(found):
+            return found, wanted
+    return path, ""
 
 
 def database_of(path: Path) -> tuple[Path, str] | None:
     """The database and the session that a path names (empty = the newest one); None where it names no database."""
-    if (is_one := _is_database(path)) is not None:
-        return (path, "") if is_one else None
-    name, sign, session = path.name.rpartition(SIGN)
-    if sign and name and _is_database(found := path.with_name(name)):
-        return found, session
-    return None
+    file, session = named(path)
+    return (file, session) if _is_database(file) else None
 
 
-def _is_database(path: Path) -> bool | None:
-    """By its first bytes; None where there is no such file. A pipe or a device is never opened."""
+def _is_database(path: Path) -> bool:
+    """By its first bytes. A pipe or a device is never opened."""
+    return begins_with(path, MAGIC)
+
+
+def begins_with(path: Path, magic: bytes) -> bool:
+    """Is it a file with these first bytes?"""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb", buffering=0) as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+            return file.read(len(magic)) == magic
     except (OSError, ValueError):  # whoever reads it says why
         return False
 
 
 def session_path(path: Path, session: str) -> Path:
-    """The name of a session in a database."""
-    return path.with_name(f"{path.name}{SIGN}{session}")
-
-
-def file_of(path: Path) -> Path:
-    """The file on disk that the name of a transcript stands for."""
-    found = database_of(path)
-    return found[0] if found else path
+    """The name of a session in a file of many."""
+    return Path(f"{path}{SIGN}{session}")
 
 
 def transcript_stat(path: Path) -> FileStat | None:
     """As `file_stat`, of whatever the path names: what a database's writer appends stands in its log."""
-    if (now := file_stat(path)) is None and SIGN in path.name and (found := database_of(path)):
-        now = file_stat(path := found[0])
+    path = named(path)[0]
+    now = file_stat(path)
     if now is None or (log := file_stat(_log_of(path))) is None:
         return now
     return now._replace(size=now.size + log.size, changed_ns=max(now.changed_ns, log.changed_ns))

@@ -20,8 +20,9 @@ from inspector.core.formats.format import Format, Head
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.extensions.formats import all_formats
+from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
-from inspector.transcripts.opencode import StoredSession, sessions_in, source_of
+from inspector.transcripts.opencode import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat
 

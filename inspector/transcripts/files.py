@@ -5,6 +5,7 @@ one sentence (NothingToRead, UnknownFormat).
 """
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,11 +13,19 @@ from pathlib import Path
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
+from inspector.core.formats.format import Reader
+from inspector.core.formats.many import place_of
+from inspector.core.message import Opaque
 from inspector.core.session import Problem, Session
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.opencode import DatabaseSession, source_of
+from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_in_folder, source_of
+from inspector.transcripts.database import named, session_path
+from inspector.transcripts.opencode import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import FileStat, file_stat
+
+_TOLD = 10
+"""Sessions that a sentence names."""
 
 
 class TranscriptReading:
@@ -24,18 +33,32 @@ class TranscriptReading:
 
     def __init__(self, path: Path, format: str | None, progress: ReadProgress, growing: bool) -> None:  # noqa: A002
         """Raises NothingToRead, UnknownFormat, Cancelled."""
-        self.path, self.progress, self._growing = path, progress, growing
-        main = source_of(path, progress, growing)
+        is_folder = os.path.isdir(path)
+        self._folder = sessions_in_folder(path) if is_folder else []
+        self.path = first_in_folder(path, self._folder) if is_folder else path
+        self.progress, self._growing = progress, growing
+        main = source_of(self.path, progress, growing)
         self.format = detect(main.head(), format, all_formats()[0])
         self.reader = self.format.start()
+        self._file, self._wanted = named(self.path)
+        if isinstance(main, TranscriptFile) and not isinstance(main, ZippedFile) and self._wanted:
+            self.reader = self._chosen()
         self.files: list[TranscriptFile | DatabaseSession] = [main]
         self._passed: dict[Path, FileStat | None] = {}
         """Files that are no companions (None), or held nothing when they were as the value says."""
         self._session_id = ""
 
+    def _chosen(self) -> Reader:
+        if self.format.choose is None:
+            raise NothingToRead(f"{self._file} holds one session, and no {self._wanted!r}")
+        return self.format.choose(self._wanted)
+
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""
         self.files[0].feed(self.reader, first)
+        if self._wanted and not (session := self.reader.session()).threads:
+            known = ", ".join(one.id for one in session.held[:_TOLD]) + (", ..." if len(session.held) > _TOLD else "")
+            raise NothingToRead(f"{self._file} holds no session {self._wanted!r}; it has {known or 'one only'}")
 
     def read_more(self) -> bool:
         """Feed what was appended to the files; was there anything? Raises Rewritten."""
@@ -47,14 +70,14 @@ class TranscriptReading:
         session_id = self.reader.session().id if self._growing else ""
         if session_id != self._session_id:  # what was no companion may be one of this session
             self._session_id, self._passed = session_id, {one.path: None for one in self.files}
-        patterns = self.format.companions(self.path)
-        new = [path for one in patterns for path in sorted(self.path.parent.glob(one)) if self._is_new(path)]
+        patterns = () if isinstance(self.files[0], ZippedFile) else self.format.companions(self._file)
+        new = [path for one in patterns for path in sorted(self._file.parent.glob(one)) if self._is_new(path)]
         known = {one.path.resolve() for one in self.files} if new else set()
         found: list[tuple[Path, str]] = []
         for path in new:
             if path.is_file() and (real := path.resolve()) not in known:
                 known.add(real)
-                found.append((path, path.relative_to(self.path.parent).as_posix()))
+                found.append((path, path.relative_to(self._file.parent).as_posix()))
         return found
 
     def _is_new(self, path: Path) -> bool:
@@ -79,10 +102,18 @@ class TranscriptReading:
 
     def session(self, *more: Problem) -> Session:
         """The session so far, with the problems of its files."""
-        session, notes = self.reader.session(), all_formats()[1]
+        session, notes = self.reader.session(), list(all_formats()[1])
+        held = [
+            replace(one, path=one.path or str(session_path(self._file, one.id)))
+            for one in self._folder or self.files[0].held or session.held
+        ]
+        held = held if len(held) > 1 else []
+        if held:
+            notes.append(f"One of {len(held):,} sessions that are to be found there: choose another with --session.")
         problems = [*more, *(problem for one in self.files for problem in one.problems)]
         merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
-        return replace(session, path=str(self.path), problems=tuple(merged), notes=(*session.notes, *notes))
+        all_notes = (*session.notes, *notes)
+        return replace(session, path=str(self.path), problems=tuple(merged), notes=all_notes, held=tuple(held))
 
 
 def open_transcript(
@@ -117,6 +148,17 @@ def open_transcript(
     return transcript.session(*lost, *(problem for one in transcript.files for problem in one.torn()))
 
 
+def path_of(path: Path, wanted: str) -> Path:
+    """The name of a session in a file or folder of many, by its id or its number. Raises NothingToRead."""
+    if not os.path.isdir(path):
+        return session_path(path, wanted)
+    held = sessions_in_folder(path)
+    place = place_of(held, wanted)
+    if place is None:
+        raise NothingToRead(f"{path} holds no file {wanted!r}")
+    return Path(held[place].path)
+
+
 def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path, str]]) -> list[Problem]:
     """Feed those that are some. The problems are those of companions that cannot be read."""
     lost, session = list[Problem](), transcript.reader.session()
@@ -129,8 +171,9 @@ def _read_companions(transcript: TranscriptReading, companions: list[tuple[Path,
 
 
 def refuse_nothing(transcript: TranscriptReading) -> None:
-    """A format that was asked for by name, and found nothing at all in the file, was the wrong one: UnknownFormat."""
-    if any(thread.messages or thread.requests for thread in transcript.reader.session().threads):
+    """A format that was asked for by name, and could make nothing of the file, was the wrong one: UnknownFormat."""
+    messages = (message for thread in transcript.reader.session().threads for message in thread.messages)
+    if any(not isinstance(part, Opaque) for message in messages for part in message.parts):
         return
     chosen, head = transcript.format, source_of(transcript.path).head()
     if chosen.sniff(head) > 0:

@@ -4,6 +4,7 @@ Looks a few times a second, reads what was appended, never locks and never write
 file that was truncated, replaced or rewritten is read anew; companions (sub-agents) that come later are found.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
@@ -160,6 +161,8 @@ class Follower:
         return True
 
     def _read(self) -> None:
+        if os.path.isdir(self.path):
+            raise NothingToRead(f"{self.path} is a folder; name a file in it")
         if is_packed(self.path):
             raise PackedFile(f"{self.path} is packed (gzip): it can be opened, but nobody appends to it")
         transcript = TranscriptReading(self.path, self._format, self._progress, growing=True)

@@ -16,10 +16,11 @@ import apsw
 
 from inspector.core.errors import NothingToRead
 from inspector.core.formats.format import Head, Reader
+from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
-from inspector.core.session import Problem, Session
-from inspector.transcripts.database import MAGIC, Torn, database_of, reading, transcript_stat
-from inspector.transcripts.transcript_file import ReadProgress, Rewritten, TranscriptFile
+from inspector.core.session import HeldSession, Problem, Session
+from inspector.transcripts.database import MAGIC, Torn, reading, transcript_stat
+from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
 
 _TRIES, _SOON, _REST = 100, 4, 0.013
@@ -132,6 +133,9 @@ class DatabaseSession:
     Raises NothingToRead where it is none of opencode's, or cannot be read for long.
     """
 
+    held: Sequence[HeldSession] = ()
+    """Told by the reader."""
+
     def __init__(self, path: Path, wanted: str, progress: ReadProgress) -> None:
         self.path, self._wanted, self._progress = path, wanted, progress
         self._stat: FileStat | None = None
@@ -205,8 +209,8 @@ class DatabaseSession:
         chosen = self._choose(sessions)
         rows: list[Row] = []
         if self._chosen is None:
-            others = [{"id": one.id, "title": one.title} for one in sessions if one is not chosen and not one.parent]
-            rows.append({"table": "database", "row": {"session": chosen.id, "others": others}})
+            held = [{"id": one.id, "title": one.title} for one in sessions if not one.parent]
+            rows.append({"table": "database", "row": {"session": chosen.id, "held": held}})
         elif chosen.id != self._chosen:
             raise Rewritten
         tree = _tree(sessions, chosen)
@@ -220,10 +224,11 @@ class DatabaseSession:
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
         """The one that was asked for; else the main one that was changed last, and any that was begun since."""
         if self._wanted:
-            found = next((one for one in sessions if one.id == self._wanted), None)
-            if found is None:
+            listed = sorted(sessions, key=lambda one: bool(one.parent))
+            place = place_of([HeldSession(one.id) for one in listed], self._wanted)
+            if place is None:
                 raise NothingToRead(f"{self.path} holds no session {self._wanted!r}")
-            return found
+            return listed[place]
         main = [one for one in sessions if not one.parent]
         if not main:
             raise NothingToRead(f"{self.path} holds no session yet")
@@ -275,15 +280,3 @@ def _tree(sessions: Iterable[StoredSession], chosen: StoredSession) -> list[Stor
         seen |= {child.id for child in more}
         tree += sorted(more, key=lambda child: (child.created, child.id))
     return tree
-
-
-def source_of(
-    path: Path, progress: ReadProgress | None = None, growing: bool = False
-) -> TranscriptFile | DatabaseSession:
-    """Whatever the path names, to be read; `growing` = it will be followed."""
-    found = database_of(path)
-    return (
-        DatabaseSession(*found, progress or ReadProgress())
-        if found
-        else TranscriptFile(path, progress, growing=growing)
-    )

@@ -18,7 +18,7 @@ from inspector.core.dialects.openai_responses import write_body as write_respons
 from inspector.core.errors import InspectorError
 from inspector.core.export import WRITERS, Birth, transcript
 from inspector.core.jsontext import dumps
-from inspector.transcripts.database import file_of
+from inspector.transcripts.database import named
 
 MAX_TOKENS = 32_000
 NATIVE = "native"
@@ -83,6 +83,6 @@ def _write(text: str, target: Path) -> None:
 
 def _is_same(one: Path, other: Path) -> bool:
     try:
-        return one.samefile(file_of(other))
+        return one.samefile(named(other)[0])
     except OSError:  # one of them is not there
         return False

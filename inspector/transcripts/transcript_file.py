@@ -5,17 +5,18 @@ its beginning and its last bytes; where they are others, the file was truncated,
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
-from inspector.core.session import Problem, Session
+from inspector.core.session import HeldSession, Problem, Session
 from inspector.transcripts.feeder import Feed, Feeder
-from inspector.transcripts.unpack import GZIP, Source, file_stat
+from inspector.transcripts.unpack import GZIP, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
 _FIRST_PICTURE = 200_000
@@ -51,11 +52,23 @@ class ReadProgress:
 class TranscriptFile:
     """First its head, then, with a reader for it, all of it. One that is `growing` is read on with `read_more`."""
 
-    def __init__(self, path: Path, progress: ReadProgress | None = None, file: str = "", growing: bool = False) -> None:
+    held: Sequence[HeldSession] = ()
+    """The files of an archive that this one lies in."""
+
+    def __init__(
+        self,
+        path: Path,
+        progress: ReadProgress | None = None,
+        file: str = "",
+        growing: bool = False,
+        source: Callable[[], Source] | None = None,
+    ) -> None:
+        """`source`: where its bytes come from, if not the file as it is."""
         self.path, self._file, self._growing = path, file, growing
+        self._new_source = source or partial(Source, path)
         self._progress = progress or ReadProgress()
         self._stat = file_stat(path) if growing else None
-        self._source = Source(path)
+        self._source = self._new_source()
         self._chunks = self._source.chunks()
         self._kept: list[tuple[int, Any]] = []
         self._data = b""
@@ -119,7 +132,7 @@ class TranscriptFile:
 
     def _read_document(self) -> bool:
         """Read the whole file as one JSON value; False where it is none, and stays a file of lines."""
-        source = Source(self.path)
+        source = self._new_source()
         data = bytearray()
         for chunk in source.chunks():
             self._progress.step(self.path, source.done, source.size)
@@ -196,7 +209,7 @@ class TranscriptFile:
         A transcript of one value may be such a document; it costs little to read it once more.
         """
         one = not self._file and self._feeder.values <= 1
-        return one or self._is_document or self._first.startswith((*_UTF16, GZIP))
+        return one or self._is_document or self._first.startswith((*_UTF16, GZIP, ZIP))
 
     def read_more(self) -> bool:
         """Feed what was appended; was there anything? O(what was appended). Raises Rewritten."""

@@ -16,7 +16,7 @@ from inspector.core.errors import NothingToRead
 from inspector.core.session import Problem
 
 _FIRST, _CHUNK = 1 << 16, 1 << 18
-GZIP = b"\x1f\x8b"
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 LONGEST = 1 << 30
 """Bytes. A longer line, or a longer document of one value, is left out."""
 LONGEST_PACKED = 1 << 26
@@ -82,11 +82,14 @@ class Source:
         """The unpacked bytes. The first chunks are small, so that there is something to show early."""
         with _opened(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
-            raw = self._raw(file)
-            start = next(raw, b"")
-            if not start:
-                raise NothingToRead(f"{self.path} is empty")
-            yield from _as_utf8(self._unpacked(start, raw) if start.startswith(GZIP) else _again(start, raw))
+            yield from self._of(self._raw(file))
+
+    def _of(self, raw: Iterator[bytes]) -> Iterator[bytes]:
+        """These bytes, unpacked where they were packed."""
+        start = next(raw, b"")
+        if not start:
+            raise NothingToRead(f"{self.path} is empty")
+        yield from _as_utf8(self._unpacked(start, raw) if start.startswith(GZIP) else _again(start, raw))
 
     def _raw(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST

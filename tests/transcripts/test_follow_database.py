@@ -14,7 +14,7 @@ from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.session import Session
 from inspector.transcripts import database, discover, opencode
 from inspector.transcripts import follow as following
-from inspector.transcripts.database import database_of, file_of, session_path
+from inspector.transcripts.database import database_of, named, session_path
 from inspector.transcripts.discover import NewestSession, found_sessions, project_folder
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower, follow
@@ -122,7 +122,9 @@ def test_several_sessions(path: Path, writer: sqlite3.Connection) -> None:
     assert open_transcript(path).id == "ses_1"
     older = open_transcript(session_path(path, "ses_0"))
     assert [message.text for message in older.main.messages] == ["older"]
-    assert "FILE#ID: ses_1 (title of ses_1)" in older.notes[-1]
+    assert [(one.id, one.title) for one in older.held] == [("ses_1", "title of ses_1"), ("ses_0", "title of ses_0")]
+    assert open_transcript(older.held[0].path).id == "ses_1"
+    assert open_transcript(session_path(path, "1")).id == "ses_0"
     assert older.path == f"{path}#ses_0"
     with pytest.raises(NothingToRead, match="no session 'ses_9'"):
         open_transcript(session_path(path, "ses_9"))
@@ -154,7 +156,7 @@ def test_no_database_of_opencode(tmp_path: Path) -> None:
     with pytest.raises(InspectorError, match="none of opencode's"):
         open_transcript(tmp_path / "logs.db")
     assert database_of(tmp_path / "nothing.db#x") is None
-    assert file_of(tmp_path / "logs.db#x") == tmp_path / "logs.db"
+    assert named(tmp_path / "logs.db#x") == (tmp_path / "logs.db", "x")
 
 
 def test_a_file_whose_name_looks_like_a_session(tmp_path: Path) -> None:

@@ -56,3 +56,5 @@ class Format:
     """Glob patterns, relative to the file's folder, of files that may hold further threads of this session."""
     is_companion: Callable[[Head, Session], bool] = lambda head, session: False
     """Does a file that matched a pattern belong to this session?"""
+    choose: Callable[[str], Reader] | None = None
+    """For files that may hold many sessions: a reader of the one that is wanted (see `many.place_of`)."""

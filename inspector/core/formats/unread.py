@@ -25,7 +25,7 @@ def _by_bytes(data: bytes) -> str:
         return "an SQLite database that is not opencode's"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
         return "a VCR cassette"
-    if b"# aider chat started at" in start:
+    if b"# aider chat started at" in data:
         return "an Aider chat log"
     return ""
 

@@ -239,7 +239,7 @@ def test_turns_taken_back() -> None:
 def test_sub_agents_are_threads() -> None:
     reader = FORMAT.start()
     started = tool("call", metadata={"sessionId": "ses_2"})
-    reader.feed(0, {"table": "database", "row": {"session": SESSION, "others": [session("ses_9")]}})
+    reader.feed(0, {"table": "database", "row": {"session": SESSION, "held": [session(SESSION), session("ses_9")]}})
     feed(reader, rows(user("c1", 1, "help"), assistant("c2", 2, 5, "ok"), name="ses_2", parent_id=SESSION))
     feed(reader, rows(ASKED, assistant("m2", 20, 100, started)))
     opened = reader.session()
@@ -248,7 +248,7 @@ def test_sub_agents_are_threads() -> None:
         ("ses_2", "main", "call"),
     ]
     assert opened.id == SESSION
-    assert "FILE#ID: ses_9 (title of ses_9)" in opened.notes[-1]
+    assert [(one.id, one.title) for one in opened.held][1:] == [("ses_9", "title of ses_9")]
 
 
 def test_any_order_and_any_number_of_times() -> None:

@@ -1,7 +1,7 @@
 """The reader of opencode sessions: an export of one session, or rows of the database, session by session.
 
 A row is `{"table": "session" | "message" | "part", "row": {...}}`, its JSON columns parsed. `{"table": "database",
-"row": {"session": id, "others": [...]}}` says first which session is read, and which others the database holds.
+"row": {"session": id, "held": [...]}}` says first which session is read, and which the database holds.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,11 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.opencode.content import KINDS, listed, mapping, string
 from inspector.core.formats.opencode.track import StoredTrack
 from inspector.core.prefix import Prefix
-from inspector.core.session import Problem, Session, Thread
+from inspector.core.session import HeldSession, Problem, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
 
 NAME = "opencode"
 TABLES = ("database", "session", "message", "part")
-_TOLD = 8
 """Other sessions that are named; of more, their number is told."""
 
 
@@ -26,7 +25,7 @@ class OpencodeReader:
     def __init__(self) -> None:
         self._tracks: dict[str, StoredTrack] = {}
         self._main = ""
-        self._others: list[Mapping[str, Any]] = []
+        self._held: list[HeldSession] = []
         self._problems: list[Problem] = []
         self._unknown: set[str] = set()
 
@@ -46,7 +45,8 @@ class OpencodeReader:
     def _take_row(self, line: int, table: str, row: Mapping[str, Any]) -> None:
         if table == "database":
             self._main = string(row, "session")
-            self._others = [one for one in listed(row, "others") if isinstance(one, dict)]
+            told = (one for one in listed(row, "held") if isinstance(one, dict))
+            self._held = [HeldSession(string(one, "id"), string(one, "title")) for one in told]
         elif table == "session":
             self._track(string(row, "id")).info = row
         elif isinstance(data := row.get("data"), dict):
@@ -114,6 +114,7 @@ class OpencodeReader:
             client=f"opencode {string(main.info, 'version')}".rstrip(),
             id=string(main.info, "id"),
             notes=tuple(self._notes(main)),
+            held=self._held if len(self._held) > 1 else (),
             side_calls=[call for one in tracks for call in one.aside("main" if one is main else one.name)],
         )
 
@@ -128,8 +129,4 @@ class OpencodeReader:
             notes.append("The user has taken turns back: the next call sends what stands before them.")
         if parent := string(main.info, "parent_id") or string(main.info, "parentID"):
             notes.append(f"This is the session of a sub-agent, started by {parent}.")
-        if self._others:
-            named = [f"{string(one, 'id')} ({string(one, 'title')})" for one in self._others[:_TOLD]]
-            more = f", and {len(self._others) - _TOLD:,} more" if len(self._others) > _TOLD else ""
-            notes.append(f"The database holds other sessions, to be opened as FILE#ID: {', '.join(named)}{more}.")
         return notes

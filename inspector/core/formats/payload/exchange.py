@@ -43,6 +43,9 @@ def body_pair(dialect: Dialect, value: Any, line: int) -> BodyPair | None:
         response = unwrapped(value.get("response"))
         known = response if response and (dialect.is_response(response) or _counted(response)) else None
         return BodyPair(request, known, line, time) if _is_body(dialect, request) else None
+    answer = value.get("response")
+    if isinstance(answer, Mapping) and _is_body(dialect, value) and dialect.is_response(answer):  # a log of one call
+        return BodyPair({key: told for key, told in value.items() if key != "response"}, answer, line)
     if response := _response(dialect, value):
         return BodyPair(None, response, line)
     return BodyPair(value, None, line) if _is_body(dialect, value) else None

@@ -63,7 +63,7 @@ def _score(dialect: Dialect, row: Any) -> float:
     if one.request is None:
         return 0.85
     wire = dialect.conversation(one.request)
-    if not _are_messages(wire) or not (wire or "model" in one.request):
+    if not _are_messages(dialect, wire) or not (wire or "model" in one.request):
         return 0.0
     own = _signs(dialect.name, one)
     others = max(_signs(name, one) for name in _KEYS if name != dialect.name)
@@ -72,8 +72,12 @@ def _score(dialect: Dialect, row: Any) -> float:
     return _by_habit(dialect.name, one.request)
 
 
-def _are_messages(wire: Sequence[Any]) -> bool:
-    return all(isinstance(one, Mapping) and isinstance(one.get("role", one.get("type")), str) for one in wire[:8])
+def _are_messages(dialect: Dialect, wire: Sequence[Any]) -> bool:
+    """All say what they are, and where that is not a role (Responses), one at least is known: many lists have types."""
+    first = wire[:8]
+    told = all(isinstance(one, Mapping) and isinstance(one.get("role", one.get("type")), str) for one in first)
+    known = _BLOCKS.get(dialect.name, _NONE)
+    return told and (not first or any("role" in one or one.get("type") in known for one in first))
 
 
 def _by_habit(name: str, body: Mapping[str, Any]) -> float:

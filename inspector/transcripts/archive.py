@@ -1,0 +1,194 @@
+"""Transcripts in folders and zip files, and evaluation logs that are zip files: which sessions they hold, and one of
+them read.
+
+Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from inspector.core.errors import InspectorError, NothingToRead
+from inspector.core.formats.detect import detect
+from inspector.core.formats.format import Head
+from inspector.core.formats.many import place_of
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.session import HeldSession, Problem
+from inspector.extensions.formats import all_formats
+from inspector.transcripts.database import begins_with, database_of, named
+from inspector.transcripts.opencode import DatabaseSession
+from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
+from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
+
+_SUFFIXES = frozenset((".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db"))
+_MOST = 10_000
+"""Files that are looked for in a folder."""
+_TRIED = 50
+"""Files of which a head is read, to find the first transcript."""
+_CHUNK = 1 << 18
+_BAD = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)
+"""What unpacking may raise: damaged, packed in a way that is unknown here, or with a password."""
+
+
+def sessions_in_folder(folder: Path) -> list[HeldSession]:
+    """Its files that may be transcripts, in it or below, the one that was changed last first."""
+    found: list[tuple[float, str]] = []
+    for path in folder.rglob("*"):
+        if len(found) == _MOST:
+            break
+        try:
+            about = path.stat()
+            if path.suffix in _SUFFIXES and path.is_file() and about.st_size:
+                found.append((-about.st_mtime, str(path.relative_to(folder))))
+        except OSError:  # it went away, or is not for us to see
+            continue
+    return [HeldSession(name, path=str(folder / name)) for _, name in sorted(found)]
+
+
+def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
+    """The first of them that a format knows. Raises NothingToRead."""
+    for one in held[:_TRIED]:
+        if _is_known(TranscriptFile(Path(one.path))):
+            return Path(one.path)
+    raise NothingToRead(f"{folder} is a folder without a transcript; name a file in it")
+
+
+def _is_known(file: TranscriptFile) -> bool:
+    try:
+        detect(file.head(), None, all_formats()[0])
+    except InspectorError:
+        return False
+    return True
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Raises NothingToRead for whatever is wrong with it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except _BAD as error:
+        raise NothingToRead(f"{path} cannot be unpacked: {error}") from None
+
+
+class MemberSource(Source):
+    """One file of an archive."""
+
+    def __init__(self, path: Path, member: str) -> None:
+        super().__init__(path)
+        self._member, self.longest = member, LONGEST_PACKED
+
+    def chunks(self) -> Generator[bytes, None, None]:
+        with _opened(self.path) as archive:
+            self.size = archive.getinfo(self._member).compress_size
+            with archive.open(self._member) as file:
+                yield from self._of(self._pieces(file))
+        self.done = self.size
+
+    def _pieces(self, file: IO[bytes]) -> Iterator[bytes]:
+        try:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+        except _BAD as error:
+            self.problems.append(Problem(0, f"the packed data is damaged ({error}); shown is what could be unpacked"))
+
+
+class ZippedFile(TranscriptFile):
+    """A transcript in a zip file: the one that is wanted, else the first that a format knows."""
+
+    def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
+        with _opened(path) as archive:
+            members = [one for one in archive.infolist() if _may_be_transcript(one)]
+        held = [HeldSession(one.filename) for one in members]
+        place = place_of(held, wanted) if wanted else _first_known(path, held)
+        if place is None:
+            what = f"holds no file {wanted!r}" if wanted else "is a zip archive without a transcript"
+            raise NothingToRead(f"{path} {what}")
+        self.held = held if len(held) > 1 else []
+        super().__init__(path, progress, growing=growing, source=lambda: MemberSource(path, held[place].id))
+
+
+def _may_be_transcript(one: zipfile.ZipInfo) -> bool:
+    name = PurePosixPath(one.filename)
+    return name.suffix in _SUFFIXES and bool(one.file_size) and "__MACOSX" not in name.parts
+
+
+def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
+    for n, one in enumerate(held[:_TRIED]):
+        if _is_known(TranscriptFile(path, source=lambda name=one.id: MemberSource(path, name))):  # type: ignore[misc]
+            return n
+    return None
+
+
+# ---- Inspect's logs --------------------------------------------------------------------------------------------------
+
+
+def is_eval_log(path: Path) -> bool:
+    """Is the zip file an evaluation log?"""
+    with _opened(path) as archive:
+        names = archive.namelist()
+    return "header.json" in names or "_journal/start.json" in names
+
+
+class EvalLog(TranscriptFile):
+    """An evaluation log: its head, the samples by name, and the wanted one whole. As the document of a `.json` log."""
+
+    def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
+        super().__init__(path, progress, growing=growing)
+        self._wanted = wanted
+
+    def head(self) -> Head:
+        if self._document is None:
+            self._chunks.close()
+            with _opened(self.path) as archive:
+                document = self._read(archive)
+            self._read_all = self._is_document = True
+            self._document, self._kept = document, [(1, document)]
+        return Head([self._document], self._document)
+
+    def _read(self, archive: zipfile.ZipFile) -> Any:
+        names = archive.namelist()
+        told = self._json(archive, "header.json" if "header.json" in names else "_journal/start.json")
+        samples: list[Any] = [_named(name) for name in names if name.startswith("samples/") and name.endswith(".json")]
+        samples.sort(key=lambda one: (_number(one["id"]), one["id"], one["epoch"]))
+        place = place_of([HeldSession(f"{one['id']}_epoch_{one['epoch']}") for one in samples], self._wanted)
+        if place is not None:
+            samples[place] = self._json(archive, samples[place]["member"])
+        return {**(told if isinstance(told, dict) else {}), "samples": samples}
+
+    def _json(self, archive: zipfile.ZipFile, name: str) -> Any:
+        if archive.getinfo(name).file_size > LONGEST_PACKED:
+            raise NothingToRead(f"{self.path}: {name} unpacks to more than {LONGEST_PACKED >> 20:,} MB")
+        try:
+            return loads(archive.read(name))
+        except NotJson as why:
+            raise NothingToRead(f"{self.path}: {name} is not JSON: {why}") from None
+
+
+def _named(member: str) -> dict[str, Any]:
+    name, _, epoch = PurePosixPath(member).stem.rpartition("_epoch_")
+    return {"id": name, "epoch": epoch, "member": member}
+
+
+def _number(text: str) -> int:
+    """Samples 1, 2, ... 10 in this order; those with names before them."""
+    return int(text) if text.isdecimal() else -1
+
+
+# ---- whatever a path names -------------------------------------------------------------------------------------------
+
+
+def source_of(
+    path: Path, progress: ReadProgress | None = None, growing: bool = False
+) -> TranscriptFile | DatabaseSession:
+    """Whatever the path names, to be read; `growing` = it will be followed. Raises NothingToRead."""
+    progress = progress or ReadProgress()
+    if found := database_of(path):
+        return DatabaseSession(*found, progress)
+    file, wanted = named(path)
+    if begins_with(file, ZIP):
+        return (EvalLog if is_eval_log(file) else ZippedFile)(file, wanted, progress, growing)
+    return TranscriptFile(file, progress, growing=growing)

@@ -1,0 +1,112 @@
+"""Files and folders with many sessions: which there are, and each of them opened by its name or its number."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from inspector.cli.main import main
+from inspector.core.errors import NothingToRead, UnknownFormat
+from inspector.transcripts.files import open_transcript, path_of
+
+BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+
+
+def line(text: str) -> str:
+    """A record of Claude Code."""
+    said = {"role": "user", "content": text}
+    return json.dumps({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": said}) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "logs"
+    (place / "sub").mkdir(parents=True)
+    (place / "notes.json").write_text('{"no": "transcript"}')
+    (place / "a.jsonl").write_text(line("first"))
+    (place / "sub" / "b.jsonl").write_text(line("second"))
+    return place
+
+
+@pytest.fixture
+def archive(folder: Path) -> Path:
+    path = folder.parent / "logs.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for one in ("notes.json", "a.jsonl", "sub/b.jsonl"):
+            made.write(folder / one, f"logs/{one}")
+        made.writestr("__MACOSX/logs/._a.jsonl", b"\0\0")
+    return path
+
+
+def test_a_folder_opens_one_and_names_the_others(folder: Path) -> None:
+    opened = open_transcript(folder)
+    assert {one.id for one in opened.held} == {"a.jsonl", "sub/b.jsonl", "notes.json"}
+    assert {open_transcript(one.path).main.messages[0].text for one in opened.held if one.id != "notes.json"} == {
+        "first",
+        "second",
+    }
+    assert open_transcript(path_of(folder, "sub/b.jsonl")).path == str(folder / "sub" / "b.jsonl")
+    assert open_transcript(f"{folder}#sub/b.jsonl").main.messages[0].text == "second"
+    with pytest.raises(NothingToRead, match="c.jsonl"):
+        path_of(folder, "c.jsonl")
+
+
+def test_a_folder_without_any(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(NothingToRead, match="folder without a transcript"):
+        open_transcript(tmp_path)
+
+
+def test_a_zipped_folder_opens_the_same_way(archive: Path) -> None:
+    opened = open_transcript(archive)
+    assert [one.id for one in opened.held] == ["logs/notes.json", "logs/a.jsonl", "logs/sub/b.jsonl"]
+    assert opened.main.messages[0].text == "first"
+    assert open_transcript(opened.held[2].path).main.messages[0].text == "second"
+    assert open_transcript(path_of(archive, "2")).main.messages[0].text == "second"
+    with pytest.raises(NothingToRead, match="'9'"):
+        open_transcript(path_of(archive, "9"))
+
+
+def test_a_damaged_archive_is_a_sentence(archive: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(archive.read_bytes()[:-40])
+    with pytest.raises(NothingToRead, match="cannot be unpacked"):
+        open_transcript(broken)
+
+
+def test_a_file_with_one_session_has_no_other(folder: Path) -> None:
+    with pytest.raises(NothingToRead, match="one session"):
+        open_transcript(path_of(folder / "a.jsonl", "1"))
+
+
+def test_info_lists_them_and_chooses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(folder), "--session", "a.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"].endswith("a.jsonl")
+    assert main(["info", str(folder), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["sessions"]) == 3
+
+
+def test_a_wrong_format_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    """Not an empty session, and not one of pieces that nobody can read."""
+    items = tmp_path / "events.json"
+    items.write_text(json.dumps([{"id": 0, "type": "started", "source": "x"}]))
+    for path, name in ((folder / "a.jsonl", "openai-responses"), (items, "openai-responses"), (items, "codex")):
+        with pytest.raises(UnknownFormat, match="nothing in it can be read as"):
+            open_transcript(path, format=name)
+    with pytest.raises(UnknownFormat, match="no transcript that is known"):
+        open_transcript(items)
+
+
+def test_the_log_of_one_call_holds_its_buffer(tmp_path: Path) -> None:
+    """Request and response in one object: messages and tools are the buffer, the usage is the response's."""
+    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    answer = {"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+    response = {"choices": [answer], "usage": {"prompt_tokens": 12, "completion_tokens": 3}, "model": "m-1"}
+    path = tmp_path / "call.json"
+    path.write_text(json.dumps({"messages": BODY["messages"], "tools": [tool], "cost": 0.1, "response": response}))
+    (request,) = open_transcript(path).main.requests
+    assert [message.text for message in request.view] == ["hi"]
+    assert request.prompt.tools is not None and [one.name for one in request.prompt.tools] == ["f"]
+    assert request.usage is not None and (request.usage.prompt, request.usage.output) == (12, 3)
+    assert [message.text for message in open_transcript(path).main.end] == ["hi", "yes"]
