@@ -89,6 +89,7 @@ INFO = {
     ],
     "totals_by_thread": dict,
     "problems": [{"line": int, "what": str, "excerpt": str}],
+    "sessions": [{"id": str, "title": str, "path": str}],
     "notes": [str],
 }
 BUFFER = {

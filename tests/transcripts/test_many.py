@@ -48,7 +48,7 @@ def test_a_folder_opens_one_and_names_the_others(folder: Path) -> None:
     }
     assert open_transcript(path_of(folder, "sub/b.jsonl")).path == str(folder / "sub" / "b.jsonl")
     assert open_transcript(f"{folder}#sub/b.jsonl").main.messages[0].text == "second"
-    with pytest.raises(NothingToRead, match="c.jsonl"):
+    with pytest.raises(NothingToRead, match="holds no file"):
         path_of(folder, "c.jsonl")
 
 
@@ -107,6 +107,8 @@ def test_the_log_of_one_call_holds_its_buffer(tmp_path: Path) -> None:
     path.write_text(json.dumps({"messages": BODY["messages"], "tools": [tool], "cost": 0.1, "response": response}))
     (request,) = open_transcript(path).main.requests
     assert [message.text for message in request.view] == ["hi"]
-    assert request.prompt.tools is not None and [one.name for one in request.prompt.tools] == ["f"]
-    assert request.usage is not None and (request.usage.prompt, request.usage.output) == (12, 3)
+    assert request.prompt.tools is not None
+    assert [one.name for one in request.prompt.tools] == ["f"]
+    assert request.usage is not None
+    assert (request.usage.prompt, request.usage.output) == (12, 3)
     assert [message.text for message in open_transcript(path).main.end] == ["hi", "yes"]
