@@ -1,6 +1,6 @@
 """A desk for a panel under test: a real workbench, bridge and theme, settings in the test's own folder."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,22 @@ from inspector.gui.settings import Settings
 from inspector.gui.window import MainWindow
 from inspector.workbench.workbench import Workbench
 from tests.gui.live_runs import Stage
+
+PATIENCE = 60_000
+"""Milliseconds. A test that waits longer hangs; a busy machine is no failure."""
+
+
+class PatientBot(QtBot):
+    """Waits as long as a person would who sees that the machine is busy."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    """pytest-qt's, with more patience."""
+    return PatientBot(request)
 
 
 @dataclass

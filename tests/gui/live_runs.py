@@ -14,8 +14,6 @@ from inspector.gui.panels.run.panel import RunPanel
 from inspector.gui.window import MainWindow
 from tests.gui.hands import press
 
-PATIENCE = 40_000
-"""Milliseconds. A test that waits longer hangs."""
 QUICK = RunLimits(backoff_s=0.01)
 
 
@@ -46,7 +44,7 @@ class Stage:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait for it."""
-        self.qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+        self.qtbot.waitUntil(lambda: bool(condition()))
 
     def state(self, name: str) -> RunStatus:
         """Wait until the run stands so."""

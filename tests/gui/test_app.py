@@ -33,7 +33,7 @@ def test_a_path_on_the_command_line_is_opened(
             widget for widget in QApplication.topLevelWidgets() if isinstance(widget, MainWindow) and widget.isVisible()
         )
         shown.append(window)
-        qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+        qtbot.waitUntil(lambda: window.workbench.state.session is not None)
         return 7
 
     monkeypatch.setattr(application, "exec", run, raising=False)

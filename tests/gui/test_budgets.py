@@ -48,17 +48,17 @@ def test_images_are_decoded_in_sight_and_within_a_budget(desk: Desk, qtbot: QtBo
     strip.resize(400, 300)
     strip.show_images([one] * 60)
     strip.show()
-    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) == 60 and len(kept(strip)) == 1, timeout=20_000)
+    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) == 60 and len(kept(strip)) == 1)
     size = kept(strip)[0].picture.sizeInBytes()  # type: ignore[union-attr]
     most = 0
     for at in range(60):
         wanted = strip.findChildren(Picture)[at]
         strip.ensureWidgetVisible(wanted)
-        qtbot.waitUntil(partial(_is_decoded, wanted), timeout=20_000)
+        qtbot.waitUntil(partial(_is_decoded, wanted))
         most = max(most, len(kept(strip)) * size)
     assert MOST_BYTES / 2 < most < MOST_BYTES + 3 * size  # those in sight come on top
     strip.show_images([picture(4)] * (MOST + 30))
-    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) >= MOST and not bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: len(strip.findChildren(Picture)) >= MOST and not bridge.busy)
     assert any("30 more images not shown" in child.text() for child in strip.findChildren(type(strip._caption(""))))
 
 
@@ -103,7 +103,7 @@ def test_many_records_are_opened_without_a_stall(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, records: int
 ) -> None:
     path = many_records(tmp_path / "many.jsonl", records)
-    qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.docks.ready and not window.bridge.busy)
     with watched() as gaps:
         window.open_path(str(path))
 

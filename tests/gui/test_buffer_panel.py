@@ -69,11 +69,11 @@ def test_filter_by_kind(panel: BufferPanel) -> None:
 def test_filter_by_text_looks_into_whole_messages(panel: BufferPanel, qtbot: QtBot) -> None:
     panel.desk.workbench.move(10)
     write(panel.text, "NEEDLE-7")
-    qtbot.waitUntil(lambda: ids(panel) == ["main-r7"], timeout=5_000)
+    qtbot.waitUntil(lambda: ids(panel) == ["main-r7"])
     panel.desk.workbench.move(3)
-    qtbot.waitUntil(lambda: ids(panel) == [], timeout=5_000)
+    qtbot.waitUntil(lambda: ids(panel) == [])
     panel.text.clear()
-    qtbot.waitUntil(lambda: len(ids(panel)) == 7, timeout=5_000)
+    qtbot.waitUntil(lambda: len(ids(panel)) == 7)
 
 
 def test_sort_by_size(panel: BufferPanel) -> None:

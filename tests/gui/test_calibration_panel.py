@@ -46,7 +46,7 @@ def test_every_estimator_is_compared_with_the_reported_numbers(
     panel: CalibrationPanel, desk: Desk, qtbot: QtBot
 ) -> None:
     desk.workbench.open(session(12))
-    qtbot.waitUntil(lambda: row(panel, "pi")[4] == "1.0000", timeout=20_000)
+    qtbot.waitUntil(lambda: row(panel, "pi")[4] == "1.0000")
     assert row(panel, "roku")[0] == "● roku"
     assert row(panel, "tiktoken")[1:] == [""] * 7
     assert row(panel, "pi")[1] == "0.00 %", "the number that is shown, not the factor's"
@@ -55,7 +55,7 @@ def test_every_estimator_is_compared_with_the_reported_numbers(
     slope = float(row(panel, "chars4")[6])
     assert abs(slope - 1.5) < 0.02
     click(panel.tokenizers)
-    qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[4] == "1.0000", timeout=30_000)
+    qtbot.waitUntil(lambda: row(panel, "tiktoken-cl100k")[4] == "1.0000")
     assert not panel.tokenizers.isVisible()
 
 
@@ -63,7 +63,7 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
     panel: CalibrationPanel, desk: Desk, qtbot: QtBot
 ) -> None:
     desk.workbench.open(session(12))
-    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None)
     assert panel.plot.found.fit.name == "roku"
     assert len(panel.plot._points.getData()[0]) == 12
     assert panel.plot._curve.getData()[1].max() <= 2.0
@@ -88,7 +88,7 @@ def test_plots_show_the_chosen_estimator_and_lead_to_a_request(
 
 def test_a_point_of_the_scatter_leads_to_its_request(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.open(session(6))
-    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.found is not None)
     qtbot.wait(50)
     points = panel.plot._points
     x, y = (values[2] for values in points.getData())
@@ -108,7 +108,7 @@ def test_a_thread_without_usage_gets_a_sentence(panel: CalibrationPanel, desk: D
 
 def test_restyle_keeps_the_plots(panel: CalibrationPanel, desk: Desk, qtbot: QtBot) -> None:
     desk.workbench.open(session(6))
-    qtbot.waitUntil(lambda: panel.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None)
     desk.theme.toggle()
     panel.restyle()
     assert not panel.grab().isNull()

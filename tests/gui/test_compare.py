@@ -50,14 +50,14 @@ def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
     desk.workbench.open(session())
     desk.workbench.set_window(20_000)
     run(panel, qtbot)
-    qtbot.waitUntil(lambda: panel.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.plot is not None)
     return panel
 
 
 def run(panel: ComparePanel, qtbot: QtBot) -> None:
     assert panel.bar.button.text() == "Run"
     click(panel.bar.button)
-    qtbot.waitUntil(lambda: panel._task is None and not panel._found.missing, timeout=30_000)
+    qtbot.waitUntil(lambda: panel._task is None and not panel._found.missing)
 
 
 def names(panel: ComparePanel) -> list[str]:
@@ -195,11 +195,11 @@ def test_cancel_keeps_what_is_there(
     click(panel.bar.button)
     assert panel.bar.button.text() == "Cancel"
     assert panel.progress.isVisible()
-    qtbot.waitUntil(lambda: names(panel) == [BASE], timeout=20_000)
+    qtbot.waitUntil(lambda: names(panel) == [BASE])
     assert panel.says.text().startswith("Session as recorded: 32 of 32 requests")
     click(panel.bar.button)
     go_on.set()
-    qtbot.waitUntil(stopped.is_set, timeout=20_000)
+    qtbot.waitUntil(stopped.is_set)
     assert panel.bar.button.text() == "Run"
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
@@ -297,13 +297,13 @@ def test_letters_never_touch() -> None:
 
 def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> None:
     window.open_path(str(resource("sample.jsonl")))
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=30_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     window.open_palette()
     write(window.palette_box.line, "compare pol")
     press(window.palette_box.line, Qt.Key.Key_Return)
     panel = window.docks.panels["Compare"]
     assert isinstance(panel, ComparePanel)
-    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and panel._task is None, timeout=60_000)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and panel._task is None)
     assert panel.seen
     assert panel.height() > window.height() // 3
     thread = window.workbench.state.thread

@@ -163,7 +163,7 @@ def test_the_text_is_searched_and_large_ones_are_shown_in_parts(desk: Desk, pane
     large = [user("go"), assistant("look", ("c", "Bash", {})), result("c", "needle in it\n" + "some line\n" * 150_000)]
     desk.workbench.open(session("large.jsonl", [*large, *(result(f"n{n}", "short") for n in range(3))]))
     step(desk, panel, qtbot, "L0")
-    qtbot.waitUntil(lambda: panel.reading.rest.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: panel.reading.rest.isVisible())
     press(panel.reading.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     assert panel.reading.find_bar.isVisible()
     click(panel.reading.rest)

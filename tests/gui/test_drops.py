@@ -70,5 +70,5 @@ def test_marks_on_the_timeline(desk: Desk, qtbot: QtBot) -> None:
     assert drawn
     assert [(mark.at, mark.silent) for mark in drawn.marks] == [(1, False), (2, True)]
     assert drawn.marks[1].label == "rewind"
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     assert not timeline.grab().isNull()

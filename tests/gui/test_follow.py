@@ -15,7 +15,7 @@ Until = Callable[[Callable[[], object]], None]
 
 @pytest.fixture
 def until(qtbot: QtBot) -> Until:
-    return lambda condition: qtbot.waitUntil(lambda: bool(condition()), timeout=15_000)
+    return lambda condition: qtbot.waitUntil(lambda: bool(condition()))
 
 
 def requests(window: MainWindow) -> int:

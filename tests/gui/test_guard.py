@@ -89,8 +89,8 @@ def test_what_is_attempted_is_told_and_returned(qtbot: QtBot) -> None:
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None, timeout=20_000)
-    qtbot.waitUntil(lambda: not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None)
+    qtbot.waitUntil(lambda: not window.bridge.busy)
     return window
 
 

@@ -4,7 +4,6 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.bars import LIVE
 from inspector.gui.window import MainWindow
-from tests.gui.live_runs import PATIENCE
 
 
 def test_the_demo_is_one_menu_away(window: MainWindow, qtbot: QtBot) -> None:
@@ -19,6 +18,6 @@ def test_the_demo_is_one_menu_away(window: MainWindow, qtbot: QtBot) -> None:
     def reported() -> bool:
         return bench.state.run_is_open and bench.state.run is not None and bool(bench.state.run.reports)
 
-    qtbot.waitUntil(reported, timeout=PATIENCE)
+    qtbot.waitUntil(reported)
     run.stop()
-    qtbot.waitUntil(lambda: not run.active, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not run.active)

@@ -50,7 +50,7 @@ def displayed(view: MessageView) -> str:
 
 
 def fill(view: MessageView, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: view.text.complete or view.text.waiting, timeout=20_000)
+    qtbot.waitUntil(lambda: view.text.complete or view.text.waiting)
 
 
 def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
@@ -103,7 +103,7 @@ def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
 def test_counting_with_a_tokenizer_is_asked_for(show: Show, qtbot: QtBot) -> None:
     view = show(Text("one two three"))
     click(view.header.counter)
-    qtbot.waitUntil(lambda: "counted" in view.header.counter.text(), timeout=20_000)
+    qtbot.waitUntil(lambda: "counted" in view.header.counter.text())
 
 
 def test_those_that_travelled_together_are_a_click_away(show: Show, desk: Desk) -> None:
@@ -165,7 +165,7 @@ def test_large_texts_come_in_parts_and_whole_on_demand(show: Show, qtbot: QtBot,
     assert view.text.waiting
     assert view.rest.isVisible()
     click(view.rest)
-    qtbot.waitUntil(lambda: view.text.complete, timeout=30_000)
+    qtbot.waitUntil(lambda: view.text.complete)
     assert not view.rest.isVisible()
     assert view.text.original(0, view.text.document().characterCount() - 1).endswith(text)
 
@@ -237,7 +237,7 @@ def picture() -> str:
 
 def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
     view = show(Text("look"), Image("image/png", picture()), Image("image/png", picture()))
-    qtbot.waitUntil(lambda: len(view.images.findChildren(Picture)) == 2, timeout=5_000)
+    qtbot.waitUntil(lambda: len(view.images.findChildren(Picture)) == 2)
     assert "image 2 of 2 · image/png · see below" in displayed(view)
     assert view.images.isVisible()
     show(Text("no more"))
@@ -259,7 +259,7 @@ def test_an_image_is_shown_from_its_bytes(show: Show, qtbot: QtBot) -> None:
 )
 def test_what_cannot_be_shown_says_why(show: Show, qtbot: QtBot, image: Image, why: str) -> None:
     view = show(image)
-    qtbot.waitUntil(lambda: any(why in label.text() for label in view.images.findChildren(QLabel)), timeout=5_000)
+    qtbot.waitUntil(lambda: any(why in label.text() for label in view.images.findChildren(QLabel)))
     assert not view.images.findChildren(Picture)
 
 

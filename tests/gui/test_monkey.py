@@ -29,7 +29,7 @@ def test_the_look_for_what_is_stale_sees_it(window: MainWindow, qtbot: QtBot, mo
     """The monkey's eyes: a panel that shows an older state, or none, is found."""
     window.open_sample()
     bench = window.workbench
-    qtbot.waitUntil(lambda: bench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: bench.state.session is not None and not window.bridge.busy)
     qtbot.wait(1_000)
     assert list(stale(window)) == []
     gauge = window.docks.panels["Pressure"]
@@ -66,5 +66,5 @@ def test_what_broke_something_opens_or_ends_in_a_sentence(window: MainWindow, qt
         window.workbench.move(at)
         window.repaint()
         QApplication.processEvents()
-    qtbot.waitUntil(lambda: not window.bridge.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not window.bridge.busy)
     assert all(panel.cover is None for panel in window.docks.panels.values())

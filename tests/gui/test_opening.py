@@ -60,7 +60,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
 def test_the_first_requests_come_before_the_rest(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     bench = window.workbench
     window.open_path("/made/long.jsonl")
-    qtbot.waitUntil(lambda: bench.state.session is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: bench.state.session is not None)
     assert slow.thread != main_thread().name
     assert len(bench.state.session.main.requests) == 4  # type: ignore[union-attr]
     assert bench.state.at == 3
@@ -70,7 +70,7 @@ def test_the_first_requests_come_before_the_rest(window: MainWindow, slow: Slow,
     bench.move(1)
     bench.select("main-u")
     slow.on.set()
-    qtbot.waitUntil(lambda: bench.state.opening is None, timeout=10_000)
+    qtbot.waitUntil(lambda: bench.state.opening is None)
     assert len(bench.state.session.main.requests) == 12  # type: ignore[union-attr]
     assert (bench.state.at, bench.state.selected) == (1, "main-u")
     assert not window.notice.isVisible()
@@ -78,31 +78,31 @@ def test_the_first_requests_come_before_the_rest(window: MainWindow, slow: Slow,
 
 def test_who_has_not_walked_stands_at_the_end(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/long.jsonl")
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     slow.on.set()
-    qtbot.waitUntil(lambda: window.workbench.state.opening is None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None)
     assert window.workbench.state.at == 11
 
 
 def test_cancel_stops_the_reading_and_keeps_the_picture(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/long.jsonl")
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     click(window.notice.button)
     assert window.workbench.state.opening is None
     assert slow.ended.wait(5)
     assert not window.notice.isVisible()
-    qtbot.waitUntil(lambda: not window.bridge.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.bridge.busy)
     assert len(window.workbench.state.session.main.requests) == 4  # type: ignore[union-attr]
     assert window.workbench.state.failure == ""
 
 
 def test_opening_another_stops_the_first(window: MainWindow, slow: Slow, qtbot: QtBot) -> None:
     window.open_path("/made/one.jsonl")
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     window.open_path("/made/two.jsonl")
     assert slow.ended.wait(5)
     slow.on.set()
-    qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy, timeout=10_000)
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy)
     assert window.workbench.state.session.path == "/made/two.jsonl"  # type: ignore[union-attr]
     assert window.settings.recents() == ("/made/two.jsonl",)
 
@@ -113,7 +113,7 @@ def test_a_real_file_through_all_layers(window: MainWindow, qtbot: QtBot, tmp_pa
     path = tmp_path / "body.json"
     path.write_text(json.dumps(body))
     window.open_path(str(path))
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     assert [message.text for message in window.workbench.state.buffer().messages] == words
     assert "unknown" in window.top.limit.text()
 
@@ -138,7 +138,7 @@ def test_results_and_reports_come_home_in_order(bridge: Bridge, qtbot: QtBot) ->
         seen.append((value, current_thread() is main_thread()))
 
     bridge.run(job, note, reported=note)
-    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    qtbot.waitUntil(lambda: not bridge.busy)
     assert seen == [(1, True), (2, True), ("done", True)]
 
 
@@ -149,7 +149,7 @@ def test_an_expected_failure_is_told(bridge: Bridge, qtbot: QtBot) -> None:
         raise NothingToRead("it is empty")
 
     bridge.run(job, lambda _: pytest.fail("no result"), told.append)
-    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    qtbot.waitUntil(lambda: not bridge.busy)
     assert [str(error) for error in told] == ["it is empty"]
 
 
@@ -159,7 +159,7 @@ def test_a_bug_in_a_job_reaches_the_hook(bridge: Bridge, qtbot: QtBot) -> None:
 
     with qtbot.captureExceptions() as caught:
         bridge.run(job, lambda _: None, lambda _: pytest.fail("not expected"))
-        qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+        qtbot.waitUntil(lambda: not bridge.busy)
     assert [kind for kind, _, _ in caught] == [KeyError]
 
 
@@ -174,7 +174,7 @@ def test_nothing_arrives_after_a_cancel(bridge: Bridge, qtbot: QtBot) -> None:
     task = bridge.run(job, lambda _: pytest.fail("result"), reported=lambda _: pytest.fail("report"))
     task.cancel()
     go.set()
-    qtbot.waitUntil(lambda: not bridge.busy, timeout=5_000)
+    qtbot.waitUntil(lambda: not bridge.busy)
 
 
 def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: 
         body = {"model": "m", "messages": [{"role": "user", "content": f"{name} {n}"} for n in range(9)]}
         path.write_text(json.dumps(body))
         window.open_path(str(path))
-        qtbot.waitUntil(partial(_shows, window, path.name), timeout=20_000)
+        qtbot.waitUntil(partial(_shows, window, path.name))
     gc.unfreeze()
     gc.collect()
     alive = {one.text.partition(" ")[0] for one in gc.get_objects() if isinstance(one, Message)}

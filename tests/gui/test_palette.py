@@ -17,7 +17,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     return window
 
 

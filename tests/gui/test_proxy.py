@@ -30,7 +30,6 @@ from tests.gui.hands import click, press
 from tests.gui.test_edit import in_dialog
 from tests.proxy.holding import Later
 
-PATIENCE = 20_000
 TOLD: list[Any] = [
     {"role": "user", "content": "one"},
     {"role": "assistant", "content": "I did one"},
@@ -49,7 +48,7 @@ class Stage:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait for it."""
-        self.qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+        self.qtbot.waitUntil(lambda: bool(condition()))
 
     def begin(self, rule: Rule | None = None) -> None:
         """A proxy in front of the provider; wait until the window shows its recording."""

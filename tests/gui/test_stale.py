@@ -30,7 +30,7 @@ Until = Callable[[Callable[[], object]], None]
 
 @pytest.fixture
 def until(qtbot: QtBot) -> Until:
-    return lambda condition: qtbot.waitUntil(lambda: bool(condition()), timeout=20_000)
+    return lambda condition: qtbot.waitUntil(lambda: bool(condition()))
 
 
 def fall(*arguments: object, **more: object) -> None:

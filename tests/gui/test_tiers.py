@@ -28,7 +28,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 def stepper(window: MainWindow, qtbot: QtBot) -> TierPanel:
     """The tier panel, in front, on a session with much to compact and every preview there."""
     open_it(window.workbench)
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     panel = window.docks.panels["Tiers"]
     assert isinstance(panel, TierPanel)
     assert panel.seen
@@ -43,7 +43,7 @@ def foreseen(window: MainWindow, qtbot: QtBot) -> None:
         previews = window.workbench.state.previews
         return previews is not None and not previews.missing and not window.bridge.busy
 
-    qtbot.waitUntil(ready, timeout=20_000)
+    qtbot.waitUntil(ready)
 
 
 def stepped(window: MainWindow, qtbot: QtBot, act: Callable[[], object]) -> Step:
@@ -51,7 +51,7 @@ def stepped(window: MainWindow, qtbot: QtBot, act: Callable[[], object]) -> Step
     before = window.workbench.state.steps
     count = len(before.taken) if before else 0
     act()
-    qtbot.waitUntil(lambda: len(taken(window)) == count + 1, timeout=20_000)
+    qtbot.waitUntil(lambda: len(taken(window)) == count + 1)
     return taken(window)[-1]
 
 
@@ -108,12 +108,12 @@ def test_the_cost_of_what_is_looked_at(window: MainWindow, stepper: TierPanel, q
 def test_the_mouse_on_a_row_shows_its_preview(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     row = stepper.rows["L1"]
     enter(row)
-    qtbot.waitUntil(lambda: window.workbench.state.pointed == "L1", timeout=5_000)
+    qtbot.waitUntil(lambda: window.workbench.state.pointed == "L1")
     assert window.workbench.state.preview is not None
     assert window.workbench.state.preview.tier == "L1"
     assert row.property("picked")
     row.pointed.emit("")
-    qtbot.waitUntil(lambda: window.workbench.state.pointed is None, timeout=5_000)
+    qtbot.waitUntil(lambda: window.workbench.state.pointed is None)
 
 
 def enter(widget: QWidget) -> None:
@@ -212,11 +212,11 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
     fail = dict(FAILURES)["500 server error"]
     for n in (1, 2, 3):
         click(stepper.rows["L3b"].button)
-        qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
+        qtbot.waitUntil(lambda: window.workbench.state.asking is not None)
         asking = window.workbench.state.asking
         assert asking is not None
         stepping.answer(fail(asking.need))
-        qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
+        qtbot.waitUntil(lambda: window.workbench.state.asking is None)
         foreseen(window, qtbot)
         assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")
     assert stepper.breaker.words.text().startswith("open")
@@ -257,7 +257,7 @@ def test_who_answers_is_chosen(window: MainWindow, stepper: TierPanel) -> None:
 def test_nobody_who_answers_is_told_calmly(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     window.workbench.stepping.choose(answer_by="nobody")
     click(stepper.rows["L3b"].button)
-    qtbot.waitUntil(lambda: bool(window.workbench.state.failure), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(window.workbench.state.failure))
     assert window.notice.isVisible()
     assert waits(window) == "for the person"
     assert not stepper.due.isEnabled()
@@ -323,5 +323,5 @@ def test_a_message_of_a_step_is_read_in_full(window: MainWindow, stepper: TierPa
     cleared = next(message for message in step.buffer.messages if message.mark == "placeholder")
     window.workbench.select(cleared.id)
     window.docks.bring("Message")
-    qtbot.waitUntil(lambda: cleared.text in window.docks.panels["Message"].text.toPlainText(), timeout=5_000)  # type: ignore[attr-defined]
+    qtbot.waitUntil(lambda: cleared.text in window.docks.panels["Message"].text.toPlainText())  # type: ignore[attr-defined]
     assert replace(window.workbench.state, selected="").stepped

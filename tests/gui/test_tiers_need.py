@@ -65,7 +65,7 @@ def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow)
     made.show()
     qtbot.waitExposed(made)
     open_it(made.workbench)
-    qtbot.waitUntil(lambda: made.workbench.state.session is not None and not made.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: made.workbench.state.session is not None and not made.bridge.busy)
     made.workbench.stepping.choose(answer_by="hand")
     ask(made, qtbot)
     yield made
@@ -76,7 +76,7 @@ def waiting(application: QApplication, qtbot: QtBot, tmp_path: Path, slow: Slow)
 
 def ask(window: MainWindow, qtbot: QtBot) -> None:
     window.workbench.stepping.step("L3b")
-    qtbot.waitUntil(lambda: window.workbench.state.asking is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.asking is not None)
 
 
 def panel_of(window: MainWindow) -> NeedPanel:
@@ -93,7 +93,7 @@ def need_of(window: MainWindow) -> Summarize:
 
 
 def ended(window: MainWindow, qtbot: QtBot) -> Step:
-    qtbot.waitUntil(lambda: window.workbench.state.asking is None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.asking is None)
     steps = window.workbench.state.steps
     assert steps is not None
     assert steps.step is not None
@@ -182,7 +182,7 @@ def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(
     panel = panel_of(waiting)
     panel.who.setCurrentText("slow")
     click(panel.send)
-    qtbot.waitUntil(lambda: bool(slow.asked), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(slow.asked))
     assert panel.bar.isVisible()
     assert panel.note.text() == "slow is answering…"
     assert not panel.send.isEnabled()
@@ -192,7 +192,7 @@ def test_while_somebody_answers_it_can_be_stopped_and_met_otherwise(
     assert asking is not None
     assert not asking.busy
     assert panel.send.isEnabled()
-    qtbot.waitUntil(lambda: not waiting.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not waiting.bridge.busy)
     assert waiting.workbench.state.asking is asking  # what the stopped call brought is not heard
     panel.answer.setPlainText(FOUR)
     click(panel.use)
@@ -203,10 +203,10 @@ def test_giving_up_ends_the_call(waiting: MainWindow, qtbot: QtBot, slow: Slow) 
     panel = panel_of(waiting)
     panel.who.setCurrentText("slow")
     click(panel.send)
-    qtbot.waitUntil(lambda: bool(slow.asked), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(slow.asked))
     click(panel.give_up)
     assert slow.cancelled
-    qtbot.waitUntil(lambda: not waiting.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not waiting.bridge.busy)
     assert waiting.workbench.state.asking is None
     assert not waiting.workbench.state.stepped
 
@@ -217,12 +217,12 @@ def test_a_slow_answer_brings_the_panel_a_quick_one_does_not(waiting: MainWindow
     waiting.docks.bring("Calibration")
     stepping.choose(answer_by="offline")
     stepping.step("L3b")
-    qtbot.waitUntil(lambda: waiting.workbench.state.stepped, timeout=20_000)
+    qtbot.waitUntil(lambda: waiting.workbench.state.stepped)
     assert waiting.docks.panels["Calibration"].seen
     stepping.undo()
     stepping.choose(answer_by="slow")
     stepping.step("L3b")
-    qtbot.waitUntil(lambda: panel_of(waiting).seen, timeout=20_000)
+    qtbot.waitUntil(lambda: panel_of(waiting).seen)
     slow.go.set()
     ended(waiting, qtbot)
     assert waiting.docks.panels["Diff"].seen

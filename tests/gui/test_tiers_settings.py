@@ -25,7 +25,7 @@ LEFT = Qt.MouseButton.LeftButton
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     return window
 
 
@@ -235,14 +235,14 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
     opened: MainWindow, qtbot: QtBot
 ) -> None:
     opened.workbench.open(stepping.session())
-    qtbot.waitUntil(lambda: opened.workbench.state.place == 1 and not opened.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.workbench.state.place == 1 and not opened.bridge.busy)
     opened.workbench.set_window(3_000)
-    qtbot.waitUntil(lambda: line(opened) == 1_800, timeout=20_000)
+    qtbot.waitUntil(lambda: line(opened) == 1_800)
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible())
     # what the policy believes is drawn when it is worked out, and takes its room on the scale
-    qtbot.waitUntil(lambda: opened.workbench.state.believed is not None and not opened.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.workbench.state.believed is not None and not opened.bridge.busy)
     QApplication.processEvents()
     box, viewport = timeline.plot.above.getViewBox(), timeline.plot.overlay.parentWidget()
 
@@ -272,10 +272,10 @@ def test_a_line_is_dragged_on_the_timeline_and_marks_where_tiers_would_have_fire
 def test_the_effect_of_a_step_stays_on_the_timeline(opened: MainWindow, qtbot: QtBot) -> None:
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     opened.workbench.move(9)
     opened.workbench.stepping.step("L0")
-    qtbot.waitUntil(lambda: opened.workbench.state.stepped, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.workbench.state.stepped)
     opened.workbench.move(3)
     (ghost,) = timeline.plot.overlay.ghosts
     assert (ghost.at, ghost.name) == (9, "L0")

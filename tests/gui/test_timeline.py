@@ -20,7 +20,7 @@ def test_the_whole_session_is_in_sight_after_its_first_requests_were(desk: Desk,
     desk.workbench.subscribe(timeline.receive)
     few = session()
     desk.workbench.open(few, more=True)
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     requests = tuple(Request(n, few.main.requests[0].view) for n in range(300))
     desk.workbench.open(replace(few, threads=(replace(few.main, requests=requests),)))
     (left, right), _ = timeline.plot.above.getViewBox().viewRange()
@@ -37,7 +37,7 @@ def test_what_the_cache_kept_is_told_with_its_life(desk: Desk, qtbot: QtBot) -> 
     usages = (Usage(3, 0, 3_100, cache_write_1h=3_100), Usage(3, 2_000, 100, cache_write_1h=60), Usage(3))
     requests = tuple(Request(n, one.main.requests[0].view, usage=usage) for n, usage in enumerate(usages))
     desk.workbench.open(replace(one, threads=(replace(one.main, requests=requests),)))
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     told = [timeline.plot.about(n) for n in range(3)]
     assert "cache 3,100 written for 1 h" in told[0]
     assert "cache 2,000 read, 40 written for 5 min, 60 written for 1 h" in told[1]
@@ -52,7 +52,7 @@ def test_the_mouse_over_a_request_tells_all_three_numbers(desk: Desk, qtbot: QtB
     desk.workbench.subscribe(timeline.receive)
     desk.workbench.open(reported(10, without=(6,)))
     desk.workbench.previews.look()
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     qtbot.waitUntil(lambda: "believed" in timeline.plot.about(5))
     assert timeline.plot.about(0).startswith("request 0 · 3,000 reported · 1,00")
     assert timeline.plot.about(5).startswith("request 5 · 13,000 reported · 13,000 predicted · 13,")
@@ -65,7 +65,7 @@ def test_what_was_not_reported_is_a_dashed_line_between_what_was_and_to_the_end(
     timeline.show()
     desk.workbench.subscribe(timeline.receive)
     desk.workbench.open(reported(10, without=(6,)))
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     x, y = timeline.plot._curves["unreported"].getOriginalDataset()
     drawn = [(float(at), float(height)) for at, height in zip(x, y, strict=True) if height == height]
     assert drawn == [(5, 13_000), (6, 15_000), (7, 17_000), (9, 21_000), (9.6, 21_000)]
@@ -100,7 +100,7 @@ def test_a_closer_look_is_kept_while_the_session_grows(desk: Desk, qtbot: QtBot)
         desk.workbench.open(replace(one, threads=(replace(one.main, requests=requests),)))
 
     grow(100)
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     box = timeline.plot.above.getViewBox()
     box.setXRange(20, 40, padding=0)
     grow(140)

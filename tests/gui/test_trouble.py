@@ -33,7 +33,7 @@ def test_told_once_with_a_report(window: MainWindow, qtbot: QtBot, caplog: pytes
         meet(trouble, "first")
     assert "ValueError: first" in caplog.text
     assert not window.notice.isVisible()  # not where it happened, which may be a paint event
-    qtbot.waitUntil(window.notice.isVisible, timeout=5_000)
+    qtbot.waitUntil(window.notice.isVisible)
     assert "You can go on" in window.notice.words.text()
     click(window.notice.more)
     copied = QGuiApplication.clipboard().text()
@@ -63,6 +63,6 @@ def test_a_bug_while_painting_does_not_end_the_program(window: MainWindow, qtbot
     qtbot.addWidget(broken)
     with qtbot.captureExceptions() as caught:
         broken.show()
-        qtbot.waitUntil(lambda: bool(caught), timeout=5_000)
+        qtbot.waitUntil(lambda: bool(caught))
         broken.close()
     assert {kind for kind, _, _ in caught} == {ValueError}

@@ -22,7 +22,7 @@ LAST = 11
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
     return window
 
 
@@ -37,7 +37,7 @@ def at(window: MainWindow) -> int | None:
 
 
 def settle(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not window.bridge.busy and window.workbench.state.opening is None, timeout=20_000)
+    qtbot.waitUntil(lambda: not window.bridge.busy and window.workbench.state.opening is None)
 
 
 def choose(button: QToolButton, words: str) -> None:
@@ -59,7 +59,7 @@ def test_open_by_dialog(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkey
     path = payload(tmp_path / "body.json")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     click(window.top.opener)
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
     assert window.windowTitle().startswith("body.json")
     assert window.settings.recents() == (str(path),)
 
@@ -75,7 +75,7 @@ def test_open_by_drop(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     assert window.welcome.drop.property("over")
     QApplication.sendEvent(window, QDropEvent(QPointF(50, 200), copy, data, buttons, keys))
     assert not window.welcome.drop.property("over")
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
 
 
 def test_the_recents_are_on_the_welcome_page(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
@@ -85,13 +85,13 @@ def test_the_recents_are_on_the_welcome_page(window: MainWindow, qtbot: QtBot, t
     assert window.pages.currentWidget() is window.welcome
     (row,) = window.welcome.recent.rows
     click(row)
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None)
 
 
 def test_a_missing_file_is_one_calm_sentence(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     before = opened.workbench.state.session
     opened.open_path(str(tmp_path / "nowhere.jsonl"))
-    qtbot.waitUntil(lambda: bool(opened.workbench.state.failure), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(opened.workbench.state.failure))
     assert "nowhere.jsonl" in opened.notice.words.text()
     assert opened.workbench.state.session is before
     click(opened.notice.button)
@@ -103,7 +103,7 @@ def test_an_unknown_format_is_one_calm_sentence(window: MainWindow, qtbot: QtBot
     odd = tmp_path / "odd.jsonl"
     odd.write_text('{"what": "is this"}\n')
     window.open_path(str(odd))
-    qtbot.waitUntil(lambda: bool(window.workbench.state.failure), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(window.workbench.state.failure))
     assert window.notice.isVisible()
     assert window.pages.currentWidget() is window.welcome
 
@@ -136,7 +136,7 @@ def test_keys_walk_through_the_requests(opened: MainWindow) -> None:
 def test_a_click_in_the_timeline_moves_the_playhead(opened: MainWindow, qtbot: QtBot) -> None:
     timeline = opened.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
-    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None and timeline.plot.isVisible())
     QApplication.processEvents()
     box = timeline.plot.above.getViewBox()
     viewport = timeline.plot.overlay.parentWidget()
@@ -218,7 +218,7 @@ def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
     again.workbench.open(session())
     again.show()
     try:
-        qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy, timeout=20_000)
+        qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy)
         assert not again.docks.docks["Message"].isVisible()
         again.fresh_layout()
         assert again.docks.docks["Message"].isVisible()
