@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QToolButton
+from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
@@ -15,6 +15,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
 
@@ -41,6 +42,7 @@ class TopBar(QFrame):
         find: Callable[[], None],
         ask_window: Callable[[], None],
         follow: Callable[[], None],
+        choose_workspace: Callable[[str], None],
         commands: Callable[[], Sequence[Command]],
     ) -> None:
         super().__init__()
@@ -50,19 +52,20 @@ class TopBar(QFrame):
         self.follow = button("Follow", follow, about="Show every new request while the agent writes this transcript")
         self.follow.setCheckable(True)
         self.live = _drop_down("Run or watch an agent", self._fill_live)
-        self.live.setText("Live ▾")
+        self.live.setText("Run ▾")
+        self.workspaces = WorkspaceTabs(choose_workspace)
         self.agent = _drop_down("Which agent's requests", self._fill_threads)
         self.estimator = _drop_down("Which estimator", self._fill_estimators)
         self.limit = _drop_down("How large the window is", self._fill_windows)
-        self.box = button("Search, or type > for a command      Ctrl+K", find, role="field")
+        self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
         begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
-        row(*begin, 14, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
+        row(*begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
 
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""
         thread = state.thread
-        for choice in (self.agent, self.estimator, self.limit):
+        for choice in (self.workspaces, self.agent, self.estimator, self.limit):
             choice.setVisible(thread is not None)
         self.follow.setVisible(state.session is not None and bool(state.session.path))
         self.follow.setChecked(bool(state.following))
@@ -116,6 +119,28 @@ class TopBar(QFrame):
         menu.addAction("Other…").triggered.connect(self._ask_window)
 
 
+class WorkspaceTabs(QTabBar):
+    """The names of the workspaces; the one that is shown is marked."""
+
+    def __init__(self, choose: Callable[[str], None]) -> None:
+        super().__init__()
+        self.setObjectName("WorkspaceTabs")
+        self.setAccessibleName("Workspaces")
+        self.setExpanding(False)
+        self.setDrawBase(False)
+        self.setUsesScrollButtons(False)
+        for n, name in enumerate(WORKSPACES):
+            self.setTabToolTip(self.addTab(name), f"Ctrl+{n + 1}")
+        self.currentChanged.connect(lambda at: choose(WORKSPACES[at]))
+
+    def show_name(self, name: str) -> None:
+        """That one is shown."""
+        self.setCurrentIndex(WORKSPACES.index(name))
+
+
+KEYS = f"← → request   ↑ ↓ message   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   Ctrl+K commands   F1 keys"
+
+
 class StatusStrip(Guarded, QFrame):
     """A click on the problems shows them."""
 
@@ -124,7 +149,7 @@ class StatusStrip(Guarded, QFrame):
         self.setObjectName("StatusStrip")
         self.words = label("Nothing open")
         self.problems = button("", show_problems, role="flat")
-        self.keys = label("← → request    ↑ ↓ message    0–4 tier    Ctrl+Z undo    Ctrl+K commands    F1 keys")
+        self.keys = label(KEYS)
         row(self.words, self.problems, ..., self.keys, of=self, margins=(12, 1, 12, 1))
         self._shown: tuple[Session | None, Following] = (None, "")
         self.problems.hide()

@@ -1,127 +1,195 @@
-"""The panels as docks around the buffer list: movable, floating, tabbed; where they stand is remembered."""
+"""All panels: gauge and timeline, which are always there, around the workspaces, of which one is shown.
+
+The panel that is asked for brings its workspace with it. Layouts are remembered, one a workspace.
+"""
 
 from dataclasses import fields, replace
 from functools import partial
 
-from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtCore import QByteArray, Signal
+from PySide6.QtWidgets import QApplication, QDockWidget, QStackedWidget
 
 from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
-from inspector.gui.look.build import row
-from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel, Place
+from inspector.gui.settings import Settings
+from inspector.gui.workspace import WORKSPACES, Workspace
 from inspector.workbench.state import State
 
-_AREAS: dict[Place, Qt.DockWidgetArea] = {
-    "left": Qt.DockWidgetArea.LeftDockWidgetArea,
-    "top": Qt.DockWidgetArea.TopDockWidgetArea,
-    "right": Qt.DockWidgetArea.RightDockWidgetArea,
-    "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
-}
 _LIVE = ("run", "proxy")
 """What of a State is for those panels only that say so."""
 _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("opening", "failure", *_LIVE))
 """What of a State is for all panels: how far a reading is and what failed is shown above them."""
-VERSION = 2
-"""Of the remembered layout: a layout of another version is not restored."""
 
 
-class Docks(QMainWindow):
-    """Holds every panel of the list; hands each the State."""
+class Docks(Workspace):
+    """Holds every panel of the list; hands each the State. Its middle is the workspace that is shown."""
+
+    changed = Signal(str)
+    """The workspace of that name is shown."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
+        super().__init__("", lambda title: self.maximise(title))
         self._desk = desk
-        self._places: list[tuple[Place, str]] = []
-        self.setWindowFlags(Qt.WindowType.Widget)
+        self._stack = QStackedWidget()
+        self.setCentralWidget(self._stack)
         self.panels: dict[str, Panel] = {}
-        self.docks: dict[str, QDockWidget] = {}
-        self._set_up()
+        self.workspaces = {name: Workspace(name, self.maximise) for name in WORKSPACES}
+        for one in self.workspaces.values():
+            self._stack.addWidget(one)
+        self._home: dict[str, str] = {}
+        """Name of its workspace, by title of a panel; empty for those that are always there."""
         self._shown: State | None = None
-        self.fresh = QByteArray()
-        """The layout as it is without a user's hand; empty until the last panel was placed."""
+        self._maximised: tuple[str, QByteArray, QByteArray] | None = None
+        """Title, and the layouts from before."""
 
     @property
     def ready(self) -> bool:
         """Have all panels been placed?"""
         return not self.fresh.isEmpty()
 
-    def place(self, place: Place, make: type[Panel]) -> None:
+    def put(self, workspace: str, place: Place, make: type[Panel]) -> None:
         """Build one panel and put it where it belongs. One by one, so that nobody waits for all of them."""
         made: list[Panel] = []
         bridge = self._desk.bridge.for_part(lambda error: made[0].fall(error) if made else None)
         made.append(panel := make(replace(self._desk, bridge=bridge)))
-        self._place(panel, place)
-        self._places.append((place, panel.TITLE))
+        self.panels[panel.TITLE] = panel
+        self._home[panel.TITLE] = workspace
+        (self.workspaces[workspace] if workspace else self).place(panel, place)
 
     def placed(self) -> None:
         """That was the last one."""
-        for place in ("right", "bottom"):
-            for dock in self._at(place)[:1]:
-                dock.raise_()
-        self._retitle()
-        self.fresh = self.saveState(VERSION)
+        for one in self.workspaces.values():
+            one.placed()
+        super().placed()
 
-    def _set_up(self) -> None:
-        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
-        self.setDocumentMode(True)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
-        left, right = _AREAS["left"], _AREAS["right"]
-        for corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner):
-            self.setCorner(corner, left)
-        for corner in (Qt.Corner.TopRightCorner, Qt.Corner.BottomRightCorner):
-            self.setCorner(corner, right)
+    # -- workspaces ----------------------------------------------------------------------------------------------------
 
-    def _place(self, panel: Panel, place: Place) -> None:
-        self.panels[panel.TITLE] = panel
-        if place == "centre":
-            self.setCentralWidget(panel)
-            return
-        neighbours = self._at(place)
-        dock = QDockWidget(panel.TITLE)
-        dock.setObjectName(f"{panel.objectName()}Dock")
-        dock.setWidget(panel)
-        self.docks[panel.TITLE] = dock
-        panel.windowTitleChanged.connect(dock.setWindowTitle)
-        self.addDockWidget(_AREAS[place], dock)
-        if neighbours:
-            self.tabifyDockWidget(neighbours[-1], dock)
-        dock.topLevelChanged.connect(lambda _: self._retitle())
-        dock.dockLocationChanged.connect(lambda _: self._retitle())
-        dock.visibilityChanged.connect(panel.come_forward)
-        dock.visibilityChanged.connect(lambda _: self._retitle())
+    @property
+    def current(self) -> Workspace:
+        """The workspace that is shown."""
+        return self.workspaces[WORKSPACES[self._stack.currentIndex()]]
 
-    def _at(self, place: Place) -> list[QDockWidget]:
-        """The docks that belong there, in their order."""
-        return [self.docks[title] for where, title in self._places if where == place and title in self.docks]
+    def choose(self, name: str) -> None:
+        """Show that workspace."""
+        if self._stack.currentWidget() is not self.workspaces[name]:
+            self.restore_all()
+            self._stack.setCurrentWidget(self.workspaces[name])
+            self.changed.emit(name)
+        self._lay_out(self.current)
 
-    def first_sizes(self, width: int, height: int) -> None:
-        """Sizes that suit a window of so many pixels."""
-        sides: dict[Place, int] = {"left": 226, "right": max(280, width * 26 // 100)}
-        heights: dict[Place, int] = {"top": max(170, height * 26 // 100), "bottom": max(170, height * 27 // 100)}
-        for sizes, way in ((sides, Qt.Orientation.Horizontal), (heights, Qt.Orientation.Vertical)):
-            chosen = [(dock, size) for place, size in sizes.items() for dock in self._at(place)[:1]]
-            self.resizeDocks([dock for dock, _ in chosen], [size for _, size in chosen], way)
+    def _lay_out(self, one: Workspace) -> None:
+        if self.ready and self.isVisible() and not one.laid_out:
+            one.lay_out(self._desk.settings.data(_key(one)), self._sizes())
 
-    def _retitle(self) -> None:
-        """A dock alone has a caption to be dragged by; one among tabs has its tab; one that floats has a frame."""
-        for title, dock in self.docks.items():
-            tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
-            wanted = "frame" if dock.isFloating() else "none" if tabbed or title == "Timeline" else "caption"
-            if dock.property("head") != wanted:
-                dock.setProperty("head", wanted)
-                dock.setTitleBarWidget(_head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back
+    def show_layout(self) -> None:
+        """As the user left it: the frame and the workspace that is shown; the others when they are."""
+        for one in (self, self.current):
+            self._lay_out(one)
+
+    def _sizes(self) -> dict[str, int]:
+        """Pixels that suit this window: of width or of height, by title."""
+        width, height = self.width(), self.height()
+        return {
+            "Pressure": 226,
+            "Timeline": max(150, height * 24 // 100),
+            "Message": (width - 226) * 42 // 100,
+            "Tiers": max(280, (width - 226) * 30 // 100),
+            "Lost": height * 30 // 100,
+            "Run": (width - 226) * 45 // 100,
+        }
+
+    def reset(self) -> None:
+        """Every layout as in a new window."""
+        self.restore_all()
+        for one in (self, *self.workspaces.values()):
+            if one.laid_out:
+                one.reset_to(self._sizes())
+
+    def keep(self, settings: Settings) -> None:
+        """Remember the layouts, and which workspace is shown."""
+        self.restore_all()
+        settings.keep_text("workspace", self.current.name)
+        for one in (self, *self.workspaces.values()):
+            if one.laid_out:
+                settings.keep_data(_key(one), one.kept())
+
+    # -- one panel -----------------------------------------------------------------------------------------------------
 
     @property
     def titles(self) -> tuple[str, ...]:
         """Of all panels."""
         return tuple(self.panels)
 
+    def dock(self, title: str) -> QDockWidget | None:
+        """The dock of a panel; None for one in the middle of its workspace."""
+        home = self._home[title]
+        return (self.workspaces[home] if home else self).docks.get(title)
+
+    def bring(self, title: str) -> None:
+        """The panel of that title to the front, with its workspace. Raises KeyError for an unknown one."""
+        if self._maximised is not None and self._maximised[0] != title:
+            self.restore_all()
+        if self._home[title]:
+            self.choose(self._home[title])
+        dock = self.dock(title)
+        if dock is not None:
+            dock.show()
+            dock.raise_()
+        self.panels[title].setFocus()
+
     @property
-    def centre(self) -> Panel:
-        """The panel in the middle: the buffer list."""
-        return next(self.panels[title] for place, title in self._places if place == "centre")
+    def focused(self) -> str:
+        """Title of the panel that has the focus, else of the one in the middle of the workspace."""
+        focus = QApplication.focusWidget()
+        for title, panel in self.panels.items():
+            if focus is not None and (panel is focus or panel.isAncestorOf(focus)) and panel.seen:
+                return title
+        middle = self.current.centralWidget()
+        return next((title for title, panel in self.panels.items() if panel is middle), "")
+
+    def maximise(self, title: str) -> None:
+        """Give the panel all the room, or all others theirs again."""
+        if self._maximised is not None:
+            self.restore_all()
+            return
+        dock = self.dock(title)
+        if dock is not None and dock.isFloating():
+            dock.showNormal() if dock.isMaximized() else dock.showMaximized()
+            return
+        self.bring(title)
+        self._maximised = (title, self.kept(), self.current.kept())
+        if self._home[title]:
+            self.show_only("none")
+            self.current.show_only(title)
+        else:
+            self.show_only(title)
+
+    def maximise_focused(self) -> None:
+        """The panel with the focus."""
+        self.maximise(self.focused)
+
+    def restore_all(self) -> None:
+        """No panel is maximised any more."""
+        if self._maximised is not None:
+            _, frame, inner = self._maximised
+            self._maximised = None
+            self.restore_docks(frame)
+            self.current.restore_docks(inner)
+
+    def float(self) -> None:
+        """The panel with the focus into a window of its own, or back."""
+        self.restore_all()
+        if dock := self.dock(self.focused):
+            dock.setFloating(not dock.isFloating())
+
+    def close_panel(self) -> None:
+        """Put the panel with the focus away; it comes back when it is asked for."""
+        self.restore_all()
+        if dock := self.dock(self.focused):
+            dock.hide()
+
+    # -- State ---------------------------------------------------------------------------------------------------------
 
     def tell(self, state: State) -> None:
         """Every panel is given what concerns it; those that cannot be seen show it later."""
@@ -143,44 +211,11 @@ class Docks(QMainWindow):
         for panel in self.panels.values():
             attempt(panel.restyle)
 
-    def bring(self, title: str) -> None:
-        """The panel of that title to the front. Raises KeyError for an unknown one."""
-        dock = self.docks.get(title)
-        if dock is not None:
-            dock.show()
-            dock.raise_()
-        self.panels[title].setFocus()
-
-    def make_room(self, title: str, share: float) -> None:
-        """That panel is to have so much of the height at least, where it stands in a dock."""
-        dock, wanted = self.docks.get(title), int(self.height() * share)
-        if dock is not None and not dock.isFloating() and dock.height() < wanted:
-            self.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
-
-    def restore(self, kept: QByteArray) -> bool:
-        """Take a remembered layout. Returns whether it could be used."""
-        if kept.isEmpty():
-            return False
-        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            bar.hide()  # Qt makes new ones and leaves the old where they were
-        return self.restoreState(kept, VERSION)
-
-    def kept(self) -> QByteArray:
-        """The layout to remember."""
-        return self.saveState(VERSION)
-
 
 def _is_same(one: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
     """For panels."""
     return all(getattr(one, name) is getattr(other, name) for name in names)
 
 
-def _head(kind: str, title: str) -> QWidget | None:
-    if kind == "frame":
-        return None
-    head = QWidget()
-    if kind == "none":
-        head.setFixedHeight(0)
-    else:
-        row(label(title.upper(), role="caption"), ..., of=head, margins=(13, 9, 13, 2))
-    return head
+def _key(one: Workspace) -> str:
+    return f"layout/{one.name or 'frame'}"

@@ -31,12 +31,11 @@ from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
 from inspector.gui.widgets.notice import Notice
+from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
 from inspector.workbench.state import State
 from inspector.workbench.stepping import Answerers, only_offline
 from inspector.workbench.workbench import Workbench
-
-HALF = 0.5
 
 
 class MainWindow(Guarded, QMainWindow):
@@ -63,7 +62,7 @@ class MainWindow(Guarded, QMainWindow):
             self.proxies,
         )
         self.docks = Docks(self.desk)
-        self._laid_out = False
+        self.docks.changed.connect(lambda name: self.top.workspaces.show_name(name))
         self.run_bar: QWidget | None = None
         self._build()
         self.commands = self._commands()
@@ -77,7 +76,7 @@ class MainWindow(Guarded, QMainWindow):
         self.setWindowIcon(QIcon(str(resource("icons/context-inspector.svg"))))
         FileDrop(self, self.open_path, lambda over: self.welcome.drag_over(over))
         self.setMinimumSize(960, 600)
-        wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session)
+        wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
         self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
         self.welcome = Welcome(
@@ -125,17 +124,19 @@ class MainWindow(Guarded, QMainWindow):
         self.runs.show()
         self.show_panel("Run")
 
-    def _place_next(self, panels: Sequence[tuple[Place, type[Panel]]]) -> None:
+    def _place_next(self, panels: Sequence[tuple[str, Place, type[Panel]]]) -> None:
         """One panel at a time, while nobody needs them yet."""
         count = len(self.docks.panels)
         if count < len(panels):
-            self.docks.place(*panels[count])
+            self.docks.put(*panels[count])
             QTimer.singleShot(0, self, lambda: self._place_next(panels))
         elif not self.docks.ready:
             self._all_placed()
 
     def _all_placed(self) -> None:
         self.docks.placed()
+        if (last := self.settings.text("workspace")) in WORKSPACES:
+            self.docks.choose(last)
         show = self.show_panel
         self.commands += tuple(
             Command(f"Show {name.lower()}", partial(show, name), (), "View") for name in self.docks.titles
@@ -143,16 +144,13 @@ class MainWindow(Guarded, QMainWindow):
 
     def _show_docks(self) -> None:
         if not self.docks.ready:  # something was opened very soon
-            for place, make in _panels()[len(self.docks.panels) :]:
-                self.docks.place(place, make)
+            for one in _panels()[len(self.docks.panels) :]:
+                self.docks.put(*one)
             self._all_placed()
         if self.pages.currentWidget() is not self.docks:
             self.pages.setCurrentWidget(self.docks)
-            if not self._laid_out:
-                self._laid_out = True
-                if not self.docks.restore(self.settings.data("docks")):
-                    self.docks.first_sizes(self.width(), self.height())
-            self.docks.centre.setFocus()
+            self.docks.show_layout()
+            self.docks.panels["Buffer"].setFocus()
 
     def _restyle(self) -> None:
         self.top.update()
@@ -193,7 +191,16 @@ class MainWindow(Guarded, QMainWindow):
             Command("Set the window…", self.choose_window, (), "Numbers"),
             Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
             Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
-            Command("Layout of a new window", self.fresh_layout, (), "View"),
+            *(
+                Command(f"Workspace: {name}", partial(self.choose_workspace, name), (f"Ctrl+{n}",), "View")
+                for n, name in enumerate(WORKSPACES, 1)
+            ),
+            Command(
+                "Maximise the panel, or restore it", lambda: self.docks.maximise(self.docks.focused), ("F11",), "View"
+            ),
+            Command("Float the panel, or dock it", self.docks.float, (), "View"),
+            Command("Close the panel", self.docks.close_panel, (), "View"),
+            Command("Reset layout", self.docks.reset, (), "View"),
             *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),
@@ -272,7 +279,7 @@ class MainWindow(Guarded, QMainWindow):
     def step_message(self, rows: int) -> None:
         """Select another message of the buffer."""
         if self.workbench.state.session is not None:
-            self.docks.centre.step(rows)
+            self.docks.panels["Buffer"].step(rows)
 
     def step_change(self, rows: int) -> None:
         """To the next change of the diff, or the one before."""
@@ -284,7 +291,6 @@ class MainWindow(Guarded, QMainWindow):
         """Drive the chosen policies over the whole thread, and show them side by side."""
         if self.workbench.state.session is not None:
             self.docks.bring("Compare")
-            self.docks.make_room("Compare", HALF)
             self.docks.panels["Compare"].take("")
 
     def pin_sentence(self) -> None:
@@ -295,7 +301,8 @@ class MainWindow(Guarded, QMainWindow):
     def filter_messages(self) -> None:
         """Type a filter for the buffer list."""
         if self.workbench.state.session is not None:
-            self.docks.centre.take("")
+            self.docks.bring("Buffer")
+            self.docks.panels["Buffer"].take("")
 
     def show_keys(self) -> None:
         """The list of keys."""
@@ -306,16 +313,15 @@ class MainWindow(Guarded, QMainWindow):
         room = self.screen().availableGeometry()
         return QSize(min(1440, room.width()), min(900, room.height()))
 
+    def choose_workspace(self, name: str) -> None:
+        """Show that workspace, where something is open."""
+        if self.workbench.state.session is not None:
+            self.docks.choose(name)
+
     def show_panel(self, title: str) -> None:
         """Bring a panel to the front, where there are panels."""
         if self.workbench.state.session is not None:
             self.docks.bring(title)
-
-    def fresh_layout(self) -> None:
-        """The docks as in a new window."""
-        if self._laid_out:
-            self.docks.restore(self.docks.fresh)
-            self.docks.first_sizes(self.width(), self.height())
 
     def tell_trouble(self, sentence: str, report: str) -> None:
         """A bug, once, with a button that copies what helps to mend it."""
@@ -336,13 +342,12 @@ class MainWindow(Guarded, QMainWindow):
         self.runs.controller.close()
         self.proxies.close()
         self.settings.keep_data("geometry", self.saveGeometry())
-        if self._laid_out:
-            self.settings.keep_data("docks", self.docks.kept())
+        self.docks.keep(self.settings)
         self.bridge.close()
         super().closeEvent(event)
 
 
-def _panels() -> Sequence[tuple[Place, type[Panel]]]:
+def _panels() -> Sequence[tuple[str, Place, type[Panel]]]:
     """The list of panels. Half of all that the program imports hangs on it, so it is loaded after the first paint."""
     from inspector.gui.panels.catalogue import PANELS
 

@@ -41,12 +41,12 @@ class Stage:
         """Theme, size of the window, a fresh layout; `bottom`: pixels for the panels at the foot."""
         self.window.resize(*size)
         self.window.theme.choose(mode)
-        self.window.fresh_layout()
+        self.window.docks.reset()
         self._scroll(to_foot=False)
         if bottom:
             self.rest()
-            docks = self.window.docks
-            docks.resizeDocks([docks.docks["Diff"]], [bottom], Qt.Orientation.Vertical)
+            compact = self.window.docks.workspaces["Compact"]
+            compact.resizeDocks([compact.docks["Lost"]], [bottom], Qt.Orientation.Vertical)
         self.rest()
 
     def rest(self, until: Callable[[], bool] = lambda: True) -> None:

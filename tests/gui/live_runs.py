@@ -64,7 +64,7 @@ class Stage:
         """A key of the window's, which has to be the active one."""
         self.window.activateWindow()
         self.until(self.window.isActiveWindow)
-        press(self.window.docks.centre, key, modifier)
+        press(self.window.docks.panels["Buffer"], key, modifier)
 
     @property
     def bar(self) -> RunBar:

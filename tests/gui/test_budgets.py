@@ -121,4 +121,4 @@ def test_many_records_are_opened_without_a_stall(
     assert all(panel.cover is None for panel in window.docks.panels.values())
     timeline = window.docks.panels["Timeline"]
     assert len(timeline.plot._drawn.series.reported) == records // 2  # type: ignore[attr-defined]
-    assert window.docks.centre.model._tools  # type: ignore[attr-defined]
+    assert window.docks.panels["Buffer"].model._tools  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def buffer_of(window: MainWindow) -> BufferPanel:
-    panel = window.docks.centre
+    panel = window.docks.panels["Buffer"]
     assert isinstance(panel, BufferPanel)
     return panel
 

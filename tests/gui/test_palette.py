@@ -78,7 +78,7 @@ def test_a_text_is_searched(opened: MainWindow, qtbot: QtBot) -> None:
 
 def test_letters_belong_to_whoever_types(opened: MainWindow) -> None:
     opened.workbench.move(5)
-    press(opened.docks.centre, Qt.Key.Key_Slash)
+    press(opened.docks.panels["Buffer"], Qt.Key.Key_Slash)
     field = opened.focusWidget()
     assert field is not None
     assert field.accessibleName() == "Filter messages by text"

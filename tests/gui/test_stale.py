@@ -57,7 +57,7 @@ def opened(window: MainWindow, until: Until) -> MainWindow:
     return window
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in PANELS], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [kind for *_, kind in PANELS], ids=lambda kind: kind.__name__)
 def test_a_panel_that_fails_says_so_and_starves_no_other(
     opened: MainWindow, until: Until, qtbot: QtBot, tmp_path: Path, kind: type[Panel]
 ) -> None:

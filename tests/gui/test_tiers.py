@@ -123,7 +123,7 @@ def enter(widget: QWidget) -> None:
 
 def test_walking_on_the_verdicts_follow(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     before = stepper.rows["L1"].why.text()
-    press(window.docks.centre.focusProxy() or window, Qt.Key.Key_Left)
+    press(window.docks.panels["Buffer"].focusProxy() or window, Qt.Key.Key_Left)
     assert stepper.rows["L1"].property("stale")
     foreseen(window, qtbot)
     assert stepper.rows["L1"].why.text() != before
@@ -150,7 +150,7 @@ def test_each_tier_by_its_button(window: MainWindow, stepper: TierPanel, qtbot: 
     ("key", "tier"), [("0", "L0"), ("1", "L1"), ("2", "L2"), ("3", "L3b"), ("4", "L4"), ("D", ""), ("E", "turn")]
 )
 def test_each_tier_by_its_key(window: MainWindow, stepper: TierPanel, qtbot: QtBot, key: str, tier: str) -> None:
-    list_ = window.docks.centre.focusProxy()
+    list_ = window.docks.panels["Buffer"].focusProxy()
     assert list_ is not None
     list_.setFocus()
     assert stepped(window, qtbot, lambda: press(list_, getattr(Qt.Key, f"Key_{key}"))).tier == tier
@@ -164,7 +164,7 @@ def test_the_number_of_two_is_the_one_for_this_provider(window: MainWindow, step
 
 
 def test_letters_typed_in_a_field_are_no_steps(window: MainWindow, stepper: TierPanel) -> None:
-    panel = window.docks.centre
+    panel = window.docks.panels["Buffer"]
     assert isinstance(panel, BufferPanel)
     panel.text.setFocus()
     write(panel.text, "d03")
@@ -175,7 +175,7 @@ def test_letters_typed_in_a_field_are_no_steps(window: MainWindow, stepper: Tier
 def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: QtBot) -> None:
     step = stepped(window, qtbot, lambda: click(stepper.due))
     assert step.fired[0] == "L0"
-    gauge, panel = window.docks.panels["Pressure"], window.docks.centre
+    gauge, panel = window.docks.panels["Pressure"], window.docks.panels["Buffer"]
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
     assert [line.text() for line in gauge.findChildren(type(stepper.here)) if line.text() == "estimated"]
@@ -310,7 +310,7 @@ def test_any_policy_can_be_stepped(window: MainWindow, stepper: TierPanel, qtbot
 
 
 def test_enter_on_a_row_of_the_buffer_shows_the_message(window: MainWindow, stepper: TierPanel) -> None:
-    panel = window.docks.centre
+    panel = window.docks.panels["Buffer"]
     assert isinstance(panel, BufferPanel)
     panel.view.setFocus()
     press(panel.view, Qt.Key.Key_Return)

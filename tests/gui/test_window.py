@@ -27,7 +27,7 @@ def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def buffer_of(window: MainWindow) -> BufferPanel:
-    panel = window.docks.centre
+    panel = window.docks.panels["Buffer"]
     assert isinstance(panel, BufferPanel)
     return panel
 
@@ -212,16 +212,20 @@ def test_problems_are_counted_and_shown(opened: MainWindow) -> None:
 
 
 def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
-    opened.docks.docks["Message"].hide()
+    opened.docks.workspaces["Read"].docks["Message"].hide()
+    opened.docks.choose("Compact")
     opened.close()
     again = MainWindow(opened.theme, opened.settings)
     again.workbench.open(session())
     again.show()
     try:
         qtbot.waitUntil(lambda: again.workbench.state.session is not None and not again.bridge.busy)
-        assert not again.docks.docks["Message"].isVisible()
-        again.fresh_layout()
-        assert again.docks.docks["Message"].isVisible()
+        assert again.docks.current.name == "Compact"
+        again.docks.choose("Read")
+        message = again.docks.workspaces["Read"].docks["Message"]
+        assert not message.isVisible()
+        again.docks.reset()
+        assert message.isVisible()
     finally:
         again.close()
 

@@ -31,7 +31,7 @@ QLabel[role="badge"] {{
 QLabel[kind="reported"] {{ color: {c.good}; border-color: {c.good}; }}
 QLabel[kind="predicted"] {{ color: {c.accent}; border-color: {c.accent}; }}
 QLabel[kind="estimated"], QLabel[kind="counted"] {{ color: {c.low}; border-color: {c.low}; }}
-QPushButton[role="field"] {{ color: {c.quiet}; text-align: left; min-width: 250px; }}
+QPushButton[role="field"] {{ color: {c.quiet}; text-align: left; min-width: 110px; }}
 QLabel[role="good"] {{ color: {c.good}; }}
 QLabel[role="bad"] {{ color: {c.high}; }}
 
@@ -107,6 +107,7 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QProgressBar {{ background: {c.faint}; border: 0; border-radius: 3px; max-height: 6px; min-height: 6px; }}
 QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 
+#WorkspaceTabs::tab {{ padding: 5px 2px 5px 2px; margin: 0 6px; }}
 #TopBar {{ border-bottom: 1px solid {c.line}; }}
 #StatusStrip {{ border-top: 1px solid {c.line}; color: {c.quiet}; }}
 #StatusStrip QLabel {{ color: {c.quiet}; }}

@@ -1,4 +1,4 @@
-"""The one list that names the panels and their places, in the order of their tabs."""
+"""The one list that names the panels, their workspaces and their places, in the order of their tabs."""
 
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.buffer.panel import BufferPanel
@@ -25,28 +25,29 @@ from inspector.gui.panels.tiers.what_if import SettingsForm
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
 
-PANELS: tuple[tuple[Place, type[Panel]], ...] = (
-    ("left", Gauge),
-    ("top", Timeline),
-    ("centre", BufferPanel),
-    ("right", TierPanel),
-    ("right", MessageView),
-    ("right", StepsPanel),
-    ("right", SettingsForm),
-    ("right", RunPanel),
-    ("right", ProxyPanel),
-    ("bottom", DiffPanel),
-    ("bottom", NeedPanel),
-    ("bottom", BreakdownPanel),
-    ("bottom", LostPanel),
-    ("bottom", EventsPanel),
-    ("bottom", CalibrationPanel),
-    ("bottom", CompactionsPanel),
-    ("bottom", CostPanel),
-    ("bottom", ComparePanel),
-    ("bottom", PinsPanel),
-    ("bottom", ProblemsPanel),
-    ("bottom", ValidityPanel),
-    ("bottom", SearchPanel),
-    ("bottom", SessionsPanel),
+PANELS: tuple[tuple[str, Place, type[Panel]], ...] = (
+    ("", "left", Gauge),
+    ("", "top", Timeline),
+    ("Read", "centre", BufferPanel),
+    ("Read", "right", MessageView),
+    ("Read", "top", BreakdownPanel),
+    ("Read", "right", SearchPanel),
+    ("Read", "right", ProblemsPanel),
+    ("Read", "right", SessionsPanel),
+    ("Compact", "left", TierPanel),
+    ("Compact", "left", SettingsForm),
+    ("Compact", "left", StepsPanel),
+    ("Compact", "centre", DiffPanel),
+    ("Compact", "bottom", LostPanel),
+    ("Compact", "bottom", PinsPanel),
+    ("Compact", "bottom", NeedPanel),
+    ("Compact", "bottom", EventsPanel),
+    ("Compact", "bottom", CompactionsPanel),
+    ("Compact", "bottom", ValidityPanel),
+    ("Cost", "centre", CostPanel),
+    ("Compare", "centre", ComparePanel),
+    ("Calibrate", "centre", CalibrationPanel),
+    ("Live", "centre", ProxyPanel),
+    ("Live", "right", RunPanel),
 )
+"""Workspace (none: always there), place in it, panel."""

@@ -29,7 +29,7 @@ from inspector.gui.look.theme import Theme
 from inspector.workbench.state import State
 
 Place: TypeAlias = Literal["left", "top", "centre", "right", "bottom"]
-"""Where a panel stands in a fresh window; the user may move all but the centre."""
+"""Where a panel stands in its workspace at first; the user may move all but the centre."""
 SMALLEST = QSize(240, 110)
 """Pixels to which every panel can be shrunk."""
 
@@ -66,6 +66,8 @@ class Panel(Guarded, QWidget):
     """One part of the window. Keeps nothing of its own but what the eye needs (scroll, filter)."""
 
     TITLE: ClassVar[str]
+    HEADED: ClassVar[bool] = False
+    """It has a headline of its own, and needs no caption."""
     LIVE: ClassVar[bool] = False
     """It shows the run or the proxy of the State: the others are not called for each word that a model says."""
 

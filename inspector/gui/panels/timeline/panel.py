@@ -43,6 +43,7 @@ class Timeline(PlotPanel):
     """Shows the State's thread; a click, a drag and the arrow keys move the playhead."""
 
     TITLE: ClassVar[str] = "Timeline"
+    HEADED: ClassVar[bool] = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

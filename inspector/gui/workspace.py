@@ -1,0 +1,169 @@
+"""One workspace: the panels for one kind of work as docks around the one in the middle. They can be moved, tabbed,
+floated, closed and maximised."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import row
+from inspector.gui.look.labels import label
+from inspector.gui.panels.panel import Panel, Place
+
+_AREAS: dict[Place, Qt.DockWidgetArea] = {
+    "left": Qt.DockWidgetArea.LeftDockWidgetArea,
+    "top": Qt.DockWidgetArea.TopDockWidgetArea,
+    "right": Qt.DockWidgetArea.RightDockWidgetArea,
+    "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
+}
+WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
+"""Names, in the order of their keys (Ctrl+1 ...)."""
+VERSION = 3
+"""Of the remembered layout: a layout of another version is not restored."""
+
+
+class Workspace(Guarded, QMainWindow):
+    """Panels of one place are tabs, but at the top: there they stand one below the other."""
+
+    def __init__(self, name: str, maximise: Callable[[str], None]) -> None:
+        super().__init__()
+        self.name, self._maximise = name, maximise
+        self.setObjectName(f"{name}Workspace")
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.docks: dict[str, QDockWidget] = {}
+        self._places: list[tuple[Place, str]] = []
+        self.fresh = QByteArray()
+        """The layout as it is without a user's hand; empty until the last panel was placed."""
+        self.laid_out = False
+        """Was it shown with its sizes?"""
+        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setDocumentMode(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        for side in ("left", "right"):
+            for edge in ("Top", "Bottom"):
+                self.setCorner(getattr(Qt.Corner, f"{edge}{side.title()}Corner"), _AREAS[side])
+
+    def place(self, panel: Panel, place: Place) -> None:
+        """A panel where it belongs."""
+        if place == "centre":
+            self.setCentralWidget(panel)
+            return
+        neighbours = self._at(place)
+        dock = QDockWidget(panel.TITLE)
+        dock.setObjectName(f"{panel.objectName()}Dock")
+        dock.setWidget(panel)
+        self.docks[panel.TITLE] = dock
+        self._places.append((place, panel.TITLE))
+        panel.windowTitleChanged.connect(dock.setWindowTitle)
+        self.addDockWidget(_AREAS[place], dock)
+        if neighbours and place == "top":
+            self.splitDockWidget(neighbours[-1], dock, Qt.Orientation.Vertical)
+        elif neighbours:
+            self.tabifyDockWidget(neighbours[-1], dock)
+        dock.topLevelChanged.connect(lambda _: self._retitle())
+        dock.dockLocationChanged.connect(lambda _: self._retitle())
+        dock.visibilityChanged.connect(panel.come_forward)
+        dock.visibilityChanged.connect(lambda _: self._retitle())
+
+    def placed(self) -> None:
+        """That was the last one."""
+        for place in _AREAS:
+            for dock in self._at(place)[:1]:
+                dock.raise_()
+        self._retitle()
+        self.fresh = self.saveState(VERSION)
+
+    def _at(self, place: Place) -> list[QDockWidget]:
+        """The docks that belong there, in their order."""
+        return [self.docks[title] for where, title in self._places if where == place]
+
+    def lay_out(self, kept: QByteArray, sizes: dict[str, int]) -> None:
+        """As the user left it; the first time docks of these titles get so many pixels (those beside: of width, those
+        above and below: of height)."""
+        self.laid_out = True
+        if kept.isEmpty() or not self._restore(kept):
+            for way, places in (
+                (Qt.Orientation.Horizontal, ("left", "right")),
+                (Qt.Orientation.Vertical, ("top", "bottom")),
+            ):
+                chosen = [
+                    (self.docks[title], sizes[title])
+                    for place, title in self._places
+                    if place in places and title in sizes
+                ]
+                self.resizeDocks([dock for dock, _ in chosen], [size for _, size in chosen], way)
+
+    def reset_to(self, sizes: dict[str, int]) -> None:
+        """As in a new window."""
+        self.show_only("")
+        self._restore(self.fresh)
+        self.lay_out(QByteArray(), sizes)
+
+    def _restore(self, kept: QByteArray) -> bool:
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.hide()  # Qt makes new ones and leaves the old where they were
+        return self.restoreState(kept, VERSION)
+
+    def kept(self) -> QByteArray:
+        """The layout to remember."""
+        return self.saveState(VERSION)
+
+    def show_only(self, title: str) -> None:
+        """Hide all but that panel; of no title: show the one in the middle, which no layout tells of."""
+        for name, dock in self.docks.items():
+            if title and name != title and not dock.isFloating():
+                dock.hide()
+        if (centre := self.centralWidget()) is not None:
+            centre.setVisible(not title or title not in self.docks)
+
+    def restore_docks(self, kept: QByteArray) -> None:
+        """The layout from before `show_only`."""
+        self.show_only("")
+        self._restore(kept)
+
+    def _retitle(self) -> None:
+        """A dock alone has a caption to be dragged by; one among tabs has its tab; one that floats has a frame."""
+        for title, dock in self.docks.items():
+            tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
+            own = getattr(dock.widget(), "HEADED", False)
+            wanted = "frame" if dock.isFloating() else "none" if tabbed or own else "caption"
+            if dock.property("head") != wanted:
+                dock.setProperty("head", wanted)
+                dock.setTitleBarWidget(self._head(wanted, title))  # type: ignore[arg-type]  # None brings Qt's own back
+
+    def _head(self, kind: str, title: str) -> QWidget | None:
+        if kind == "frame":
+            return None
+        head = _Caption(lambda: self._maximise(title))
+        if kind == "none":
+            head.setFixedHeight(0)
+        else:
+            row(label(title.upper(), role="caption"), ..., of=head, margins=(13, 9, 13, 2))
+        return head
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """A double click on a tab maximises its panel: Qt makes the bars as it needs them."""
+        super().childEvent(event)
+        bar = event.child()
+        if event.type() == QEvent.Type.ChildPolished and isinstance(bar, QTabBar):
+            bar.tabBarDoubleClicked.connect(lambda at: self._tab(bar, at))
+
+    def _tab(self, bar: QTabBar, at: int) -> None:
+        title = next((name for name, dock in self.docks.items() if dock.windowTitle() == bar.tabText(at)), "")
+        if title:
+            self._maximise(title)
+
+
+class _Caption(Guarded, QWidget):
+    """Of a dock without a tab: dragged by it, maximised by a double click."""
+
+    def __init__(self, double_clicked: Callable[[], None]) -> None:
+        super().__init__()
+        self._double_clicked = double_clicked
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Not Qt's own meaning, to float."""
+        self._double_clicked()
+        event.accept()
