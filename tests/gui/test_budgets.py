@@ -111,6 +111,7 @@ def test_many_records_are_opened_without_a_stall(
             return window.workbench.state
 
         qtbot.waitUntil(lambda: state().session is not None and state().opening is None, timeout=300_000)
+        window.docks.choose("Compact")
         qtbot.waitUntil(lambda: state().previews is not None and not window.bridge.busy, timeout=300_000)
         for at in (0, 5, records // 4, None):
             window.workbench.move(at)

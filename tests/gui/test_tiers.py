@@ -29,6 +29,7 @@ def stepper(window: MainWindow, qtbot: QtBot) -> TierPanel:
     """The tier panel, in front, on a session with much to compact and every preview there."""
     open_it(window.workbench)
     qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
+    window.docks.bring("Tiers")
     panel = window.docks.panels["Tiers"]
     assert isinstance(panel, TierPanel)
     assert panel.seen

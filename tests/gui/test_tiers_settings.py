@@ -25,7 +25,9 @@ LEFT = Qt.MouseButton.LeftButton
 def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """The window with a made session, everything loaded."""
     window.workbench.open(session())
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and window.docks.ready)
+    window.docks.bring("Tiers")
+    qtbot.waitUntil(lambda: not window.bridge.busy)
     return window
 
 
