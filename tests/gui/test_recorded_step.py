@@ -22,7 +22,7 @@ def opened(window: MainWindow, qtbot: QtBot, session: Session) -> tuple[BufferPa
     window.workbench.first()
     window.show_panel("Steps")
     window.show_panel("Diff")
-    buffer, diff, steps = window.docks.centre, window.docks.panels["Diff"], window.docks.panels["Steps"]
+    buffer, diff, steps = window.docks.panels["Buffer"], window.docks.panels["Diff"], window.docks.panels["Steps"]
     assert isinstance(buffer, BufferPanel)
     assert isinstance(diff, DiffPanel)
     assert isinstance(steps, StepsPanel)

@@ -179,6 +179,7 @@ def test_what_is_due_undo_redo(window: MainWindow, stepper: TierPanel, qtbot: Qt
     gauge, panel = window.docks.panels["Pressure"], window.docks.panels["Buffer"]
     assert isinstance(gauge, Gauge)
     assert isinstance(panel, BufferPanel)
+    window.docks.bring("Buffer")
     assert [line.text() for line in gauge.findChildren(type(stepper.here)) if line.text() == "estimated"]
     assert panel._buffer == step.buffer.messages
     assert "after 1 step" in panel.count.text()

@@ -142,7 +142,7 @@ class RunDesk:
             Command("Go on with the run as it was, without the steps", run.go_as_it_was, (), "Run"),
             Command("Pause the run", run.pause, ("F6",), "Run"),
             Command("Run one model call", run.step_model, ("F10",), "Run"),
-            Command("Run one tool call", run.step_tool, ("F11",), "Run"),
+            Command("Run one tool call", run.step_tool, ("Shift+F10",), "Run"),
             Command("Stop the run", run.stop, ("Shift+F5",), "Run"),
             Command("Show the run's journal", self.show, (), "Run"),
         )
