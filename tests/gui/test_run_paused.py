@@ -106,7 +106,7 @@ def test_a_tier_by_hand_while_paused(stage: Stage, monkeypatch: pytest.MonkeyPat
         stage.until(lambda: stage.now and stage.now.calls)
         assert len(heard) == n
         stage.paused()
-        stage.key(Qt.Key.Key_F11)
+        stage.key(Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
         stage.until(lambda: stage.now and not stage.now.calls)
     stage.paused()
     bench = stage.window.workbench

@@ -76,7 +76,7 @@ class RunBar(QFrame):
         self.as_it_was = button("Go on as it was", run.go_as_it_was, about=as_it_was)
         self.pause = button("Pause", run.pause, about="Stop before the next tier, model call or tool (F6)")
         self.model = button("Step call", run.step_model, about="Run until one model call is answered (F10)")
-        self.tool = button("Step tool", run.step_tool, about="Run until one tool call has its result (F11)")
+        self.tool = button("Step tool", run.step_tool, about="Run until one tool call has its result (Shift+F10)")
         self.stop = button("Stop", run.stop, about="End the run at once (Shift+F5)")
         self.resume = button("Resume…", runs.resume_last, about="Go on with the run from its journal")
         self.away = button("✕", run.forget, about="Take this bar away; the journal stays")
