@@ -1,0 +1,158 @@
+"""The thirty-second answer: what fills the window, what was lost, what it cost, a sentence each.
+
+Made by rules from what the other findings say, never by a model; what is not known is not said.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from inspector.core.buffer import Buffer
+from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
+from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
+from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.findings.repeats import Repeat, repeats
+from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.replay.pins import find_pins
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimator import Estimator
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+
+Question: TypeAlias = Literal["filled", "lost", "cost"]
+_MUCH_REPEATED = 0.02
+"""Share of the buffer from which on repeats are worth a word."""
+_LARGE = 0.5
+"""A tool with this share of its category is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAnswer:
+    """One sentence, and where there is more."""
+
+    question: Question
+    text: str
+    request: int | None = None
+    """Where to look; None: where one stands."""
+
+
+def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
+    """What fills the buffer. `kind`: how its size is known (reported, predicted, ...)."""
+    tree = found.tree
+    if not tree.tokens or not tree.children:
+        return ShortAnswer("filled", "The buffer is empty.")
+    first, *others = tree.children
+    words = f"{_share(first, tree)} of {tree.tokens:,} tokens ({kind}) {_are(first.name)} {_named(first)}{_mostly(first)}"
+    words += f", {_share(others[0], tree)} {_named(others[0])}" if others else ""
+    free = sum(one.free for one in again)
+    if again and free >= _MUCH_REPEATED * tree.tokens:
+        top = max(again, key=lambda one: one.free)
+        words += f"; {free:,} stand there more than once ({_short(top.what)}: {top.times} times)"
+    return ShortAnswer("filled", f"{words}.")
+
+
+def lost(losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = ()) -> ShortAnswer:
+    """What the recorded compactions and silent drops lost."""
+    if not losses:
+        return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
+    worst = max(losses, key=lambda one: (one.needed_again, one.lost))
+    gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
+    what = worst.trigger or worst.kind
+    if len(losses) == 1:
+        words = f"The {what} compaction before request {worst.before_request} lost {gone:,} of {worst.before:,} facts"
+    else:
+        words = f"{len(losses):,} compactions lost {gone:,} facts"
+    said = sum(row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost")
+    words += f", {said:,} of them the user's instructions" if said else ""
+    if again:
+        words += f"; {again:,} {'was' if again == 1 else 'were'} needed again"
+        words += f", {worst.needed_again:,} of them after request {worst.before_request}" if len(losses) > 1 else ""
+    broken = [(one, first) for one in pins for first in one.violations if first.state == "gone"][:1]
+    for one, violation in broken:
+        words += f"; “{_short(one.pin.text)}” stood nowhere any more and was violated at {violation.request}"
+    return ShortAnswer("lost", f"{words}.", worst.before_request)
+
+
+def costs(found: SessionCost) -> ShortAnswer:
+    """What the session cost, and what of it was avoidable."""
+    if not any(request.usage for one in found.threads for request in one.thread.requests):
+        return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
+    breaks = [one for one in found.breaks if one.cause != "compaction"]
+    again = sum(one.tokens for one in breaks)
+    words = f"${found.bill.total:,.2f}" if found.bill is not None else "It has no known price"
+    dearest = max(breaks, key=lambda one: one.tokens, default=None)
+    if dearest is not None:
+        count = f"{len(breaks):,} cache break{'s' if len(breaks) > 1 else ''}"
+        causes = {one.cause for one in breaks}
+        why = f", all {_CAUSES.get(dearest.cause, dearest.cause)}" if len(causes) == 1 and len(breaks) > 1 else ""
+        words += f"; {count} sent {again:,} tokens anew{why}"
+        words += f", ${found.avoidable:,.2f} of it avoidable" if found.avoidable else ""
+    else:
+        words += "; the cache never broke"
+    words += _paid(found.threads)
+    return ShortAnswer("cost", f"{words}.", dearest.request if dearest is not None else None)
+
+
+_CAUSES = {
+    "expired": "after pauses that its entries did not outlive",
+    "prefix-changed": "because earlier messages changed",
+    "model-changed": "because the model changed",
+    "tools-changed": "because prompt or tools changed",
+    "restart": "because the client was started again",
+    "unknown": "for reasons that the file does not tell",
+}
+
+
+def _paid(threads: Sequence[ThreadCost]) -> str:
+    made = [one.economics for thread in threads for one in thread.compactions if one.economics.paid is not None]
+    if not made:
+        return ""
+    if len(made) == 1:
+        after = made[0].paid_after_requests
+        return "; the compaction never paid" if after is None else f"; the compaction paid after {_requests(after)}"
+    paid = sum(one.paid is True for one in made)
+    saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
+    return f"; {paid:,} of {len(made):,} compactions paid ({'−' if saved < 0 else ''}${abs(saved):,.2f} saved by all)"
+
+
+def _requests(count: int) -> str:
+    return f"{count:,} request{'' if count == 1 else 's'}"
+
+
+def _share(node: BreakdownNode, tree: BreakdownNode) -> str:
+    return f"{node.tokens / tree.tokens:.0%}".replace("%", " %")
+
+
+def _are(name: str) -> str:
+    return "are" if name.endswith("s") else "is"
+
+
+def _named(node: BreakdownNode) -> str:
+    return "not in this file" if node.name == "unseen" else node.name
+
+
+def _mostly(node: BreakdownNode) -> str:
+    top = max(node.children, key=lambda child: child.tokens, default=None)
+    if top is None or top.kind != "tool" or top.tokens < _LARGE * node.tokens:
+        return ""
+    return f", most of them {_short(top.name)}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> tuple[ShortAnswer, ...]:
+    """All three of a thread, the first for the buffer at request `at` (the number of requests: the buffer after the
+    last record). The cost is that of the whole session. O(text)."""
+    pressures = known_pressures(thread, by)
+    size = sizer(pressures, at)
+    is_end = at >= len(thread.requests)
+    buffer = Buffer(thread.end.messages(), thread.prompt) if is_end else thread.requests[at].buffer()
+    calls = tool_calls(session, thread)
+    fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
+    losses = lost_by_compactions(thread, session.side_calls)
+    pins = pin_findings(thread, find_pins(thread)) if losses else ()
+    return fills, lost(losses, pins), costs(session_cost(session))
