@@ -10,6 +10,7 @@ from typing import Any
 from inspector.cli.output import number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
+from inspector.core.findings.answers import short_answers
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers, trigger_words
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
@@ -61,6 +62,7 @@ def describe(
         "session": session.id,
         "sessions": [picked(one, "id title path") for one in session.held],
         "notes": list(session.notes),
+        "summary": [one.text for one in short_answers(session, thread, chosen.at, estimator("roku"))],
         "model": _model(thread),
         "window": asdict(found) | {"warnings": list(found.warnings)},
         "threads": [_thread(one) for one in session.threads],
@@ -173,6 +175,8 @@ def _totals(threads: Iterable[Thread]) -> dict[str, Any]:
 def info_lines(document: dict[str, Any]) -> list[str]:
     """The whole document."""
     return [
+        *(plain(sentence) for sentence in document["summary"]),
+        "",
         *_head(document),
         *_section("sessions", _sessions(document)),
         *_section("threads", _threads(document)),

@@ -3,6 +3,7 @@
 Made by rules from what the other findings say, never by a model; what is not known is not said.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,8 @@ from inspector.core.tokens.sizing import sizer
 Question: TypeAlias = Literal["filled", "lost", "cost"]
 _MUCH_REPEATED = 0.02
 """Share of the buffer from which on repeats are worth a word."""
+_NAME = re.compile(r"[\w./~-]{6}")
+"""Begins what names a file or a command, not a bracket or a tag."""
 _LARGE = 0.5
 """A tool with this share of its category is named."""
 
@@ -42,13 +45,16 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
     tree = found.tree
     if not tree.tokens or not tree.children:
         return ShortAnswer("filled", "The buffer is empty.")
-    first, *others = tree.children
-    words = f"{_share(first, tree)} of {tree.tokens:,} tokens ({kind}) {_are(first.name)} {_named(first)}{_mostly(first)}"
-    words += f", {_share(others[0], tree)} {_named(others[0])}" if others else ""
+    first, *others = sorted(tree.children, key=lambda child: -child.tokens)
+    verb = "is" if first.name in ("user", "system", "assistant", "thinking") else "are"
+    words = f"Of {tree.tokens:,} tokens ({kind}), {_share(first, tree)} {verb} {_named(first)}{_mostly(first)}"
+    words += f", {_share(others[0], tree)} {_named(others[0])}{_mostly(others[0])}" if others else ""
     free = sum(one.free for one in again)
     if again and free >= _MUCH_REPEATED * tree.tokens:
-        top = max(again, key=lambda one: one.free)
-        words += f"; {free:,} stand there more than once ({_short(top.what)}: {top.times} times)"
+        words += f"; {free:,} stand there more than once"
+        named = [one for one in again if _NAME.match(one.what)]
+        top = max(named, key=lambda one: one.free, default=None)
+        words += f" ({_short(top.what)}: {top.times} times)" if top is not None else ""
     return ShortAnswer("filled", f"{words}.")
 
 
@@ -58,16 +64,19 @@ def lost(losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = ()) -> S
         return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
     gone, again = sum(one.lost for one in losses), sum(one.needed_again for one in losses)
-    what = worst.trigger or worst.kind
     if len(losses) == 1:
-        words = f"The {what} compaction before request {worst.before_request} lost {gone:,} of {worst.before:,} facts"
+        what = "silent drop" if worst.kind == "drop" else f"{worst.trigger or worst.kind} compaction"
+        words = f"The {what} before request {worst.before_request} lost {gone:,} of {worst.before:,} facts"
     else:
         words = f"{len(losses):,} compactions lost {gone:,} facts"
-    said = sum(row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost")
+    said = sum(
+        row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost"
+    )
     words += f", {said:,} of them the user's instructions" if said else ""
     if again:
         words += f"; {again:,} {'was' if again == 1 else 'were'} needed again"
-        words += f", {worst.needed_again:,} of them after request {worst.before_request}" if len(losses) > 1 else ""
+        most = len(losses) > 1 and worst.needed_again < again
+        words += f", {worst.needed_again:,} of them after request {worst.before_request}" if most else ""
     broken = [(one, first) for one in pins for first in one.violations if first.state == "gone"][:1]
     for one, violation in broken:
         words += f"; “{_short(one.pin.text)}” stood nowhere any more and was violated at {violation.request}"
@@ -80,7 +89,7 @@ def costs(found: SessionCost) -> ShortAnswer:
         return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
-    words = f"${found.bill.total:,.2f}" if found.bill is not None else "It has no known price"
+    words = _dollars(found.bill.total) if found.bill is not None else "It has no known price"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
     if dearest is not None:
         count = f"{len(breaks):,} cache break{'s' if len(breaks) > 1 else ''}"
@@ -104,6 +113,10 @@ _CAUSES = {
 }
 
 
+def _dollars(amount: Decimal) -> str:
+    return "Less than a cent" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+
+
 def _paid(threads: Sequence[ThreadCost]) -> str:
     made = [one.economics for thread in threads for one in thread.compactions if one.economics.paid is not None]
     if not made:
@@ -122,10 +135,6 @@ def _requests(count: int) -> str:
 
 def _share(node: BreakdownNode, tree: BreakdownNode) -> str:
     return f"{node.tokens / tree.tokens:.0%}".replace("%", " %")
-
-
-def _are(name: str) -> str:
-    return "are" if name.endswith("s") else "is"
 
 
 def _named(node: BreakdownNode) -> str:
