@@ -6,7 +6,7 @@ The panel that is asked for brings its workspace with it. Layouts are remembered
 from dataclasses import fields, replace
 from functools import partial
 
-from PySide6.QtCore import QByteArray, Signal
+from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QStackedWidget
 
 from inspector.gui.desk import Desk
@@ -30,6 +30,7 @@ class Docks(Workspace):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__("", lambda title: self.maximise(title))
+        self.setCorner(Qt.Corner.TopLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self._desk = desk
         self._stack = QStackedWidget()
         self.setCentralWidget(self._stack)
@@ -92,7 +93,9 @@ class Docks(Workspace):
         width, height = self.width(), self.height()
         return {
             "Pressure": 226,
-            "Timeline": max(150, height * 24 // 100),
+            "Timeline": max(150, height * 22 // 100),
+            "At a glance": 84,
+            "Breakdown": max(150, height * 21 // 100),
             "Message": (width - 226) * 42 // 100,
             "Tiers": max(280, (width - 226) * 30 // 100),
             "Lost": height * 30 // 100,

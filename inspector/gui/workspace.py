@@ -18,6 +18,12 @@ _AREAS: dict[Place, Qt.DockWidgetArea] = {
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
+_CORNERS: dict[Qt.Corner, Place] = {
+    Qt.Corner.TopLeftCorner: "top",
+    Qt.Corner.TopRightCorner: "top",
+    Qt.Corner.BottomLeftCorner: "left",
+    Qt.Corner.BottomRightCorner: "right",
+}
 WORKSPACES = ("Read", "Compact", "Cost", "Compare", "Calibrate", "Live")
 """Names, in the order of their keys (Ctrl+1 ...)."""
 VERSION = 3
@@ -41,9 +47,8 @@ class Workspace(Guarded, QMainWindow):
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
-        for side in ("left", "right"):
-            for edge in ("Top", "Bottom"):
-                self.setCorner(getattr(Qt.Corner, f"{edge}{side.title()}Corner"), _AREAS[side])
+        for corner, place in _CORNERS.items():
+            self.setCorner(corner, _AREAS[place])
 
     def place(self, panel: Panel, place: Place) -> None:
         """A panel where it belongs."""

@@ -117,6 +117,9 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #PaletteBox {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 10px; }}
 #PaletteBox QLineEdit {{ background: {c.window}; padding: 7px 10px; }}
 #PaletteBox QListView {{ background: transparent; }}
+#AnswerCard {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: 8px; }}
+#AnswerCard:hover {{ background: {c.hover}; }}
+#AnswerCard:focus {{ border-color: {c.accent}; }}
 #DropArea {{ border: 1px dashed {c.missing}; border-radius: 10px; }}
 #DropArea[over="true"] {{ border-color: {c.accent}; background: {c.selected}; }}
 

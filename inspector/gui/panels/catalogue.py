@@ -6,6 +6,7 @@ from inspector.gui.panels.calibration.panel import CalibrationPanel
 from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.cost.panel import CostPanel
 from inspector.gui.panels.diff.panel import DiffPanel
+from inspector.gui.panels.glance.panel import GlancePanel
 from inspector.gui.panels.lists.compactions import CompactionsPanel
 from inspector.gui.panels.lists.events import EventsPanel
 from inspector.gui.panels.lists.lost import LostPanel
@@ -28,9 +29,10 @@ from inspector.gui.panels.timeline.panel import Timeline
 PANELS: tuple[tuple[str, Place, type[Panel]], ...] = (
     ("", "left", Gauge),
     ("", "top", Timeline),
+    ("Read", "top", GlancePanel),
+    ("Read", "top", BreakdownPanel),
     ("Read", "centre", BufferPanel),
     ("Read", "right", MessageView),
-    ("Read", "top", BreakdownPanel),
     ("Read", "right", SearchPanel),
     ("Read", "right", ProblemsPanel),
     ("Read", "right", SessionsPanel),

@@ -1,0 +1,1 @@
+"""The thirty-second answer: three sentences, each with a way to more."""

@@ -1,0 +1,119 @@
+"""What fills the window, what was lost, what it cost: a sentence each, there before the first click."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy
+
+from inspector.core.findings.answers import Question, ShortAnswer, short_answers
+from inspector.core.session import Session, Thread
+from inspector.core.tokens.estimators import estimator
+from inspector.gui.bridge import Task
+from inspector.gui.desk import Desk
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, row
+from inspector.gui.look.labels import label
+from inspector.gui.panels.panel import Panel
+from inspector.workbench.state import State
+
+_ASKED: dict[Question, tuple[str, str]] = {
+    "filled": ("WHAT FILLS IT", "Breakdown"),
+    "lost": ("WHAT WAS LOST", "Lost"),
+    "cost": ("WHAT IT COST", "Cost"),
+}
+"""Caption, and title of the panel with the whole answer."""
+
+
+class GlancePanel(Panel):
+    """Works out the sentences off the GUI thread; while a session grows, one time after the other."""
+
+    TITLE: ClassVar[str] = "At a glance"
+    HEADED: ClassVar[bool] = True
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._of: tuple[Session | None, Thread | None] = (None, None)
+        self._task: Task | None = None
+        self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
+        row(*((card, 1) for card in self.cards.values()), of=self, margins=(13, 8, 13, 8), gap=10)
+
+    def show_state(self, state: State) -> None:
+        """The sentences of the chosen thread, as soon as the whole of it is read."""
+        if state.opening is not None and state.session is not None:
+            return
+        if state.session is not self._of[0] or state.thread is not self._of[1]:
+            same = _path(self._of[0]) == _path(state.session)
+            self._of = (state.session, state.thread)
+            if not same:
+                self._show(())
+            if self._task is not None and not same:
+                self._task.cancel()
+                self._task = None
+            if self._task is None:
+                self._work_out()
+
+    def _work_out(self) -> None:
+        session, thread = self._of
+        if session is None or thread is None or not (thread.requests or len(thread.end)):
+            return
+        by = estimator(self.desk.workbench.state.estimator)
+
+        def done(found: tuple[ShortAnswer, ...]) -> None:
+            self._task = None
+            self._show(found)
+            if self._of != (session, thread):
+                self._work_out()
+
+        last = len(thread.requests) - 1 if thread.requests else 0
+        self._task = self.desk.bridge.run(lambda task: short_answers(session, thread, last, by), done)
+
+    def _show(self, found: tuple[ShortAnswer, ...]) -> None:
+        known = {one.question: one for one in found}
+        for name, card in self.cards.items():
+            card.show_answer(known.get(name))
+
+    def _go(self, answer: ShortAnswer) -> None:
+        """Where there is more."""
+        if answer.request is not None:
+            self.desk.workbench.move(answer.request)
+        self.desk.show_panel(_ASKED[answer.question][1])
+
+
+class AnswerCard(Guarded, QFrame):
+    """One sentence; a click, Return or the space bar leads to more."""
+
+    def __init__(self, caption: str, go: Callable[[ShortAnswer], None]) -> None:
+        super().__init__()
+        self._caption, self._go = caption, go
+        self.answer: ShortAnswer | None = None
+        self.setObjectName("AnswerCard")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.words = label(wrap=True)
+        column(label(caption, role="caption"), self.words, ..., of=self, margins=(11, 7, 11, 8), gap=3)
+        self.show_answer(None)
+
+    def show_answer(self, answer: ShortAnswer | None) -> None:
+        """None while nobody knows it."""
+        self.answer = answer
+        self.words.setText(answer.text if answer is not None else "…")
+        self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Leads to more."""
+        if self.answer is not None and self.rect().contains(event.position().toPoint()):
+            self._go(self.answer)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Return and the space bar are a click."""
+        if self.answer is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._go(self.answer)
+        else:
+            super().keyPressEvent(event)
+
+
+def _path(session: Session | None) -> str:
+    return session.path if session is not None else ""
