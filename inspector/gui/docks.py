@@ -94,7 +94,6 @@ class Docks(Workspace):
         return {
             "Pressure": 226,
             "Timeline": max(150, height * 22 // 100),
-            "At a glance": 84,
             "Breakdown": max(150, height * 21 // 100),
             "Message": (width - 226) * 42 // 100,
             "Tiers": max(280, (width - 226) * 30 // 100),

@@ -38,6 +38,7 @@ class BreakdownPanel(Panel):
     """Shows the State's buffer; which part is looked into is the State's, too."""
 
     TITLE: ClassVar[str] = "Breakdown"
+    HEADED: ClassVar[bool] = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

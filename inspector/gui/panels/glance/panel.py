@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame
 
 from inspector.core.findings.answers import Question, ShortAnswer, short_answers
 from inspector.core.session import Session, Thread
@@ -25,6 +25,9 @@ _ASKED: dict[Question, tuple[str, str]] = {
 }
 """Caption, and title of the panel with the whole answer."""
 
+_SIDE, _EDGE, _GAP = 13, 7, 10
+"""Pixels beside, above and below, and between the cards."""
+
 
 class GlancePanel(Panel):
     """Works out the sentences off the GUI thread; while a session grows, one time after the other."""
@@ -34,11 +37,10 @@ class GlancePanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._of: tuple[Session | None, Thread | None] = (None, None)
         self._task: Task | None = None
         self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
-        row(*((card, 1) for card in self.cards.values()), of=self, margins=(13, 8, 13, 8), gap=10)
+        row(*((card, 1) for card in self.cards.values()), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
 
     def show_state(self, state: State) -> None:
         """The sentences of the chosen thread, as soon as the whole of it is read."""
@@ -74,6 +76,16 @@ class GlancePanel(Panel):
         known = {one.question: one for one in found}
         for name, card in self.cards.items():
             card.show_answer(known.get(name))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As high as the longest sentence."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        wide = (self.width() - 2 * _SIDE - (len(self.cards) - 1) * _GAP) // len(self.cards)
+        self.setFixedHeight(2 * _EDGE + max(card.heightForWidth(wide) for card in self.cards.values()))
 
     def _go(self, answer: ShortAnswer) -> None:
         """Where there is more."""

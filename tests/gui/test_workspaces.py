@@ -1,0 +1,124 @@
+"""Workspaces: by tab and key, remembered, one panel as large as the window, and what a person asks for is in front."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from inspector.core.findings.answers import short_answers
+from inspector.core.tokens.estimators import estimator
+from inspector.gui.panels.glance.panel import GlancePanel
+from inspector.gui.window import MainWindow
+from inspector.gui.workspace import WORKSPACES
+from tests.gui.hands import click, press
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+ALWAYS = ("Pressure", "Timeline")
+
+
+@pytest.fixture
+def opened(window: MainWindow, qtbot: QtBot) -> MainWindow:
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    return window
+
+
+def seen(window: MainWindow) -> list[str]:
+    return [title for title, panel in window.docks.panels.items() if panel.seen]
+
+
+def tab_bar(within: QWidget, title: str) -> tuple[QTabBar, int]:
+    """The bar of tabs that holds that tab, and where."""
+    for bar in within.findChildren(QTabBar):
+        for at in range(bar.count()):
+            if bar.isVisible() and bar.tabText(at) == title:
+                return bar, at
+    raise AssertionError(title)
+
+
+def test_each_has_a_key_and_shows_gauge_and_timeline(opened: MainWindow) -> None:
+    middles = []
+    for n, name in enumerate(WORKSPACES):
+        press(opened, Qt.Key(Qt.Key.Key_1.value + n), CONTROL)
+        assert opened.docks.current.name == name
+        assert opened.top.workspaces.tabText(opened.top.workspaces.currentIndex()) == name
+        shown = seen(opened)
+        assert set(ALWAYS) <= set(shown)
+        middles.append(next(title for title in shown if opened.docks.dock(title) is None))
+    assert middles == ["Buffer", "Diff", "Cost", "Compare", "Calibration", "Proxy"]
+
+
+def test_by_a_click_on_its_name(opened: MainWindow) -> None:
+    tabs = opened.top.workspaces
+    click(tabs, tabs.tabRect(WORKSPACES.index("Cost")).center())
+    assert opened.docks.current.name == "Cost"
+    assert "Cost" in seen(opened)
+
+
+def test_a_panel_that_is_asked_for_brings_its_workspace(opened: MainWindow) -> None:
+    for title in opened.docks.titles:
+        opened.show_panel(title)
+        assert title in seen(opened)
+
+
+def test_one_panel_takes_all_the_room_and_gives_it_back(opened: MainWindow) -> None:
+    before = seen(opened)
+    opened.docks.panels["Buffer"].setFocus()
+    press(opened, Qt.Key.Key_F11)
+    assert seen(opened) == ["Buffer"]
+    press(opened, Qt.Key.Key_F11)
+    assert seen(opened) == before
+    bar, at = tab_bar(opened.docks.current, "Message")
+    QTest.mouseDClick(bar, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, bar.tabRect(at).center())
+    assert seen(opened) == ["Message"]
+    opened.choose_workspace("Cost")
+    assert set(ALWAYS) <= set(seen(opened))
+    opened.choose_workspace("Read")
+    assert seen(opened) == before
+
+
+def test_gauge_and_timeline_can_take_it_too(opened: MainWindow) -> None:
+    before = seen(opened)
+    for title in ALWAYS:
+        opened.docks.maximise(title)
+        assert seen(opened) == [title]
+        opened.docks.restore_all()
+        assert seen(opened) == before
+
+
+@pytest.mark.qt_log_ignore("propagateSizeHints", r"raise\(\)")
+def test_floating_closing_and_the_layout_as_it_was(opened: MainWindow) -> None:
+    before = seen(opened)
+    opened.docks.bring("Search")
+    opened.docks.float()
+    dock = opened.docks.dock("Search")
+    assert dock is not None
+    assert dock.isFloating()
+    opened.choose_workspace("Cost")
+    assert "Search" in seen(opened)  # what floats stays in sight
+    opened.choose_workspace("Read")
+    opened.docks.bring("Message")
+    opened.docks.close_panel()
+    assert "Message" not in seen(opened)
+    opened.docks.reset()
+    assert not dock.isFloating()
+    assert seen(opened) == before
+
+
+def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
+    state = opened.workbench.state
+    glance = opened.docks.panels["At a glance"]
+    assert isinstance(glance, GlancePanel)
+    assert state.session is not None
+    qtbot.waitUntil(lambda: all(card.answer is not None for card in glance.cards.values()))
+    wanted = short_answers(state.session, state.session.main, 131, estimator("roku"))
+    assert [card.words.text() for card in glance.cards.values()] == [one.text for one in wanted]
+    for card in glance.cards.values():
+        assert card.words.height() >= card.words.heightForWidth(card.words.width())
+    for name, title in (("lost", "Lost"), ("cost", "Cost"), ("filled", "Breakdown")):
+        opened.choose_workspace("Read")
+        click(glance.cards[name])  # type: ignore[index]
+        assert title in seen(opened)
+    assert opened.workbench.state.at == wanted[2].request
