@@ -3,17 +3,19 @@
 The panel that is asked for brings its workspace with it. Layouts are remembered, one a workspace.
 """
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QStackedWidget
 
+from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
 from inspector.gui.guard import attempt
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.settings import Settings
-from inspector.gui.workspace import WORKSPACES, Workspace
+from inspector.gui.workspace import WORKSPACES, WorkspacePage
 from inspector.workbench.state import State
 
 _LIVE = ("run", "proxy")
@@ -22,7 +24,7 @@ _CONCERNS = tuple(field.name for field in fields(State) if field.name not in ("o
 """What of a State is for all panels: how far a reading is and what failed is shown above them."""
 
 
-class Docks(Workspace):
+class Docks(WorkspacePage):
     """Holds every panel of the list; hands each the State. Its middle is the workspace that is shown."""
 
     changed = Signal(str)
@@ -35,7 +37,7 @@ class Docks(Workspace):
         self._stack = QStackedWidget()
         self.setCentralWidget(self._stack)
         self.panels: dict[str, Panel] = {}
-        self.workspaces = {name: Workspace(name, self.maximise) for name in WORKSPACES}
+        self.workspaces = {name: WorkspacePage(name, self.maximise) for name in WORKSPACES}
         for one in self.workspaces.values():
             self._stack.addWidget(one)
         self._home: dict[str, str] = {}
@@ -67,7 +69,7 @@ class Docks(Workspace):
     # -- workspaces ----------------------------------------------------------------------------------------------------
 
     @property
-    def current(self) -> Workspace:
+    def current(self) -> WorkspacePage:
         """The workspace that is shown."""
         return self.workspaces[WORKSPACES[self._stack.currentIndex()]]
 
@@ -79,7 +81,7 @@ class Docks(Workspace):
             self.changed.emit(name)
         self._lay_out(self.current)
 
-    def _lay_out(self, one: Workspace) -> None:
+    def _lay_out(self, one: WorkspacePage) -> None:
         if self.ready and self.isVisible() and not one.laid_out:
             one.lay_out(self._desk.settings.data(_key(one)), self._sizes())
 
@@ -219,5 +221,19 @@ def _is_same(one: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bo
     return all(getattr(one, name) is getattr(other, name) for name in names)
 
 
-def _key(one: Workspace) -> str:
+def _key(one: WorkspacePage) -> str:
     return f"layout/{one.name or 'frame'}"
+
+
+def layout_commands(docks: Docks, choose: Callable[[str], None]) -> tuple[Command, ...]:
+    """What the window can do with its workspaces and panels."""
+    return (
+        *(
+            Command(f"Workspace: {name}", partial(choose, name), (f"Ctrl+{n}",), "View")
+            for n, name in enumerate(WORKSPACES, 1)
+        ),
+        Command("Maximise the panel, or restore it", docks.maximise_focused, ("F11",), "View"),
+        Command("Float the panel, or dock it", docks.float, (), "View"),
+        Command("Close the panel", docks.close_panel, (), "View"),
+        Command("Reset layout", docks.reset, (), "View"),
+    )

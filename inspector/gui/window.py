@@ -18,7 +18,7 @@ from inspector.gui.commands import Command, Keys
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_file, ask_window
 from inspector.gui.dialogs.palette import CommandPalette, KeyList
-from inspector.gui.docks import Docks
+from inspector.gui.docks import Docks, layout_commands
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
 from inspector.gui.look.build import column
@@ -191,16 +191,7 @@ class MainWindow(Guarded, QMainWindow):
             Command("Set the window…", self.choose_window, (), "Numbers"),
             Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
             Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
-            *(
-                Command(f"Workspace: {name}", partial(self.choose_workspace, name), (f"Ctrl+{n}",), "View")
-                for n, name in enumerate(WORKSPACES, 1)
-            ),
-            Command(
-                "Maximise the panel, or restore it", lambda: self.docks.maximise(self.docks.focused), ("F11",), "View"
-            ),
-            Command("Float the panel, or dock it", self.docks.float, (), "View"),
-            Command("Close the panel", self.docks.close_panel, (), "View"),
-            Command("Reset layout", self.docks.reset, (), "View"),
+            *layout_commands(self.docks, self.choose_workspace),
             *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),

@@ -30,13 +30,13 @@ VERSION = 3
 """Of the remembered layout: a layout of another version is not restored."""
 
 
-class Workspace(Guarded, QMainWindow):
+class WorkspacePage(Guarded, QMainWindow):
     """Panels of one place are tabs, but at the top: there they stand one below the other."""
 
     def __init__(self, name: str, maximise: Callable[[str], None]) -> None:
         super().__init__()
         self.name, self._maximise = name, maximise
-        self.setObjectName(f"{name}Workspace")
+        self.setObjectName(f"{name}WorkspacePage")
         self.setWindowFlags(Qt.WindowType.Widget)
         self.docks: dict[str, QDockWidget] = {}
         self._places: list[tuple[Place, str]] = []

@@ -37,6 +37,7 @@ def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow,
     assert isinstance(tiers, TierPanel)
     assert isinstance(timeline, Timeline)
     assert isinstance(gauge, Gauge)
+    window.docks.bring("Tiers")
     assert tiers.caption.text().startswith("Claude Code")
     assert set(tiers.rows) == {"micro", "auto"}
     qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)

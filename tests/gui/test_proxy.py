@@ -173,7 +173,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     stage.begin(Rule("each"))
     call = stage.ask()
     box = stage.box()
-    assert stage.window.docks.docks["Proxy"].windowTitle() == "Proxy ●"
+    assert stage.panel.windowTitle() == "Proxy ●"
     stage.until(lambda: not box.visibleRegion().isEmpty())
     assert "5 messages" in box.size_.text()
     assert "Goes as it stands in" in box.left.text()
