@@ -18,7 +18,7 @@ from inspector.gui.window import MainWindow
 from inspector.workbench.workbench import Workbench
 from tests.gui.live_runs import Stage
 
-PATIENCE = 40_000
+PATIENCE = 60_000
 """Milliseconds. A test that waits longer hangs; a busy machine is no failure."""
 
 

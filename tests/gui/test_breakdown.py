@@ -196,13 +196,13 @@ def test_the_timeline_shows_when_it_filled_and_with_what(desk: Desk, qtbot: QtBo
     timeline.show()
     desk.workbench.open(SAMPLE)
     desk.workbench.subscribe(timeline.receive)
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     drawn = timeline.plot.areas
     before = timeline.plot.grab().toImage()
     timeline.way.setFocus()
     press(timeline.way, Qt.Key.Key_End if way == "by tool" else Qt.Key.Key_Down)
     assert timeline.way.currentText() == way
-    qtbot.waitUntil(lambda: drawn.areas is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: drawn.areas is not None)
     found = drawn.areas
     assert found == areas(desk.workbench.state, "tool" if way == "by tool" else "category")
     highest = max(zip(found.tokens, found.names, strict=True), key=lambda one: one[0][AT])

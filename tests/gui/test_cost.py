@@ -34,7 +34,7 @@ def panel(desk: Desk, qtbot: QtBot) -> CostPanel:
 
 def shown(panel: CostPanel, desk: Desk, qtbot: QtBot, opened: Session) -> None:
     desk.workbench.open(opened)
-    qtbot.waitUntil(lambda: panel.found is not None and panel.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.found is not None and panel.plot is not None)
 
 
 def check(panel: CostPanel, opened: Session) -> None:

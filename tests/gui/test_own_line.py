@@ -28,7 +28,7 @@ def placed(window: MainWindow, qtbot: QtBot) -> None:
 
 def opened(window: MainWindow, qtbot: QtBot, path: Path) -> None:
     window.open_path(str(path))
-    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy, timeout=30_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is not None and not window.bridge.busy)
 
 
 def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow, qtbot: QtBot) -> None:
@@ -40,7 +40,7 @@ def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow,
     window.docks.bring("Tiers")
     assert tiers.caption.text().startswith("Claude Code")
     assert set(tiers.rows) == {"micro", "auto"}
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     qtbot.waitUntil(lambda: bool(timeline.plot.overlay.triggers))
     (trigger,) = timeline.plot.overlay.triggers
     assert (trigger.before_request, trigger.tokens, f"{trigger.ratio:.0%}") == (79, 153_212, "77%")
@@ -51,7 +51,7 @@ def test_a_session_opens_with_its_own_agents_policy_and_line(window: MainWindow,
         == "The recorded agent compacted at 153,212: 77 % of the window"
     )
     click(tiers.rows["auto"].button)
-    qtbot.waitUntil(lambda: window.workbench.state.stepped, timeout=30_000)
+    qtbot.waitUntil(lambda: window.workbench.state.stepped)
     first = window.workbench.state.buffer().messages[0]
     assert first.summary
     assert first.text.startswith("This session is being continued")
@@ -89,7 +89,7 @@ def test_the_words_stand_apart_from_all_others(window: MainWindow, qtbot: QtBot,
     window.workbench.set_window(200_000)
     timeline = window.docks.panels["Timeline"]
     assert isinstance(timeline, Timeline)
-    qtbot.waitUntil(lambda: timeline.plot is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: timeline.plot is not None)
     overlay = timeline.plot.overlay
     qtbot.waitUntil(lambda: len(overlay.triggers) == len(sizes) and len(overlay.lines) == 2)
     overlay.grab()  # it knows then what it covers

@@ -98,7 +98,7 @@ def test_a_text_is_pinned_by_key_and_unpinned_by_click(desk: Desk, panel: PinsPa
 def test_policies_are_driven_when_chosen(panel: PinsPanel, qtbot: QtBot) -> None:
     chosen = next(one for one in panel.policies.menu().actions() if one.data() == "none")
     chosen.trigger()
-    qtbot.waitUntil(lambda: len(panel.table.rows) == 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == 2)
     assert cells(panel.table)[1] == ["", "", "", "none", "0-3 verbatim", "verbatim"]
     assert panel.says.text().startswith("Never gone: recorded 0 of 1, none 1 of 1.")
     chosen.trigger()
@@ -153,15 +153,15 @@ def test_what_is_no_text_of_the_message_is_not_pinned(desk: Desk, message: Messa
 
 
 def test_the_key_of_the_window_pins(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: window.docks.ready, timeout=30_000)
+    qtbot.waitUntil(lambda: window.docks.ready)
     window.workbench.open(SESSION)
-    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION, timeout=30_000)
+    qtbot.waitUntil(lambda: window.workbench.state.session is SESSION)
     window.workbench.move(0)
     window.workbench.select("u0")
     window.docks.bring("Message")
     view = window.docks.panels["Message"]
     assert isinstance(view, MessageView)
-    qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText(), timeout=30_000)
+    qtbot.waitUntil(lambda: "migrations" in view.text.toPlainText())
     put_cursor(view, "migrations")
     view.text.setFocus()
     press(view.text, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)

@@ -18,7 +18,7 @@ from tests.gui.test_drops import session as dropped
 def opened(window: MainWindow, qtbot: QtBot, session: Session) -> tuple[BufferPanel, DiffPanel, StepsPanel]:
     """At the first request, with the diff in front."""
     window.workbench.open(session)
-    qtbot.waitUntil(lambda: window.docks.ready and window.workbench.state.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.docks.ready and window.workbench.state.session is not None)
     window.workbench.first()
     window.show_panel("Steps")
     window.show_panel("Diff")
@@ -57,7 +57,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     assert "→ 500 tokens" in text
     assert "2 inserted" in text
     assert diff.bar.accept.text() == "Go before"
-    qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip(), timeout=20_000)  # whether it paid
+    qtbot.waitUntil(lambda: "a request: " in diff.bar.headline.toolTip())  # whether it paid
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
     assert [row.name for row in steps.model.rows] == ["the buffer before it, request 4", "as recorded: auto compaction"]
