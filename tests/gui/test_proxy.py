@@ -352,7 +352,7 @@ def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     url = stage.status.url
 
     def impatient() -> None:
-        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=0.6) as one:
+        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=3.0) as one:
             one.messages.create(model="claude-simulated", max_tokens=9, messages=TOLD)
 
     call = Later(impatient)
