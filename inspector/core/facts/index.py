@@ -1,16 +1,18 @@
 """Which facts stand in a buffer, and which were lost between two.
 
-A fact stands where its text stands, in whatever message, as whole words; it is lost where it stands nowhere. The facts
-and the words of messages are read once for any number of buffers made of them.
+A fact stands where its text stands, in whatever message, as whole words, and a sentence also where its lines are broken
+otherwise or its end signs differ (`wording.Saying`); it is lost where it stands nowhere. The facts and the words of
+messages are read once for any number of buffers made of them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from inspector.core.facts.fact import Fact, LostFact
+from inspector.core.facts.fact import SENTENCES, Fact, LostFact
 from inspector.core.facts.reading import facts, texts
 from inspector.core.facts.sentences import LONGEST
+from inspector.core.facts.wording import Saying
 from inspector.core.message import Message
 
 _WORD = re.compile(r"\w+", re.ASCII)
@@ -36,6 +38,8 @@ class FactIndex:
         self._words: list[tuple[str, ...]] = []
         """Of each message, each once."""
         self._fact_words: list[tuple[str, ...]] = []
+        self._sayings: dict[int, Saying] = {}
+        """Of the facts that are sentences."""
         self._spelt: dict[str, str] = {}
         """Every word once, so that thousands of messages share it."""
 
@@ -60,6 +64,8 @@ class FactIndex:
         if found is None:
             found = self._ids[fact] = len(self.facts)
             self.facts.append(fact)
+            if fact.kind in SENTENCES:
+                self._sayings[found] = Saying(fact.text)
             cut = len(fact.text) == LONGEST  # its last word may be half of one
             self._fact_words.append(tuple(_WORD.findall(fact.text)[: -1 if cut else None]))
         return found
@@ -82,7 +88,9 @@ class FactIndex:
 
     def holds(self, number: int, fact: int) -> bool:
         """Does the text of the message hold the fact's text?"""
-        return self.facts[fact].text in self._texts[number]
+        saying = self._sayings.get(fact)
+        text = self._texts[number]
+        return saying.stands_in(text) if saying is not None else self.facts[fact].text in text
 
 
 class BufferFacts:

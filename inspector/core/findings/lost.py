@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from inspector.core.drops import Drop, thread_drops
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
-from inspector.core.findings.wording import Wording
+from inspector.core.facts.wording import Retelling
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
@@ -117,10 +117,9 @@ class _Found:
         """Of the compaction or drop before request `at`."""
         thread = self._ground.thread
         before, after = self._sides(at)
-        came = _new(before, after)
         gone, needed = self._lost[at], {fact: _uses(uses) for fact, uses in self._needed[at].items()}
         again = {fact: "" for fact in needed if fact not in gone}  # named still, but its content had gone
-        listed = ranked({**gone, **again}, Wording(came), needed, again)
+        listed = ranked({**gone, **again}, Retelling(after, _new(before, after)), needed, again)
         kept = len(self._standing(before) - gone.keys() - again.keys())
         if drop is not None:
             sizes = drop.tokens_before, drop.tokens_after
@@ -144,12 +143,12 @@ class _Found:
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
     """What a step lost that took the first buffer to the second; nobody can have needed it yet. O(text)."""
     gone = {one.fact: one.message for one in lost(before, after)}
-    return ranked(gone, Wording(_new(before, after)))
+    return ranked(gone, Retelling(after, _new(before, after)))
 
 
 def ranked(
     gone: Mapping[Fact, str],
-    wording: Wording,
+    told: Retelling,
     needed: Mapping[Fact, tuple[NeededAgain, ...]] | None = None,
     named: Mapping[Fact, str] | None = None,
 ) -> tuple[LostRow, ...]:
@@ -159,7 +158,7 @@ def ranked(
     for fact, names in _distinct(gone):
         uses = [use for one in names for use in (needed or {}).get(one, ())]
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
-        is_named = wording.says(fact) or any(one in (named or ()) for one in names)
+        is_named = told.says(fact) or any(one in (named or ()) for one in names)
         message = next((gone[one] for one in names if gone[one]), uses[0].message if uses else "")
         rows.append(LostRow(fact, message, "paraphrased" if is_named else "lost", once))
     rows.sort(key=lambda row: (row.fact.rank, not row.needed, row.fate != "lost"))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from inspector.core.constraints import forbids
 from inspector.core.facts.sentences import sentences
+from inspector.core.facts.wording import plain
 from inspector.core.findings.bans import Ban, banned_by, command_of, find_ban, patched
 from inspector.core.message import Message, ToolCall
 from inspector.core.replay.driver import arrivals
-from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, plain, recorded_pins
+from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, recorded_pins
 from inspector.core.replay.regret import path_of
 from inspector.core.session import Thread
 

@@ -1,10 +1,8 @@
 """Pins: sentences that should go on standing in the buffer, and what became of each, request by request.
 
-A pin stands *verbatim* where a message holds its text (white space and end signs aside), *paraphrased* where a sentence
-of a summary, a user or an answer says nearly the same, else it is *gone*. What a message says of the pins is worked
-out once a message, and a buffer is followed by what came and what went: O(messages) for all requests together.
-
-Paraphrases are found by letters, not by sense; docs/pins.md says how `NEARLY` and `WITHIN` were found.
+A pin stands *verbatim* where a message holds its text, *paraphrased* where a sentence says nearly the same
+(`core.facts.wording`), else it is *gone*. What a message says of the pins is worked out once a message, and a buffer is
+followed by what came and what went: O(messages) for all requests together.
 """
 
 import re
@@ -12,24 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rapidfuzz import fuzz, process
-
 from inspector.core.buffer import EMPTY_VIEW, View, shared
-from inspector.core.constraints import constrains, may_bind
 from inspector.core.facts.reading import texts
-from inspector.core.facts.sentences import sentences, wanted
+from inspector.core.facts.sentences import wanted
+from inspector.core.facts.wording import Saying, Speech, plain
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Thread
 
-NEARLY = 72
-"""Least rapidfuzz ratio (0 to 100) of two sentences in small letters, their words in alphabetical order."""
-WITHIN = 90
-"""Least ratio of a pin and the place in a longer sentence that is most like it."""
-SHORTEST = 24
-"""Bytes (UTF-8) of a text that can be told in other words: fewer say too little."""
-LONGEST = 600
-"""Letters of a sentence that may be a paraphrase."""
-_ENDS = " .!,:;\"'`*_>-\u3002\uff01\uff1b\uff0c\uff1a\u201c\u201d"
 _WORD = re.compile(r"\w+")
 
 UNANNOUNCED = "a change that nothing announced"
@@ -105,7 +92,7 @@ def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
 def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     """The given texts, then what the user wrote: constraints, then instructions; each once, in order. O(text)."""
     pinned = {text: Pin(text) for text in map(plain, given) if text}
-    unplaced = dict.fromkeys(pinned)
+    unplaced = {text: Saying(text) for text in pinned}
     found = dict[str, Pin]()
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
@@ -115,24 +102,11 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
                 if (kind == "constraint" or kind == "instruction") and text not in found and text not in pinned:
                     found[text] = Pin(text, kind, message.id, request)
             if unplaced:
-                whole = _whole(message)
-                for text in [one for one in unplaced if _bare(one) in whole]:
+                whole = "\n".join(texts(message))
+                for text in [text for text, saying in unplaced.items() if saying.stands_in(whole)]:
                     pinned[text] = Pin(text, "given", message.id, request)
                     del unplaced[text]
     return (*pinned.values(), *sorted(found.values(), key=lambda pin: pin.found))  # constraint, instruction
-
-
-def plain(text: str) -> str:
-    """One line, one blank between words."""
-    return " ".join(text.split())
-
-
-def _bare(text: str) -> str:
-    return text.strip(_ENDS) or text
-
-
-def _whole(message: Message) -> str:
-    return plain("\n".join(texts(message)))
 
 
 def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
@@ -157,20 +131,18 @@ class PinIndex:
 
     def __init__(self, pins: Sequence[Pin]) -> None:
         self.pins = tuple(pins)
-        self._bare = [_bare(plain(pin.text)) for pin in pins]
-        self._sorted = [_in_order(one) for one in self._bare]
-        self._binds = [constrains(pin.text) for pin in pins]
+        self._sayings = [Saying(pin.text) for pin in pins]
+        self._speech = Speech()
         self._by_word = dict[str, list[int]]()
         self._wordless = list[int]()
-        for n, text in enumerate(self._bare):
-            inner = _WORD.findall(text)[1:-1]  # the first and the last may be part of a longer word
+        for n, saying in enumerate(self._sayings):
+            inner = _WORD.findall(saying.bare)[1:-1]  # the first and the last may be part of a longer word
             if inner:
                 self._by_word.setdefault(max(inner, key=len), []).append(n)
             else:
                 self._wordless.append(n)
         self._known: dict[int, tuple[Message, tuple[int, ...]]] = {}
         """By identity of the message, which is kept so that nothing else can get it."""
-        self._sentences: dict[int, tuple[Message, tuple[str, ...], tuple[str, ...]]] = {}
 
     def held(self, message: Message) -> tuple[int, ...]:
         """Numbers of the pins whose text it holds. O(text) the first time."""
@@ -184,38 +156,11 @@ class PinIndex:
         likely = [*self._wordless]
         for word in self._by_word.keys() & set(_WORD.findall(said)):
             likely += self._by_word[word]
-        whole = plain(said) if likely else ""
-        yield from (n for n in likely if self._bare[n] in whole)
+        yield from (n for n in likely if self._sayings[n].stands_in(said))
 
     def paraphrase(self, number: int, message: Message) -> tuple[float, str] | None:
         """How like the pin the most similar sentence of the message is, and the sentence; None where none is."""
-        mine = self._bare[number]
-        said, ordered = self._said(message)
-        if len(mine.encode()) < SHORTEST or not said:
-            return None
-        best = process.extractOne(self._sorted[number], ordered, scorer=fuzz.ratio, score_cutoff=NEARLY)
-        if best is None and (message.summary or message.role == "user"):
-            longer = [one.lower() if len(one) > len(mine) else "" for one in said]
-            best = process.extractOne(mine.lower(), longer, scorer=fuzz.partial_ratio, score_cutoff=WITHIN)
-        if best is None or (self._binds[number] and not may_bind(said[best[2]])):
-            return None
-        return best[1], said[best[2]]
-
-    def _said(self, message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The sentences of a message, and their words in order; none of what tools print and clients attach."""
-        known = self._sentences.get(id(message))
-        if known is None:
-            said = message.parts if message.summary or not message.mark else ()
-            found = [plain(one) for part in said if isinstance(part, Text) for one in sentences(part.text)]
-            kept = tuple(
-                one for one in dict.fromkeys(found) if 3 * len(one.encode()) >= 2 * SHORTEST and len(one) <= LONGEST
-            )
-            known = self._sentences[id(message)] = message, kept, tuple(map(_in_order, kept))
-        return known[1:]
-
-
-def _in_order(text: str) -> str:
-    return " ".join(sorted(_WORD.findall(text.lower())))
+        return self._speech.paraphrase(self._sayings[number], message)
 
 
 class PinTracker:

@@ -162,6 +162,8 @@ class LossLedger:
         """Facts that are gone now."""
         self._by_word: dict[str, set[int]] = {}
         self._touched = set[int]()
+        self._quoted = set[int]()
+        """Sentences of removed messages that others hold still: a summary that cites the user."""
         self._ever_lost = set[int]()
         self._needed = set[int]()
         self._losses: list[Loss] = []
@@ -191,6 +193,11 @@ class LossLedger:
             self._removed.update(dict.fromkeys(removed, at))
             for number in removed:
                 self._lose(number, at)
+        for fact in [one for one in self._quoted if not self._standing.holds(one)]:
+            self._quoted.remove(fact)
+            held = (number for number in removed if self._index.holds(number, fact))
+            if at is not None and fact not in self._lost and (last := next(held, None)) is not None:
+                self._gone(fact, at, self._index.messages[last].id)
 
     def losses(self) -> Losses:
         """What was found so far."""
@@ -205,12 +212,18 @@ class LossLedger:
             if message.summary and fact not in self._touched:
                 continue
             self._touched.add(fact)
-            if fact in self._lost or self._standing.holds(fact):
+            if fact in self._lost:
                 continue
-            loss = self._lost[fact] = Loss(self._index.facts[fact], at, message.id)
-            self._by_word.setdefault(self._key(fact), set()).add(fact)
-            self._ever_lost.add(fact)
-            self._losses.append(loss)
+            if not self._standing.holds(fact):
+                self._gone(fact, at, message.id)
+            elif self._index.facts[fact].kind in SENTENCES:
+                self._quoted.add(fact)
+
+    def _gone(self, fact: int, at: At, message: str) -> None:
+        loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
+        self._by_word.setdefault(self._key(fact), set()).add(fact)
+        self._ever_lost.add(fact)
+        self._losses.append(loss)
 
     def _found_again(self, facts: Iterable[int]) -> None:
         for fact in facts:

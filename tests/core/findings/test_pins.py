@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inspector.core.answering import offline
 from inspector.core.buffer import Stretch
 from inspector.core.findings.bans import find_ban
+from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.policies.catalogue import POLICIES
@@ -91,6 +92,10 @@ def test_a_summary_that_says_it_keeps_it() -> None:
     [
         ("Please do not change the public interface of the reader.", "Do not change the reader's public interface."),
         (RULE, "The work goes on, and the user wants us to never touch the migrations folders of the service."),
+        (
+            "By the way: please do not sort the rates by hand any more, I do.",
+            "Then “do not sort the rates by hand any more”.",
+        ),
         ("不要修改 migrations 目录下的任何文件。", "用户要求：不要修改 migrations 目录下面的任何文件"),
     ],
 )
@@ -113,6 +118,30 @@ def test_in_other_words(rule: str, said: str) -> None:
 def test_what_says_something_else_is_no_paraphrase(rule: str, said: str) -> None:
     one = findings(("user", rule), ("answer", "Yes."), ("compact", said), ("answer", "So."))[rule]
     assert states(one)[-1] == (1, 1, "gone")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (f"The user said: {RULE}", "Work goes on."),
+        (f"The user said:\n- “{RULE}”", "The user wants us to never touch the migrations folder of the service."),
+        ("The user said: Never touch\nthe migrations folder!", f"Still: {RULE}"),
+        ("Do not touch the migrations folder.", "We touched the migrations folder."),
+        ("Nothing.", "Nothing."),
+    ],
+)
+def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
+    script = ("user", RULE), ("answer", "a"), ("compact", first), ("answer", "b"), ("compact", second), ("answer", "c")
+    thread = session(*script)
+    (pinned,) = (one for one in recorded_pins(thread, PinIndex(find_pins(thread))) if one.pin.text == RULE)
+    before = "verbatim"
+    for one in lost_by_compactions(thread):
+        fate = next((row.fate for row in one.rows if row.fact.text == RULE), "kept")
+        span = pinned.at(one.before_request)
+        assert span is not None
+        if before == "verbatim":
+            assert {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}[span.state] == fate
+        before = span.state
 
 
 def test_said_again_it_stands_again() -> None:

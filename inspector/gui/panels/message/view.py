@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QSplitter, QStackedLayout, 
 from inspector.core.buffer import Buffer, View
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import sentences
+from inspector.core.facts.wording import plain
 from inspector.core.message import Message, Opaque, ToolResult
-from inspector.core.replay.pins import plain
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.core.tokens.prediction import Scale
