@@ -31,6 +31,7 @@ _FOLDERS = (
     ("CODEX_HOME", ".codex", "sessions", "*/*/*/rollout-*.jsonl"),
     ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions", "*/*.jsonl"),
     ("GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/session-*.json*"),
+    ("OPENCLAW_STATE_DIR", ".openclaw", "agents", "*/sessions/????????-????-????-????-????????????.jsonl"),
     ("COPILOT_HOME", ".copilot", "session-state", "*/events.jsonl"),
     ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import claude_code, codex, copilot_cli, gemini_cli, journal, opencode, pi, proxy
+from inspector.core.formats import claude_code, codex, copilot_cli, gemini_cli, journal, openclaw, opencode, pi, proxy
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
 from inspector.core.formats.unread import recognise
@@ -11,6 +11,7 @@ from inspector.core.formats.unread import recognise
 FORMATS: tuple[Format, ...] = (
     claude_code.FORMAT,
     codex.FORMAT,
+    *openclaw.FORMATS,
     pi.FORMAT,
     journal.FORMAT,
     gemini_cli.FORMAT,

@@ -25,7 +25,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
 )
 """Names as in `--policy`, and as people read them. A policy's module has its name, with underscores."""
 DEFAULT = "roku"
-_HARNESSES = MappingProxyType({"gemini-cli": "gemini"})
+_HARNESSES = MappingProxyType({"gemini-cli": "gemini", "openclaw": "pi"})
 """Policy by the name of a format or a client, where it is another."""
 
 

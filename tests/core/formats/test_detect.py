@@ -17,6 +17,8 @@ USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name":
 CLAUDE = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": USER}
 CODEX = {"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}}
 COPILOT = {"type": "session.start", "data": {"producer": "copilot-agent"}, "id": "i", "parentId": None}
+SNAPSHOT = {"type": "custom", "customType": "model-snapshot", "id": "c", "parentId": None}
+PI_MESSAGE = {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "hi"}}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
 CALL_ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
@@ -30,6 +32,9 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("gemini-cli", "log", ({"sessionId": "s", "projectHash": "p", "kind": "main"}, {"$set": {"messages": []}})),
     ("opencode", "export", ({"info": {"id": "ses_1"}, "messages": []},)),
     ("opencode", "rows", ({"table": "session", "row": {"id": "ses_1"}}, {"table": "message", "row": {}})),
+    ("openclaw", "session", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, SNAPSHOT)),
+    ("openclaw", "without its header", (PI_MESSAGE, PI_MESSAGE, SNAPSHOT)),
+    ("openclaw-trajectory", "events", ({"traceSchema": "openclaw-trajectory", "type": "session.started", "data": {}},)),
     ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
     ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),

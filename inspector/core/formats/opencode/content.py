@@ -6,9 +6,9 @@ its answer are one part there, and become two messages here.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
+from inspector.core.formats.times import iso_time
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.usage import Usage, is_absurd
@@ -213,11 +213,7 @@ def _count(value: Mapping[str, Any], key: str) -> int:
 
 def time_of(info: Mapping[str, Any]) -> str:
     """When the message was made, in ISO 8601."""
-    made = created(info)
-    try:
-        return datetime.fromtimestamp(made / 1000, UTC).isoformat(timespec="milliseconds") if made else ""
-    except (OverflowError, ValueError, OSError):
-        return ""
+    return iso_time(created(info))
 
 
 def created(info: Mapping[str, Any]) -> int:

@@ -146,20 +146,25 @@ def branch_text(summary: str) -> str:
 
 
 def read_usage(message: Mapping[str, Any]) -> Usage | None:
-    """What was reported for the call that made an assistant message; None where nothing was (all zero).
+    """What was reported for the call that made an assistant message; None where nothing was (all zero, or one).
 
-    pi's `input` is the uncached part. The output of a call that failed is what had come until then.
+    The prompt is `totalTokens` - `output` where there is a total: whether `input` holds what came from the cache
+    differs by provider (with Google's it does). The output of a call that failed is what had come until then.
     """
     usage = message.get("usage")
     if not isinstance(usage, dict) or is_absurd(usage):
         return None
     fresh, output = _count(usage.get("input")), _count(usage.get("output"))
     read, write = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))
-    if not fresh + output + read + write:
+    told = fresh + read + write
+    if max(told, output) <= 1:
         return None
+    prompt = _count(usage.get("totalTokens")) - output
+    prompt = prompt if prompt > 0 else told
+    fresh, context = max(0, prompt - read - write), prompt if prompt < read + write else None
     final = message.get("stopReason") not in FAILED
     hourly = min(_count(usage.get("cacheWrite1h")), write)
-    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final, cache_write_1h=hourly)
+    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final, context, hourly)
 
 
 def _count(value: Any) -> int:

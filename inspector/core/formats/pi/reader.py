@@ -30,7 +30,7 @@ from inspector.core.prefix import Prefix
 from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Sign, Thread
 from inspector.core.tokens.characters import u16
-from inspector.core.usage import ABSURD, MOST, is_absurd
+from inspector.core.usage import ABSURD, MOST, Usage, is_absurd
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +217,14 @@ class PiReader:
         if is_absurd(message.get("usage")):
             self._problems.append(Problem(read.line, ABSURD, excerpt(message)))
         self._model = text_of(message.get("model")) or self._model
-        if usage is None and finish in FAILED:
+        if not self._is_call(message, usage):
             return read
         prompt, number = node.system.prompt, len(self._requests)
         self._requests.append(Request(number, settle(node), prompt, usage, self._model, read.time, finish, read.line))
         return with_reasoning(read, usage.reasoning) if usage and usage.reasoning else read
+
+    def _is_call(self, message: Mapping[str, Any], usage: Usage | None) -> bool:
+        return usage is not None or message.get("stopReason") not in FAILED
 
     def _mend(self, node: EntryNode) -> None:
         """Something else comes than the answers to the last calls: those that have none will not get one."""

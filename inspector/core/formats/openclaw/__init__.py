@@ -1,0 +1,47 @@
+"""OpenClaw: its sessions, which are pi's with records of its own, and the trajectories beside them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.formats import pi
+from inspector.core.formats.format import Format, Head
+from inspector.core.formats.openclaw.reader import NAME, OpenClawReader, entry_of
+from inspector.core.formats.openclaw.trajectory import SCHEMA, TRAJECTORY, TrajectoryReader
+from inspector.core.session import Session
+
+
+def sniff(head: Head) -> float:
+    """Sure of a pi session in which OpenClaw has left a record."""
+    return 1.0 if any(_is_mark(value) for value in head.values) and pi.sniff(head) else 0.0
+
+
+def _is_mark(value: Any) -> bool:
+    if not isinstance(value, Mapping) or value.get("type") != "custom":
+        return False
+    kind = value.get("customType")
+    return isinstance(kind, str) and (kind == "model-snapshot" or kind.startswith("openclaw"))
+
+
+def sniff_trajectory(head: Head) -> float:
+    """Sure where the schema is named."""
+    first = next(iter(head.values), None)
+    return float(isinstance(first, Mapping) and first.get("traceSchema") == SCHEMA)
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """What was compiled for its runs, and the index of all sessions of the agent."""
+    return (f"{path.name.partition('.')[0]}.trajectory.jsonl", "sessions.json")
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """Both name the session."""
+    if entry_of(head.document, session.id):
+        return True
+    return bool(sniff_trajectory(head)) and head.values[0].get("sessionId") == session.id
+
+
+FORMATS = (
+    Format(NAME, "OpenClaw session", sniff, OpenClawReader, companions, is_companion),
+    Format(TRAJECTORY, "OpenClaw trajectory", sniff_trajectory, TrajectoryReader),
+)

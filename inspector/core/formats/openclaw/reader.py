@@ -1,0 +1,92 @@
+"""The reader of OpenClaw sessions: pi's, with what lies beside them.
+
+A trajectory tells the system prompt and the tools of each run; `sessions.json` tells the window and who started it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt
+from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt
+from inspector.core.formats.pi.messages import text_of
+from inspector.core.formats.pi.reader import PiReader
+from inspector.core.prefix import Prefix
+from inspector.core.session import Request, Session
+from inspector.core.usage import MOST, Usage
+
+NAME = "openclaw"
+_GATEWAY = "openclaw"
+"""The provider of answers that no model gave: OpenClaw wrote them in its name."""
+
+
+class OpenClawReader(PiReader):
+    """A `Reader`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._times: list[str] = []
+        self._prompts: list[Prompt] = []
+        """What went along from each of these times on."""
+        self._index: Mapping[str, Any] = {}
+        self._beside = 0
+        """How often a companion told something."""
+        self._told: list[Request] = []
+        self._told_with = 0
+        """The requests with what the companions tell, and how much they told then."""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a record of the session or of its trajectory, or the index."""
+        if not file:
+            super().feed(line, value)
+        elif isinstance(value, dict) and value.get("traceSchema") == SCHEMA:
+            if value.get("type") == "context.compiled":
+                self._times.append(max(text_of(value.get("ts")), self._times[-1] if self._times else ""))
+                self._prompts.append(compiled_prompt(value.get("data")))
+                self._beside += 1
+        else:
+            self._index = entry_of(value, self._header.text("id")) or self._index
+            self._beside += 1
+
+    def _is_call(self, message: Mapping[str, Any], usage: Usage | None) -> bool:
+        return message.get("provider") != _GATEWAY and super()._is_call(message, usage)
+
+    def session(self) -> Session:
+        """The session so far. O(requests) where a companion has told something since, else O(new requests)."""
+        session = super().session()
+        notes = [*session.notes, *(_started_by(self._index))]
+        session = replace(session, format=NAME, client="OpenClaw", notes=tuple(notes))
+        if not self._beside:
+            return session
+        if self._told_with != self._beside:
+            self._told, self._told_with = [], self._beside
+        window, last = self._window(), session.main.model
+        for request in self._requests[len(self._told) :]:
+            own = window if request.model == last else None
+            self._told.append(replace(request, prompt=self._prompt_at(request.time), window=own))
+        prompt = self._prompts[-1] if self._prompts else NOT_IN_FILE
+        main = replace(session.main, requests=Prefix(self._told), prompt=prompt, window=window)
+        return replace(session, threads=(main,))
+
+    def _prompt_at(self, time: str) -> Prompt:
+        """A run begins before its answers are written."""
+        at = bisect_right(self._times, time)
+        return self._prompts[at - 1] if at else NOT_IN_FILE
+
+    def _window(self) -> int | None:
+        tokens = self._index.get("contextTokens")
+        return tokens if type(tokens) is int and 0 < tokens <= MOST else None
+
+
+def entry_of(index: Any, session: str) -> Mapping[str, Any]:
+    """What an index of sessions (`sessions.json`) tells of one; empty where that is none, or does not name it."""
+    for entry in index.values() if isinstance(index, dict) and session else ():
+        if isinstance(entry, dict) and entry.get("sessionId") == session:
+            return entry
+    return {}
+
+
+def _started_by(entry: Mapping[str, Any]) -> list[str]:
+    parent = text_of(entry.get("spawnedBy"))
+    return [f"This is the session of a sub-agent, started by {parent}."] if parent else []

@@ -1,0 +1,194 @@
+"""The reader of OpenClaw trajectories: what was compiled for each run, and all messages when it had ended.
+
+The calls of a run are the answers that its end holds and its beginning does not, each with its own usage; the usage of
+the run is their sum. An event above 262,144 bytes is a stub: of such a run nothing is known but that sum.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage, text_of
+from inspector.core.formats.times import iso_time
+from inspector.core.message import Message
+from inspector.core.prefix import Prefix
+from inspector.core.same_message import hash_of
+from inspector.core.session import Compaction, Problem, Request, Session, Thread
+
+TRAJECTORY = "openclaw-trajectory"
+SCHEMA = "openclaw-trajectory"
+
+
+class TrajectoryReader:
+    """A `Reader`."""
+
+    def __init__(self) -> None:
+        self._about: Mapping[str, Any] = {}
+        self._prompt: Prompt = NOT_IN_FILE
+        self._model = ""
+        self._stretch = Stretch()
+        self._laid: list[Message] = []
+        """What stands in the buffer now."""
+        self._known: dict[str, Message] = {}
+        self._messages: list[Message] = []
+        self._requests: list[Request] = []
+        self._compactions: list[Compaction] = []
+        self._problems: list[Problem] = []
+        self._run: tuple[int, View] | None = None
+        """Answers before the run that has begun, and what its first call sends."""
+        self._runs = self._stubs = self._hidden = 0
+        """Runs, those that are stubs, and what was reported for all calls of these."""
+        self._stubbed = False
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one event. Never raises for what it holds."""
+        kind, data = (value.get("type"), value.get("data")) if isinstance(value, dict) else (None, None)
+        if not isinstance(kind, str) or not isinstance(data, dict):
+            self._problems.append(Problem(line, "not an event of a trajectory", excerpt(value), file))
+            return
+        self._about = self._about or value
+        self._model = text_of(value.get("modelId")) or self._model
+        where = EntryPosition(f"L{line}", line, text_of(value.get("ts")))
+        if kind == "context.compiled":
+            self._begin(data, where)
+        elif kind == "model.completed":
+            self._end(data, where)
+        elif kind == "trace.artifacts" and self._stubbed:
+            usage = data.get("usage")
+            prompt = usage.get("input") if isinstance(usage, dict) else None
+            self._hidden += prompt if type(prompt) is int and prompt > 0 else 0
+
+    def _begin(self, data: Mapping[str, Any], where: EntryPosition) -> None:
+        self._runs += 1
+        self._prompt, self._run = compiled_prompt(data), None
+        messages = data.get("messages")
+        self._stubbed = not isinstance(messages, list)
+        if isinstance(messages, list):
+            asked = {"role": "user", "content": [{"type": "text", "text": text_of(data.get("prompt"))}]}
+            self._lay([*messages, asked] if data.get("prompt") else messages, where)
+            self._run = sum(_is_answer(one) for one in messages), self._stretch.view()
+
+    def _end(self, data: Mapping[str, Any], where: EntryPosition) -> None:
+        """The calls of the run; where only its beginning is known, its first call."""
+        run, self._run = self._run, None
+        snapshot = data.get("messagesSnapshot")
+        if isinstance(snapshot, list):
+            answers = run[0] if run else sum(message.role == "assistant" for message in self._laid)
+            for message, value in self._lay(snapshot, where):
+                if _is_answer(value):
+                    answers -= 1
+                    if answers < 0:
+                        self._call(value, View(self._stretch, message), where)
+        else:
+            self._stubs += 1
+            self._stubbed = True
+            if run is not None:
+                self._requests.append(
+                    Request(len(self._requests), run[1], self._prompt, None, self._model, where.time, line=where.line)
+                )
+
+    def _call(self, value: Mapping[str, Any], view: View, where: EntryPosition) -> None:
+        usage, finish = read_usage(value), text_of(value.get("stopReason"))
+        if usage is None and finish in FAILED:
+            return
+        model = text_of(value.get("model")) or self._model
+        number, time = len(self._requests), _at(value, where).time
+        self._requests.append(Request(number, view, self._prompt, usage, model, time, finish, where.line))
+
+    def _lay(self, values: Sequence[Any], where: EntryPosition) -> list[tuple[int, Mapping[str, Any]]]:
+        """Make the buffer these messages; each value with the length of the buffer before it. O(values)."""
+        counted: Counter[str] = Counter()
+        messages: list[Message] = []
+        places: list[tuple[int, Mapping[str, Any]]] = []
+        for value in values:
+            if not isinstance(value, dict):
+                continue
+            places.append((len(messages), value))
+            if not _is_failed(value) and (message := self._message(value, counted, where)).parts:
+                messages.append(message)
+        same = 0
+        for old, new in zip(self._laid, messages, strict=False):
+            if old is not new:
+                break
+            same += 1
+        self._note_compaction(messages[same:], same, where)
+        if same < len(self._laid):
+            self._stretch = Stretch(View(self._stretch, same))
+        self._stretch.append(*messages[same:])
+        self._laid = messages
+        return places
+
+    def _message(self, value: Mapping[str, Any], counted: Counter[str], where: EntryPosition) -> Message:
+        """The same message in every list that holds it: it has no id there, and its time may change."""
+        names = ("role", "content", "summary", "toolCallId", "customType")
+        name = hash_of([value.get(key) for key in names], 6)
+        counted[name] += 1
+        name = f"{name}.{counted[name]}" if counted[name] > 1 else name
+        message = self._known.get(name)
+        if message is None:
+            message = self._known[name] = read_message(value, _at(value, where)._replace(id=name))
+            if message.parts:
+                self._messages.append(message)
+        return message
+
+    def _note_compaction(self, new: Sequence[Message], same: int, where: EntryPosition) -> None:
+        summary = next((message for message in new if message.summary and message.line == where.line), None)
+        if summary is not None:
+            old = {message.id for message in self._laid}
+            kept = same + sum(message.id in old for message in new)
+            made = len(self._requests)
+            self._compactions.append(Compaction(made, "", summary=summary, kept=kept, line=where.line, time=where.time))
+
+    def session(self) -> Session:
+        """The session so far."""
+        main = Thread(
+            id="main",
+            model=self._model,
+            requests=Prefix(self._requests),
+            messages=Prefix(self._messages),
+            end=self._stretch.view(),
+            prompt=self._prompt,
+            compactions=Prefix(self._compactions),
+        )
+        return Session(
+            format=TRAJECTORY,
+            threads=(main,),
+            problems=Prefix(self._problems),
+            client="OpenClaw",
+            id=text_of(self._about.get("sessionId")),
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> list[str]:
+        if not self._stubs:
+            return []
+        told = f"; their calls reported {self._hidden:,} tokens in" if self._hidden else ""
+        return [
+            f"{self._stubs:,} of {self._runs:,} runs end in stubs: OpenClaw leaves out events above its limit. "
+            f"What they sent is not in this file{told}."
+        ]
+
+
+def compiled_prompt(data: Any) -> Prompt:
+    """The system prompt and the tools of a run; not in the file where the event is a stub."""
+    if not isinstance(data, dict) or not isinstance(system := data.get("systemPrompt"), str):
+        return NOT_IN_FILE
+    tools = data.get("tools")
+    if not isinstance(tools, list):
+        return Prompt(system)
+    return Prompt(system, tuple(Tool(text_of(tool.get("name")), tool) for tool in tools if isinstance(tool, dict)))
+
+
+def _at(value: Mapping[str, Any], where: EntryPosition) -> EntryPosition:
+    """With the message's own time, where it has one."""
+    return where._replace(time=iso_time(value.get("timestamp")) or where.time)
+
+
+def _is_answer(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("role") == "assistant" and value.get("provider") != "openclaw"
+
+
+def _is_failed(value: Mapping[str, Any]) -> bool:
+    return value.get("role") == "assistant" and value.get("stopReason") in FAILED
