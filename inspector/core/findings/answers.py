@@ -54,7 +54,7 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
         words += f"; {free:,} stand there more than once"
         named = [one for one in again if _NAME.match(one.what)]
         top = max(named, key=lambda one: one.free, default=None)
-        words += f" ({_short(top.what)}: {top.times} times)" if top is not None else ""
+        words += f" ({_base(top.what)}: {top.times} times)" if top is not None else ""
     return ShortAnswer("filled", f"{words}.")
 
 
@@ -68,7 +68,10 @@ def lost(losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = ()) -> S
         what = "silent drop" if worst.kind == "drop" else f"{worst.trigger or worst.kind} compaction"
         words = f"The {what} before request {worst.before_request} lost {gone:,} of {worst.before:,} facts"
     else:
-        words = f"{len(losses):,} compactions lost {gone:,} facts"
+        drops = sum(one.kind == "drop" for one in losses)
+        counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
+        listed = [f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        words = f"{' and '.join(listed)} lost {gone:,} facts"
     said = sum(
         row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost"
     )
@@ -146,6 +149,11 @@ def _mostly(node: BreakdownNode) -> str:
     if top is None or top.kind != "tool" or top.tokens < _LARGE * node.tokens:
         return ""
     return f", most of them {_short(top.name)}"
+
+
+def _base(text: str) -> str:
+    """The name of a file without its folders."""
+    return _short(re.sub(r"(?<!\S)[\w./~-]*/(?=[\w.-])", "", text, count=1))
 
 
 def _short(text: str) -> str:
