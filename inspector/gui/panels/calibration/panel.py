@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.session import Thread
@@ -46,6 +47,8 @@ COLUMNS: Sequence[Column[EstimatorRow]] = (
     Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
     Column("factor", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
 )
+TALL = 420
+"""Pixels from which on the plots lie below the table, not beside it."""
 NOTHING = "Open a transcript to compare the estimators with what the provider reported."
 NO_USAGE = "This thread reports no usage: there is nothing to compare the estimators with."
 ABOUT = (
@@ -162,13 +165,28 @@ class CalibrationPanel(PlotPanel):
         return CalibrationPlot
 
     def place_plot(self) -> None:
-        """Beside the table, which keeps the room that it needs."""
+        """Beside or below the table, which keeps the room that it needs."""
         self._split.addWidget(self.plot)
         self._split.setStretchFactor(1, 1)
-        side = min(self.table.horizontalHeader().length() + 4, self.width() // 2)
-        self._split.setSizes([side, self.width() - side])
+        self._share_out()
         self.plot.show_found(self._found.get(self._plotted))
         self.plot.show_playhead(self._state.at)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is height, the plots have the whole width."""
+        super().resizeEvent(event)
+        way = Qt.Orientation.Vertical if self.height() >= TALL else Qt.Orientation.Horizontal
+        if way != self._split.orientation():
+            self._split.setOrientation(way)
+            self._share_out()
+
+    def _share_out(self) -> None:
+        if self._split.orientation() == Qt.Orientation.Vertical:
+            rows = (len(ESTIMATORS) + 1) * self.table.verticalHeader().defaultSectionSize()
+            side, whole = rows + self.table.horizontalHeader().sizeHint().height() + 34, self.height()
+        else:
+            side, whole = min(self.table.horizontalHeader().length() + 4, self.width() // 2), self.width()
+        self._split.setSizes([side, whole - side])
 
     def say(self, words: str) -> None:
         """Without words about the mouse: about the estimator."""

@@ -22,6 +22,7 @@ MOST_POINTS = 4_000
 BANDS = (0.2, 0.3)
 CLOSE = (0.01, 0.03)
 """Lines of the error: a prediction of the next call is rarely farther off."""
+REPORTED = "reported over estimated tokens; dotted ±20 %, ±30 %; dashed: the fitted line"
 ABOUT = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the predicted next call"
 
 
@@ -40,9 +41,17 @@ class CalibrationPlot(Plot):
         """Each with its look."""
         self._words: list[pg.LabelItem] = []
         self._graphics.ci.layout.setHorizontalSpacing(6)
-        self.scatter = self._add("reported / estimated", -3, short, col=0, rows=2, requests=False, bottom=_along())
-        self.scale = self._add("learned factor", 5, "{:g}".format, col=1)
-        self.errors = self._add("error of the next call", -3, _signed, row=1, col=1, bottom=_along())
+        self.scatter = self._add(
+            "reported over estimated tokens; dotted ±20 %, ±30 %; dashed: the fitted line",
+            -3,
+            short,
+            col=0,
+            rows=2,
+            requests=False,
+            bottom=_along(),
+        )
+        self.scale = self._add("learned factor; dashed: never beyond", 5, "{:g}".format, col=1)
+        self.errors = self._add("error of the next call; dotted ±1 %, ±3 %", -3, _signed, row=1, col=1, bottom=_along())
         self.errors.setXLink(self.scale)
         self._add_lines()
         self._points = _scatter(self.scatter, 5)
