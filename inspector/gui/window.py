@@ -174,6 +174,8 @@ class MainWindow(Guarded, QMainWindow):
             Command("The buffer after the last record", partial(bench.move, None), ("Ctrl+End",), "Walk", typed=True),
             Command("Next recorded compaction", bench.next_compaction, ("C",), "Walk", typed=True),
             Command("Previous recorded compaction", bench.previous_compaction, ("Shift+C",), "Walk", typed=True),
+            Command("Next mark of the timeline", partial(self.step_mark, 1), ("M",), "Walk", typed=True),
+            Command("Previous mark of the timeline", partial(self.step_mark, -1), ("Shift+M",), "Walk", typed=True),
             Command("Message below", partial(self.step_message, 1), ("Down", "J"), "Walk", typed=True),
             Command("Message above", partial(self.step_message, -1), ("Up", "K"), "Walk", typed=True),
             Command("Next change of the diff", partial(self.step_change, 1), ("F7",), "Walk"),
@@ -189,12 +191,22 @@ class MainWindow(Guarded, QMainWindow):
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
             Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
-            Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
-            Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
-            *layout_commands(self.docks, self.choose_workspace),
+            *self._view_commands(),
             *(Command(f"Estimate by {name}", partial(bench.set_estimator, name), (), "Numbers") for name in ESTIMATORS),
             Command("Keys", self.show_keys, ("F1",), "Help"),
             Command("Quit", self.close, ("Ctrl+Q",), "Session"),
+        )
+
+    def _view_commands(self) -> tuple[Command, ...]:
+        """Theme, letters, workspaces, panels."""
+        return (
+            Command("Light or dark", self.theme.toggle, ("Ctrl+T",), "View"),
+            Command("High contrast", partial(self.theme.choose, "contrast"), (), "View"),
+            Command("Larger letters", partial(self.theme.zoom, 1), ("Ctrl++", "Ctrl+="), "View"),
+            Command("Smaller letters", partial(self.theme.zoom, -1), ("Ctrl+-",), "View"),
+            Command("Letters as the system has them", partial(self.theme.zoom, 0), ("Ctrl+0",), "View"),
+            Command("Theme of the system", partial(self.theme.choose, "system"), (), "View"),
+            *layout_commands(self.docks, self.choose_workspace),
         )
 
     def _offers(self, typed: str) -> Sequence[Command]:
@@ -271,6 +283,11 @@ class MainWindow(Guarded, QMainWindow):
         """Select another message of the buffer."""
         if self.workbench.state.session is not None:
             self.docks.panels["Buffer"].step(rows)
+
+    def step_mark(self, rows: int) -> None:
+        """To the next mark of the timeline, or the one before."""
+        if self.workbench.state.session is not None:
+            self.docks.panels["Timeline"].step(rows)
 
     def step_change(self, rows: int) -> None:
         """To the next change of the diff, or the one before."""

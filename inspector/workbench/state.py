@@ -91,6 +91,14 @@ class BufferFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundText:
+    """What the search found: for each thread how many messages came at which request."""
+
+    text: str
+    places: Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """What is open and where we stand in it. Derived values (`pressures`, `window`) are worked out by the Workbench."""
 
@@ -111,6 +119,8 @@ class State:
     """The part of the buffer that is looked into: names in its breakdown, from the category down; empty = all of it."""
     among: BufferFilter | None = None
     """What the buffer list shows; None = all."""
+    found: FoundText | None = None
+    """Where the text that is searched for came into the buffer; None while nothing is searched for."""
     user_window: int | None = None
     """The window the user chose, in tokens."""
     estimator: str = "roku"

@@ -1,26 +1,37 @@
-"""What the timeline draws: one number a request, None where there is none; and what each step did to the pressure."""
+"""What the timeline draws: one number a request, None where there is none; marks at requests; and what each step did to
+the pressure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from inspector.core.findings.breaks import cache_breaks
+from inspector.core.findings.pins import pin_findings
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
-from inspector.core.session import compaction_sizes
+from inspector.core.replay.pins import find_pins
+from inspector.core.session import Session, Thread, compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
+MarkKind: TypeAlias = Literal["compaction", "drop", "cache break", "pin gone", "step", "search hit"]
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A recorded compaction or a silent drop, in front of request `at`."""
+    """Something that happened in front of or at request `at`; the number of requests: after the last record."""
 
     at: int
     label: str
-    large: bool
-    """A summary of the history, not a clean-up of single messages."""
-    silent: bool = False
-    """Nobody announced it: a drop."""
+    large: bool = True
+    """Not only a clean-up of single messages."""
+    kind: MarkKind = "compaction"
+
+    @property
+    def silent(self) -> bool:
+        """Nobody announced it."""
+        return self.kind == "drop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,41 @@ def _silent(state: State) -> Iterator[Mark]:
     """Drops that nobody announced. What was only rewritten is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
-            yield Mark(drop.request, drop.kind, drop.loss, silent=True)
+            yield Mark(drop.request, drop.kind, drop.loss, "drop")
+
+
+def finding_marks(session: Session, thread: Thread, given: Sequence[str]) -> tuple[Mark, ...]:
+    """Cache breaks, and where pins and constraints (no mere instructions) went. O(text): not for the GUI thread."""
+    breaks = (
+        Mark(one.request, f"cache break, {one.cause}: {one.tokens:,} tokens billed again", kind="cache break")
+        for one in cache_breaks(thread, session)
+    )
+    pins = [pin for pin in find_pins(thread, given) if pin.message and pin.found != "instruction"]
+    gone = (
+        Mark(span.first, f"gone: {one.pin.text}", kind="pin gone")
+        for one in pin_findings(thread, pins)
+        for span in one.history.spans
+        if span.state == "gone"
+    )
+    return (*breaks, *gone)
+
+
+def chosen_marks(state: State) -> tuple[Mark, ...]:
+    """Our steps, and what the search found."""
+    thread, found = state.thread, state.found
+    if thread is None:
+        return ()
+    end = len(thread.requests)
+    steps = (
+        Mark(one.at if one.at is not None else end, f"{one.name} {one.before:,} → {one.after:,}", kind="step")
+        for one in step_effects(state)
+    )
+    hits = found.places.get(thread.id, {}) if found is not None else {}
+    words = f" with “{found.text}”" if found is not None else ""
+    came = (
+        Mark(at, f"{many:,} message{'s' if many > 1 else ''}{words}", kind="search hit") for at, many in hits.items()
+    )
+    return (*steps, *came)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from inspector.workbench.gauge import beliefs, wanted
 from inspector.workbench.live import ProxyView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
-from inspector.workbench.state import BufferFilter, Choices, Following, OpeningProgress, PolicyBelief, State
+from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED
 
@@ -320,6 +320,11 @@ class Workbench:
     def look_into(self, part: tuple[str, ...], among: BufferFilter | None = None) -> None:
         """Look into a part of the buffer, with the list of messages reduced to it; empty for all of it."""
         self.show(replace(self._state, part=part, among=among))
+
+    def show_found(self, found: FoundText | None) -> None:
+        """Where the text that is searched for stands; None for nowhere."""
+        if found != self._state.found:
+            self.show(replace(self._state, found=found))
 
     def pin(self, text: str, on: bool = True) -> None:
         """Follow a text over all requests, as long as the session is open; or no more."""

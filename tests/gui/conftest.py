@@ -76,6 +76,14 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
     bridge.close()
 
 
+@pytest.fixture(autouse=True)
+def same_font(application: QApplication) -> Iterator[None]:
+    """What a test zoomed is as it was."""
+    font = application.font()
+    yield
+    application.setFont(font)
+
+
 @pytest.fixture
 def window(application: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     """The whole window, shown, with settings of the test's own; what goes wrong inside it fails the test."""

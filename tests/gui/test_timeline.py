@@ -1,7 +1,11 @@
 """The timeline while a transcript is still being read: all of what is there can be seen."""
 
 from dataclasses import replace
+from itertools import combinations, pairwise
 
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from inspector.core.buffer import Stretch
@@ -10,6 +14,9 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.panel import Timeline
+from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
+from inspector.gui.window import MainWindow
+from tests.gui.hands import press
 from tests.gui.stepping import session
 
 
@@ -110,3 +117,78 @@ def test_a_closer_look_is_kept_while_the_session_grows(desk: Desk, qtbot: QtBot)
     assert [round(edge, 1) for edge in box.viewRange()[0]] == [129.5, 149.7]
     desk.workbench.open(replace(session("another.jsonl"), path="another.jsonl"))
     assert box.viewRange()[0][1] < 10
+
+
+@pytest.fixture
+def opened(window: MainWindow, qtbot: QtBot) -> Timeline:
+    """The timeline of the sample."""
+    window.open_sample()
+    bench = window.workbench
+    qtbot.waitUntil(lambda: bench.state.session is not None and bench.state.opening is None and window.docks.ready)
+    timeline = window.docks.panels["Timeline"]
+    assert isinstance(timeline, Timeline)
+    qtbot.waitUntil(lambda: timeline.plot is not None and len(timeline.plot.mark_row.marks) > 1)
+    return timeline
+
+
+@pytest.mark.parametrize("height", [150, 240, 420])
+@pytest.mark.parametrize("larger", [0, 5])
+def test_no_label_lies_on_another(opened: Timeline, qtbot: QtBot, height: int, larger: int) -> None:
+    opened.desk.theme.zoom(larger)
+    opened.setFixedHeight(height)
+    qtbot.wait(10)
+    opened.plot.overlay.grab()
+    rooms = opened.plot.overlay.labels.taken
+    assert len(rooms) >= 3
+    for one, other in combinations(rooms, 2):
+        assert not one.intersects(other)
+
+
+def test_the_lower_plot_gives_way_before_the_pressure_does(opened: Timeline, qtbot: QtBot) -> None:
+    heights = {}
+    for height in (150, 200, 420):
+        opened.setFixedHeight(height)
+        qtbot.wait(10)
+        above, below = opened.plot.above, opened.plot.below
+        heights[height] = above.geometry().height(), below.geometry().height() if below.isVisible() else 0
+        assert heights[height][0] >= 75
+    assert heights[150][1] == 0
+    assert heights[420][1] == LOWER_HEIGHT
+
+
+def test_marks_fold_open_and_lead_to_their_requests(opened: Timeline, qtbot: QtBot) -> None:
+    """The sample: a compaction, two constraints that went with it, its cache break; two other breaks."""
+    row, bench = opened.plot.mark_row, opened.desk.workbench
+    row.grab()
+    assert [mark.kind for mark in row.marks] == [
+        "cache break", "compaction", "cache break", "pin gone", "pin gone", "cache break",
+    ]  # fmt: skip
+    assert [len(one.marks) for one in row.folds] == [1, 4, 1]
+    fold = row.folds[1]
+    assert fold.kind == "compaction"
+    assert fold.words.count("\n") == 3
+    assert "gone: " in fold.words
+    assert row.accessibleDescription() == "1 compaction, 3 cache breaks, 2 pins gone"
+    QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=fold.room.center().toPoint())
+    assert bench.state.at == 79
+    window = opened.window()
+    press(window, Qt.Key.Key_M)
+    assert bench.state.at == row.marks[-1].at
+    press(window, Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    assert bench.state.at == 79
+    assert "auto compaction 153,212" in opened._here.whole
+
+
+def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: QtBot) -> None:
+    row, window = opened.plot.mark_row, opened.window()
+    assert isinstance(window, MainWindow)
+    window.search("statement.py")
+    qtbot.waitUntil(lambda: any(mark.kind == "search hit" for mark in row.marks))
+    hit = next(mark for mark in row.marks if mark.kind == "search hit")
+    assert hit.label.endswith("with “statement.py”")
+    row.grab()
+    for one, other in pairwise(row.folds):
+        assert one.room.right() < other.room.left()
+    assert sum(len(one.marks) for one in row.folds) == len(row.marks)
+    window.docks.panels["Search"].take("")
+    assert not any(mark.kind == "search hit" for mark in row.marks)

@@ -111,6 +111,26 @@ LIGHT = Colours(
     on_tool="#9a6700",
 )
 
+CONTRAST = Colours(
+    dark=True,
+    window="#000000",
+    raised="#1a1a1a",
+    hover="#333333",
+    line="#8c8c8c",
+    faint="#262626",
+    text="#ffffff",
+    quiet="#e0e0e0",
+    accent="#6fd0ff",
+    on_accent="#000000",
+    selected="#00416b",
+    low="#ffc233",
+    high="#ff9566",
+    good="#4dffb8",
+    missing="#a6a6a6",
+    playhead="#ffffff",
+    on_tool="#ffc233",
+)
+"""All text at least 7:1 on all grounds but the accent's, hairlines at least 3:1."""
 
 _DARK_FATES: Mapping[FateName, str] = {"cut": "#d48fc0", "summarised": "#a99bf0"}
 _LIGHT_FATES: Mapping[FateName, str] = {"cut": "#a5407c", "summarised": "#5f4bc4"}

@@ -1,4 +1,4 @@
-"""Light and dark: which colours hold now, and the one style sheet made of them."""
+"""Light, dark, high contrast: which colours hold now, how large letters are, and the one style sheet made of them."""
 
 from typing import Literal, TypeAlias, get_args
 
@@ -6,11 +6,14 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from inspector.gui.look.colours import DARK, LIGHT, Colours
+from inspector.gui.look.colours import CONTRAST, DARK, LIGHT, Colours
+from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.style import SMALL, style_sheet
 from inspector.gui.settings import Settings
 
-Mode: TypeAlias = Literal["system", "light", "dark"]
+Mode: TypeAlias = Literal["system", "light", "dark", "contrast"]
+SIZES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0)
+"""Of all letters, as shares of the system's size: what zooming walks through."""
 
 
 class Theme(QObject):
@@ -25,6 +28,10 @@ class Theme(QObject):
         kept = settings.text("theme", "system")
         self._mode: Mode = next((mode for mode in get_args(Mode) if mode == kept), "system")
         self._colours = self._choose()
+        self._points = application.font().pointSizeF()
+        """The size that the system has."""
+        kept_size = settings.text("size", "1.0")
+        self._size = next((size for size in SIZES if str(size) == kept_size), 1.0)
         application.setStyle("Fusion")
         self._apply()
         application.styleHints().colorSchemeChanged.connect(self._again)
@@ -37,10 +44,12 @@ class Theme(QObject):
     @property
     def small(self) -> float:
         """Points of small print: captions, axes."""
-        return self._points() * SMALL
+        return self.points * SMALL
 
-    def _points(self) -> float:
-        return self._application.font().pointSizeF()
+    @property
+    def points(self) -> float:
+        """Points of ordinary letters."""
+        return self._points * self._size
 
     @property
     def mode(self) -> Mode:
@@ -57,7 +66,17 @@ class Theme(QObject):
         """From dark to light, from light to dark."""
         self.choose("light" if self._colours.dark else "dark")
 
+    def zoom(self, steps: int) -> None:
+        """So many steps larger; 0: as large as the system has it."""
+        at = SIZES.index(self._size) + steps if steps else SIZES.index(1.0)
+        self._size = SIZES[max(0, min(at, len(SIZES) - 1))]
+        self._settings.keep_text("size", str(self._size))
+        self._apply()
+        self.changed.emit()
+
     def _choose(self) -> Colours:
+        if self._mode == "contrast":
+            return CONTRAST
         if self._mode == "system":
             dark = self._application.styleHints().colorScheme() == Qt.ColorScheme.Dark
         else:
@@ -72,8 +91,9 @@ class Theme(QObject):
             self.changed.emit()
 
     def _apply(self) -> None:
+        self._application.setFont(ui_font(self.points))
         self._application.setPalette(_palette(self._colours))
-        self._application.setStyleSheet(style_sheet(self._colours, self._points()))
+        self._application.setStyleSheet(style_sheet(self._colours, self.points))
 
 
 def _palette(colours: Colours) -> QPalette:

@@ -93,7 +93,15 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         rect, state, flag = option.rect, option.state, QStyle.StateFlag
         marked = CHOSEN if state & flag.State_Selected else HOVERED if state & flag.State_MouseOver else PLAIN
         density = painter.device().devicePixelRatioF()
-        key = (*self.key(row), marked, self._theme.colours.dark, rect.width(), rect.height(), density)
+        key = (
+            *self.key(row),
+            marked,
+            self._theme.colours.window,
+            self._theme.points,
+            rect.width(),
+            rect.height(),
+            density,
+        )
         known = self._pictures.pop(key, None)
         if known is None:
             known = self._picture(row, rect.size(), option.font, marked, density), row

@@ -5,11 +5,11 @@ end the program. A panel loads it when it is first seen (`panels.panel.PlotPanel
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPicture
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsView, QSizePolicy, QWidget
 
@@ -20,7 +20,7 @@ from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.number_formats import short
 from inspector.gui.look.theme import Theme
 
-__all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "pg", "set_height"]
+__all__ = ["Axis", "Overlay", "Plot", "Spell", "area_of", "end_place", "label_size", "pg", "set_height"]
 
 Spell: TypeAlias = Callable[[float], str]
 
@@ -55,6 +55,8 @@ for _kind in classes():
 # -- the parts of a plot -----------------------------------------------------------------------------------------------
 
 _PAST = 0.6
+LABELS_APART = 8
+"""Pixels between two labels in a line."""
 
 
 def end_place(count: int) -> float:
@@ -140,7 +142,11 @@ class TokenAxis(Axis):
         self._texts: list[tuple[QRectF, int, str]] = []
         self.picture: QPicture | None = None
         self.setStyle(tickTextOffset=6, autoReduceTextSpace=True)
-        self.setWidth(46)
+
+    def restyle(self, theme: Theme) -> None:
+        """As wide as its numbers."""
+        super().restyle(theme)
+        self.setWidth(QFontMetricsF(ui_font(theme.small)).horizontalAdvance("1000k") + 10)
 
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
         """The texts; worked out anew when the range or the size has changed."""
@@ -187,6 +193,35 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
             painter.drawLine(QPointF(seen.left(), level), QPointF(seen.right(), level))
 
 
+class LabelSpace:
+    """Where labels may stand in a plot without one lying on another: the first that asks gets the place."""
+
+    def __init__(self, area: QRectF) -> None:
+        self._area = area
+        self.taken: list[QRectF] = []
+
+    def take(self, room: QRectF) -> None:
+        """Nothing else there."""
+        self.taken.append(room)
+
+    def place(self, size: QSizeF, corners: Iterable[QPointF], slides: bool = False) -> QRectF | None:
+        """The first of these top left corners where it is free, taken; None where there is none.
+
+        `slides`: also right of what stands there.
+        """
+        for corner in corners:
+            room = QRectF(corner, size)
+            while self._area.contains(room):
+                right = max((one.right() for one in self.taken if room.intersects(one)), default=None)
+                if right is None:
+                    self.take(room)
+                    return room
+                if not slides:
+                    break
+                room.moveLeft(right + LABELS_APART)
+        return None
+
+
 class Overlay(Guarded, QWidget):
     """A transparent widget over a plot, for all that is painted by hand. Lets the mouse through.
 
@@ -204,6 +239,8 @@ class Overlay(Guarded, QWidget):
         self._at: int | None = None
         self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
         """What is covered; where the range lies, in pixels, and in requests and tokens; while it paints."""
+        self.labels = LabelSpace(self._area)
+        """Of what was painted last."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cover the whole plot, whatever its size."""
@@ -223,6 +260,7 @@ class Overlay(Guarded, QWidget):
             painter.setFont(ui_font(self._theme.small))
             self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
             self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
+            self.labels = LabelSpace(self._area)
             self._paint(painter, self._area)
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
@@ -239,15 +277,39 @@ class Overlay(Guarded, QWidget):
         """Where a request stands along the axis, of a thread with so many."""
         return end_place(count) if at is None else float(at)
 
-    def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float) -> None:
+    def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float = 2) -> None:
         """The line, from the top down to `foot`; beside it where we stand, so many pixels above the floor."""
-        area = self._area
-        painter.setPen(QPen(ink(self._theme.colours.playhead), 1.5))
+        area, colour = self._area, self._theme.colours.playhead
+        painter.setPen(QPen(ink(colour), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
         word = "end" if self._at is None else str(self._at)
-        width = QFontMetricsF(painter.font()).horizontalAdvance(word) + 10
-        left = x + 4 if x + width + 6 < area.right() else x - width - 4
-        painter.drawText(QRectF(left, area.bottom() - above, width, 16), Qt.AlignmentFlag.AlignCenter, word)
+        size = label_size(painter, word)
+        left = x + 4 if x + size.width() + 6 < area.right() else x - size.width() - 4
+        room = QRectF(QPointF(left, area.bottom() - size.height() - above), size)
+        self.labels.take(room)
+        self._paint_on_ground(painter, room, word, colour)
+
+    def _paint_label(
+        self, painter: QPainter, words: str, corners: Iterable[QPointF], colour: str, slides: bool = False
+    ) -> None:
+        """At the first corner where it lies on no other, else not at all."""
+        room = self.labels.place(label_size(painter, words), corners, slides)
+        if room is not None:
+            self._paint_on_ground(painter, room, words, colour)
+
+    def _paint_on_ground(self, painter: QPainter, room: QRectF, words: str, colour: str) -> None:
+        """Words that can be read over curves and lines."""
+        ground = QColor(ink(self._theme.colours.window))
+        ground.setAlphaF(0.82)
+        painter.fillRect(room, ground)
+        painter.setPen(ink(colour))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)
+
+
+def label_size(painter: QPainter, words: str) -> QSizeF:
+    """Of words in the painter's font, with a little ground on either side."""
+    metrics = QFontMetricsF(painter.font())
+    return QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
 
 
 def area_of(box: pg.ViewBox) -> QRectF:
@@ -279,7 +341,7 @@ class Plot(Guarded, QWidget):
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(name)
-        column(self._graphics, of=self)
+        self._column = column(self._graphics, of=self, gap=0)
 
     def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
         """`requests`: they stand along its x axis. `axes`: by their sides; without any, tokens with a grid."""

@@ -113,7 +113,7 @@ class CompareOverlay(Overlay):
             self._paint_steps(painter, area, self._picked)
             self._paint_regrets(painter, self._picked)
         x = self._point(self._place(self._at, len(self._reports[0].rows)), 0).x()
-        self._paint_playhead(painter, x, area.bottom(), 20)
+        self._paint_playhead(painter, x, area.bottom())
 
     def _paint_window(self, painter: QPainter, area: QRectF, window: int | None) -> None:
         if window is None:

@@ -106,7 +106,7 @@ class CostOverlay(Overlay):
             painter.drawPolygon([QPointF(point.x() + dx, top + dy) for dx, dy in ((0, 0), (-4, -7), (4, -7))])
         self._paint_legend(painter, area, found)
         x = self._point(self._place(self._at, len(found.bills)), 0).x()
-        self._paint_playhead(painter, x, area.bottom(), 20)
+        self._paint_playhead(painter, x, area.bottom())
 
     def _paint_legend(self, painter: QPainter, area: QRectF, found: ThreadCost) -> None:
         used = [kind for kind in _TOLD if any(bill is not None and getattr(bill, kind) for bill in found.bills)]

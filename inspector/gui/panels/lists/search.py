@@ -4,6 +4,7 @@ A row, or Enter on it, goes to the request where the message first appears; a cl
 longer holds it. Searching runs off the GUI thread a moment after the last key.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,7 +24,7 @@ from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
-from inspector.workbench.state import State
+from inspector.workbench.state import FoundText, State
 
 MOST = 5_000
 """Rows that are shown."""
@@ -116,6 +117,7 @@ class SearchPanel(ListPanel[MessageHit]):
         self.table.show_rows(found[:MOST])
         self.table.setColumnHidden(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
         self.says.setText(_says(self._state.session, self.field.text(), found))
+        self.desk.workbench.show_found(_places(self.field.text(), found) if found else None)
 
     def _first(self) -> None:
         if self._soon.isActive():
@@ -141,6 +143,15 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
+
+
+def _places(text: str, found: Sequence[MessageHit]) -> FoundText:
+    """Where they came into the buffer: marks of the timeline."""
+    places = dict[str, Counter[int]]()
+    for one in found:
+        if one.hit.stay is not None:
+            places.setdefault(one.thread.id, Counter())[one.hit.stay.came] += 1
+    return FoundText(text, places)
 
 
 def _says(session: Session | None, text: str, found: Sequence[MessageHit]) -> str:

@@ -5,7 +5,7 @@ where each tier would have fired, and what our steps did."""
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsView
 
@@ -15,7 +15,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, plural, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colour
-from inspector.gui.widgets.plot import Overlay, area_of
+from inspector.gui.widgets.plot import Overlay, area_of, label_size
 from inspector.workbench.gauge import Firing
 from inspector.workbench.timeline import Mark, StepEffect
 
@@ -79,23 +79,31 @@ class TimelineOverlay(Overlay):
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
-        """Lines first, then compactions and silent drops, then the playhead, our steps on top."""
-        lower = area_of(self._lower)
+        """Strokes first, then words; where two would lie on each other the first that is painted stands."""
+        lower = area_of(self._lower) if self._lower.isVisible() else QRectF()
         both = area.united(lower)
         painter.setClipRect(both)
-        named = self._paint_lines(painter, area)
-        self._paint_key(painter, lower)
-        self._paint_compactions(painter, area, both)
-        if named is not None:
-            self._paint_on_ground(painter, named, trigger_words(self.triggers), self._theme.colours.good)
+        rows = self._paint_lines(painter, area)
+        compactions = self._paint_compactions(painter, area, both)
+        if not lower.isNull():
+            self._paint_key(painter, lower)
         self._paint_here(painter, area, both)
         painter.setClipRect(area)
         self._paint_firings(painter, area)
         self._paint_ghosts(painter, area)
+        for y, words, colour in rows:
+            self._paint_label(painter, words, self._beside(painter, area.left() + 4, y), colour, slides=True)
+        if self._in_words:
+            self._paint_words(painter, area)
+        self._paint_compaction_names(painter, area, compactions)
 
-    def _paint_lines(self, painter: QPainter, area: QRectF) -> QPointF | None:
-        """Returns where the words about the agent's own line go: compactions cross that place, and come first."""
-        c, named = self._theme.colours, None
+    def _beside(self, painter: QPainter, left: float, y: float) -> tuple[QPointF, QPointF]:
+        """Right above a line, right below it."""
+        return QPointF(left, y - QFontMetricsF(painter.font()).height()), QPointF(left, y + 1)
+
+    def _paint_lines(self, painter: QPainter, area: QRectF) -> list[tuple[float, str, str]]:
+        """Returns where each is, its words and its colour, the highest first."""
+        c = self._theme.colours
         rows = (
             [(f"window {grouped(self.window_tokens)}", self.window_tokens, c.quiet, Qt.PenStyle.SolidLine)]
             if self.window_tokens
@@ -106,18 +114,14 @@ class TimelineOverlay(Overlay):
         if self.triggers:
             sizes = [one.tokens for one in self.triggers]
             self._paint_band(painter, area, min(sizes), max(sizes))
-            rows.append(("", min(sizes), c.good, Qt.PenStyle.DotLine))
-        metrics, taken = QFontMetricsF(painter.font()), area.top() - 100.0
-        for text, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
+            rows.append((trigger_words(self.triggers), min(sizes), c.good, Qt.PenStyle.DotLine))
+        named = []
+        for words, tokens, colour, style in sorted(rows, key=lambda row: -row[1]):
             y = self._point(0, tokens).y()
             if area.top() <= y <= area.bottom():
                 painter.setPen(QPen(ink(colour), 1, style))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-                taken = max(y - 3, taken + metrics.height() - 2)  # below the name of the line above
-                if text:
-                    painter.drawText(QPointF(area.left() + 6, taken), text)
-                else:
-                    named = QPointF(area.left() + 6, taken)
+                named.append((y, words, colour))
         return named
 
     def _paint_band(self, painter: QPainter, area: QRectF, low: int, high: int) -> None:
@@ -134,31 +138,32 @@ class TimelineOverlay(Overlay):
             painter.drawText(QPointF(x, area.top() + 10), word)
             x += QFontMetricsF(painter.font()).horizontalAdvance(word) + 12
 
-    def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
-        c = self._theme.colours
-        metrics = QFontMetricsF(painter.font())
-        free = [area.left() - 100.0, area.left() - 100.0]  # where the text of each of two rows ends
+    def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> list[tuple[float, Mark]]:
+        """Returns where each that is large is."""
+        c, large = self._theme.colours, []
         for mark in self._marks:
             x = self._point(mark.at - 0.5, 0).x()
             if not area.left() <= x <= area.right():
                 continue
-            colour = ink(c.high if mark.silent and mark.large else c.good)
-            style = (
-                Qt.PenStyle.DotLine
-                if not mark.large
-                else Qt.PenStyle.DashLine
-                if mark.silent
-                else Qt.PenStyle.SolidLine
-            )
-            painter.setPen(QPen(colour, 1, style))
+            style = Qt.PenStyle.DashLine if mark.silent else Qt.PenStyle.SolidLine
+            style = style if mark.large else Qt.PenStyle.DotLine
+            painter.setPen(QPen(ink(c.high if mark.silent and mark.large else c.good), 1, style))
             top = area.top() if mark.large else area.bottom() - 8
             painter.drawLine(QPointF(x, top), QPointF(x, both.bottom() if mark.large else area.bottom()))
-            width = metrics.horizontalAdvance(mark.label) + 10
-            left = x + 5 if x + width < area.right() else x - width + 5
-            row = next((row for row in (0, 1) if mark.large and free[row] < left), None)
-            if row is not None:
-                free[row] = left + width
-                painter.drawText(QPointF(left, area.top() + metrics.ascent() + row * metrics.height()), mark.label)
+            if mark.large:
+                large.append((x, mark))
+        return large
+
+    def _paint_compaction_names(self, painter: QPainter, area: QRectF, large: list[tuple[float, Mark]]) -> None:
+        """Right or left of the line, in one of three rows (a low plot: in the first). Where there is no room the row of
+        marks tells."""
+        c, high = self._theme.colours, QFontMetricsF(painter.font()).height()
+        rows = 3 if area.height() > 8 * high else 1
+        for x, mark in large:
+            size = label_size(painter, mark.label)
+            sides = (x + 3, x - size.width() - 3)
+            corners = [QPointF(left, area.top() + row * high) for row in range(rows) for left in sides]
+            self._paint_label(painter, mark.label, corners, c.high if mark.silent else c.good)
 
     def _paint_here(self, painter: QPainter, area: QRectF, both: QRectF) -> None:
         count = len(self._heights)
@@ -172,7 +177,7 @@ class TimelineOverlay(Overlay):
         plain, bold = painter.font(), QFont(painter.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
-        self._paint_playhead(painter, point.x(), both.bottom(), 30)
+        self._paint_playhead(painter, point.x(), both.bottom(), len(self.firings) * (STRIP + GAP) + 2)
         painter.setFont(plain)
         if height is not None:
             painter.setPen(QPen(ink(c.window), 1.5))
@@ -180,7 +185,6 @@ class TimelineOverlay(Overlay):
             painter.drawEllipse(point, 4.5, 4.5)
 
     def _paint_firings(self, painter: QPainter, area: QRectF) -> None:
-        top = area.bottom() - len(self.firings) * (STRIP + GAP)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for n, firing in enumerate(self.firings):
             colour = ink(line_colour(self._theme.colours, n))
@@ -188,30 +192,19 @@ class TimelineOverlay(Overlay):
             for first, last in firing.runs:
                 left, right = self._point(first - 0.5, 0).x(), self._point(last + 0.5, 0).x()
                 painter.fillRect(QRectF(left, y, max(2.0, right - left), STRIP), colour)
-        if self._in_words:
-            self._paint_words(painter, area, top)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
-    def _paint_words(self, painter: QPainter, area: QRectF, bottom: float) -> None:
-        metrics = QFontMetricsF(painter.font())
-        left = area.left() + 16  # clear of the names of the lines
-        left += max((metrics.horizontalAdvance(firing.line.label) for firing in self.firings), default=0.0)
+    def _paint_words(self, painter: QPainter, area: QRectF) -> None:
+        """Above the strips, one above the other where there is room, else side by side."""
+        high = QFontMetricsF(painter.font()).height()
+        bottom = area.bottom() - len(self.firings) * (STRIP + GAP) - 2
+        corners = [QPointF(area.left() + 4, bottom - (n + 1) * high) for n in range(4)]
         for n, firing in enumerate(self.firings):
-            base = QPointF(left, bottom - 3 - n * metrics.height())
-            self._paint_on_ground(painter, base, fired_words(firing), line_colour(self._theme.colours, n))
-
-    def _paint_on_ground(self, painter: QPainter, base: QPointF, words: str, colour: str) -> None:
-        """Words that can be read over curves and lines."""
-        metrics, ground = QFontMetricsF(painter.font()), QColor(ink(self._theme.colours.window))
-        ground.setAlphaF(0.82)
-        size = QSizeF(metrics.horizontalAdvance(words) + 4, metrics.height())
-        painter.fillRect(QRectF(base - QPointF(2, metrics.ascent()), size), ground)
-        painter.setPen(ink(colour))
-        painter.drawText(base, words)
+            colour = line_colour(self._theme.colours, n)
+            self._paint_label(painter, fired_words(firing), corners, colour, slides=True)
 
     def _paint_ghosts(self, painter: QPainter, area: QRectF) -> None:
         c, place = self._theme.colours, 0
-        metrics = QFontMetricsF(painter.font())
         for n, ghost in enumerate(self.ghosts):
             place = place + 1 if n and self.ghosts[n - 1].at == ghost.at else 0
             x = self._place(ghost.at, self._count)
@@ -227,20 +220,11 @@ class TimelineOverlay(Overlay):
             painter.drawEllipse(after, 3.5, 3.5)
             last = n + 1 == len(self.ghosts) or self.ghosts[n + 1].at != ghost.at
             if last and ghost.at == self._at:
-                self._paint_name(painter, metrics, area, after, ghost, APART * (place + 1))
-
-    def _paint_name(
-        self, painter: QPainter, metrics: QFontMetricsF, area: QRectF, at: QPointF, ghost: StepEffect, clear: float
-    ) -> None:
-        words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
-        width = metrics.horizontalAdvance(words)
-        left = at.x() + 8 if at.x() + width + 10 < area.right() else at.x() - width - 8 - clear
-        middle = min(at.y(), area.bottom() - 38 - metrics.height() / 2)  # clear of the number of the playhead
-        ground = QColor(ink(self._theme.colours.window))
-        ground.setAlphaF(0.82)
-        painter.fillRect(QRectF(left - 2, middle - metrics.height() / 2, width + 4, metrics.height()), ground)
-        painter.setPen(ink(self._theme.colours.accent))
-        painter.drawText(QPointF(left, middle + metrics.ascent() / 2 - 1), words)
+                words = f"{ghost.name} {signed(ghost.after - ghost.before)} → {grouped(ghost.after)}"
+                size, clear = label_size(painter, words), APART * (place + 1) + 8
+                lefts = (after.x() + 8, after.x() - size.width() - clear)
+                tops = [after.y() + (n - 0.5) * size.height() for n in (0, -1, 1, -2, 2)]
+                self._paint_label(painter, words, (QPointF(x, y) for x in lefts for y in tops), c.accent)
 
 
 def fired_words(firing: Firing) -> str:

@@ -1,6 +1,6 @@
 """The timeline: pressure over all requests, with the key to its curves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,11 +23,12 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.line_drag import LineDrag
+from inspector.gui.panels.timeline.mark_row import RANKS, SIZE, paint_mark
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.filling import AreaKind, Areas, areas
 from inspector.workbench.gauge import firings, watermarks
 from inspector.workbench.state import PolicyBelief, State
-from inspector.workbench.timeline import series, step_effects
+from inspector.workbench.timeline import Mark, MarkKind, chosen_marks, finding_marks, series, step_effects
 
 MANY = 5_000
 """Requests of a thread whose curves take longer than a frame."""
@@ -65,6 +66,10 @@ class Timeline(PlotPanel):
         self.way.currentIndexChanged.connect(self._draw_areas)
         self._filled: tuple[object, ...] = ()
         self._filling: Task | None = None
+        self._marked = ("", "")
+        self._found_of: tuple[object, ...] = ()
+        self._findings: tuple[Mark, ...] = ()
+        self._finding: Task | None = None
         head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
         head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
         self._column = column(head, ..., of=self, gap=0)
@@ -105,6 +110,17 @@ class Timeline(PlotPanel):
                 menu.addAction("Resume this run", runs.resume)
         return menu
 
+    def step(self, rows: int) -> None:
+        """To the next mark, or the one before, and what it is."""
+        if self._state is None or self.plot is None:
+            return
+        place, marks = self._state.place, self.plot.mark_row.marks
+        ahead = sorted({mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0)
+        if ahead:
+            thread = self._state.thread
+            self.desk.workbench.move(ahead[0] if thread is not None and ahead[0] < len(thread.requests) else None)
+            self.say(" · ".join(line(mark.label, 110) for mark in marks if mark.at == ahead[0]))
+
     def say(self, words: str) -> None:
         """About the request under the mouse; the key comes back when there is none."""
         self._here.show_text(words)
@@ -119,9 +135,9 @@ class Timeline(PlotPanel):
                 self._task = None
             self._draw_curves(state, state.thread)
         self.plot.show_window(state.window, watermarks(state))
-        self.plot.overlay.show_playhead(state.at)
         self._draw_areas()
         self._draw_tiers(state)
+        self._draw_marks(state)
 
     def _draw_curves(self, state: State, thread: Thread | None) -> None:
         """Of a long session worked out elsewhere; no curve of another stands there meanwhile."""
@@ -165,6 +181,29 @@ class Timeline(PlotPanel):
         named = zip(found.names, colours, map(max, found.tokens), strict=True)
         self._key.show_areas(sorted(named, key=lambda one: -one[2]))
 
+    def _draw_marks(self, state: State) -> None:
+        """Breaks and pins are looked for elsewhere, one time after the other while a session grows."""
+        session, thread, pins = state.session, state.thread, state.pins
+        wanted = (session.path if session is not None else "", state.thread_id)
+        if wanted != self._marked:
+            self._marked, self._findings = wanted, ()
+            if self._finding is not None:
+                self._finding.cancel()
+                self._finding = None
+        of = (SameObject(thread), pins)
+        if state.opening is None and self._finding is None and of != self._found_of:
+            self._found_of = of
+            if session is not None and thread is not None:
+                job = partial(finding_marks, session, thread, pins)
+                self._finding = self.desk.bridge.run(lambda task: job(), self._show_findings)
+        self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
+        self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
+
+    def _show_findings(self, found: Sequence[Mark]) -> None:
+        self._finding, self._findings = None, tuple(found)
+        if self._state is not None:
+            self._draw_marks(self._state)
+
     def _draw_tiers(self, state: State) -> None:
         """Where the lines lie the tiers would have fired; what our steps did."""
         lines = watermarks(state)
@@ -186,13 +225,15 @@ class Timeline(PlotPanel):
 
 
 class _CurveKey(Guarded, QWidget):
-    """Which curve is which: three strokes with their names. They differ in stroke, not in colour alone."""
+    """Which curve is which: three strokes with their names, which differ in stroke, not in colour alone. Before them
+    the marks, where there is room."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._areas: tuple[tuple[str, str, Qt.PenStyle], ...] = ()
+        self._kinds: tuple[MarkKind, ...] = ()
         self.show_areas(())
 
     def show_areas(self, areas: Sequence[tuple[str, str, int]]) -> None:
@@ -204,6 +245,14 @@ class _CurveKey(Guarded, QWidget):
         self.updateGeometry()
         self.update()
 
+    def show_marks(self, kinds: Collection[MarkKind]) -> None:
+        """The kinds that there are."""
+        listed = tuple(kind for kind in RANKS if kind in kinds)
+        if listed != self._kinds:
+            self._kinds = listed
+            self.updateGeometry()
+            self.update()
+
     def _words(self) -> tuple[tuple[str, str, Qt.PenStyle], ...]:
         c = self._theme.colours
         return self._areas or (
@@ -212,24 +261,35 @@ class _CurveKey(Guarded, QWidget):
             ("believed", c.missing, Qt.PenStyle.SolidLine),
         )
 
+    def _width(self, words: Iterable[str], sign: int) -> int:
+        return sum(self.fontMetrics().horizontalAdvance(word) + sign + 18 for word in words)
+
     def sizeHint(self) -> QSize:
         """All words in a line."""
-        metrics = self.fontMetrics()
-        width = sum(metrics.horizontalAdvance(word) + _STROKE + 18 for word, _, _ in self._words())
-        return QSize(width, metrics.height() + 2)
+        return QSize(self.minimumSizeHint().width() + self._width(self._kinds, SIZE), self.fontMetrics().height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Without the marks."""
+        return QSize(self._width((word for word, _, _ in self._words()), _STROKE), self.fontMetrics().height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Stroke, word, stroke, word."""
+        """Shape, word, shape, word; stroke, word, stroke, word: from the right."""
         with QPainter(self) as painter:
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
-        metrics, x = self.fontMetrics(), 0
+        metrics, x = self.fontMetrics(), self.width() - self.minimumSizeHint().width()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        left, middle = x - self._width(self._kinds, SIZE), (self.height() + metrics.ascent() - metrics.descent()) / 2
+        for kind in self._kinds if left >= 0 else ():
+            paint_mark(painter, QPointF(left, (self.height() - SIZE) / 2), kind, self._theme.colours)
+            painter.setPen(ink(self._theme.colours.quiet))
+            painter.drawText(QPointF(left + SIZE + 5, middle), kind)
+            left += self._width([kind], SIZE)
         for word, colour, style in self._words():
             painter.setPen(QPen(ink(colour), 8 if self._areas else 1.6, style, Qt.PenCapStyle.FlatCap))
             y = self.height() / 2
             painter.drawLine(QPointF(x, y), QPointF(x + _STROKE, y))
             painter.setPen(ink(self._theme.colours.quiet))
-            painter.drawText(QPointF(x + _STROKE + 5, (self.height() + metrics.ascent() - metrics.descent()) / 2), word)
-            x += _STROKE + 18 + metrics.horizontalAdvance(word)
+            painter.drawText(QPointF(x + _STROKE + 5, middle), word)
+            x += self._width([word], _STROKE)

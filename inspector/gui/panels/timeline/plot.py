@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QResizeEvent
 
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
@@ -17,15 +18,18 @@ from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.areas import StackedAreas
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag
+from inspector.gui.panels.timeline.mark_row import MarkRow
 from inspector.gui.panels.timeline.overlay import TimelineOverlay
-from inspector.gui.widgets.plot import Plot, end_place, pg, set_height
-from inspector.workbench.timeline import Series
+from inspector.gui.widgets.plot import Plot, area_of, end_place, pg, set_height
+from inspector.workbench.timeline import Mark, Series
 
 LOWER_HEIGHT = 66
-"""Pixels of the second plot."""
+"""Most pixels of the second plot ..."""
+LOWER_LEAST, UPPER_LEAST = 40, 95
+"""... and least pixels of both: where there is less room the second plot gives way."""
 FEW = 3000
 """Up to so many requests curves may be smooth and thicker than a pixel; more would take longer than a frame."""
-HEADROOM = 1.3
+HEADROOM = 1.2
 """The upper plot is so much higher than its highest value: room for the words about compactions."""
 UPPER, LOWER = ("believed", "reported", "unreported"), ("cache_read", "fresh", "output")
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -83,6 +87,12 @@ class TimelinePlot(Plot):
         self._curves |= {name: self._add_curve(self.below) for name in LOWER}
         self._box, lower = self._boxes
         self.overlay = TimelineOverlay(self._graphics, theme, self._box, lower)
+        self.mark_row = MarkRow(theme, self._x_of, self._span)
+        self._box.sigRangeChanged.connect(self.mark_row.update)
+        self._box.sigResized.connect(self.mark_row.update)
+        self.mark_row.picked.connect(self.moved)
+        self.mark_row.hovered.connect(self.hovered)
+        self._column.addWidget(self.mark_row)
         self._box.grip = self._grip
         self._box.lifted.connect(self._lift)
         self.restyle()
@@ -107,6 +117,29 @@ class TimelinePlot(Plot):
             moved = self.count - then if closer[1] >= then - 1 else 0
             self.above.setXRange(closer[0] + moved, closer[1] + moved, padding=0)
         self._scale()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The lower plot shrinks, then gives way, where the pressure could not be read any more."""
+        super().resizeEvent(event)
+        room = self.height() - self.mark_row.sizeHint().height() - UPPER_LEAST
+        self.below.setMaximumHeight(max(LOWER_LEAST, min(LOWER_HEIGHT, room)))
+        self.below.setVisible(room >= LOWER_LEAST)
+
+    def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
+        """What is marked beside compactions and drops; where the playhead stands."""
+        self.mark_row.show_playhead(at)
+        self.overlay.show_playhead(at)
+        drawn = self._drawn.series.marks if self._drawn.series is not None else ()
+        self.mark_row.show_marks((*drawn, *marks))
+
+    def _x_of(self, mark: Mark) -> float:
+        between = mark.kind in ("compaction", "drop", "pin gone")
+        place = mark.at - 0.5 if between else min(mark.at, end_place(self.count))
+        return float(self._box.mapViewToScene(QPointF(place, 0)).x())
+
+    def _span(self) -> tuple[float, float]:
+        area = area_of(self._box)
+        return area.left(), area.right()
 
     def _looks_closer(self) -> tuple[float, float] | None:
         """What is seen of the requests; None where that is all of them."""
@@ -162,8 +195,8 @@ class TimelinePlot(Plot):
     def restyle(self) -> None:
         """Pens and grounds from the theme."""
         super().restyle()
-        self.areas.update()
-        self.overlay.update()
+        for part in (self.areas, self.overlay, self.mark_row):
+            part.update()
 
     def _set_pens(self) -> None:
         c, main = self._theme.colours, 1.6 if self._few else 1

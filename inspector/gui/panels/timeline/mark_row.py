@@ -1,0 +1,185 @@
+"""The row of marks below the curves: compactions, cache breaks, pins that went, steps, hits of the search.
+
+Marks that would lie on each other fold into one with their number; the mouse over it tells all of them, a click goes to
+the next of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.fonts import ui_font
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.theme import Theme
+from inspector.gui.look.visible import line
+from inspector.workbench.timeline import Mark, MarkKind
+
+SIZE = 9
+"""Pixels of a mark ..."""
+APART = 3
+"""... and least pixels between two."""
+_TOLD = 12
+"""Marks of a fold that are told by name."""
+_SHAPES: Mapping[MarkKind, Sequence[tuple[float, float]]] = {
+    "compaction": ((0, 0.1), (1, 0.1), (0.5, 0.95)),
+    "drop": ((0, 0.9), (1, 0.9), (0.5, 0.05)),
+    "cache break": (),
+    "pin gone": (),
+    "step": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
+    "search hit": ((0.35, 0), (0.65, 0), (0.65, 1), (0.35, 1)),
+}
+"""Corners, as shares of the square; the others are a cross and a disc."""
+_MANY = {"cache break": "cache breaks", "pin gone": "pins gone"}
+RANKS: tuple[MarkKind, ...] = tuple(_SHAPES)
+"""A fold of several kinds looks like the first of them."""
+
+
+class Fold:
+    """Marks that stand at one place of the row."""
+
+    def __init__(self, mark: Mark, room: QRectF) -> None:
+        self.marks, self.room = [mark], room
+
+    @property
+    def kind(self) -> MarkKind:
+        """Which shape it has."""
+        return min((mark.kind for mark in self.marks), key=RANKS.index)
+
+    @property
+    def words(self) -> str:
+        """A line a mark."""
+        lines = [f"{grouped(mark.at)}: {line(mark.label, 110)}" for mark in self.marks[:_TOLD]]
+        more = len(self.marks) - _TOLD
+        return "\n".join([*lines, *([f"… and {more:,} more"] if more > 0 else [])])
+
+
+class MarkRow(Guarded, QWidget):
+    """`x_of` says where a mark stands, in pixels of this row; outside `span` nothing is shown."""
+
+    picked = Signal(object)
+    hovered = Signal(str)
+
+    def __init__(self, theme: Theme, x_of: Callable[[Mark], float], span: Callable[[], tuple[float, float]]) -> None:
+        super().__init__()
+        self._theme, self._x_of, self._span = theme, x_of, span
+        self.marks: tuple[Mark, ...] = ()
+        self.folds: list[Fold] = []
+        """As painted last."""
+        self._at: int | None = None
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Marks of the timeline")
+
+    def show_marks(self, marks: Iterable[Mark]) -> None:
+        """These, and no others."""
+        self.marks = tuple(sorted(marks, key=lambda mark: (mark.at, RANKS.index(mark.kind))))
+        counts = {kind: sum(mark.kind == kind for mark in self.marks) for kind in RANKS}
+        words = [plural(many, kind, _MANY.get(kind, "")) for kind, many in counts.items() if many]
+        self.setAccessibleDescription(", ".join(words) or "none")
+        self.update()
+
+    def show_playhead(self, at: int | None) -> None:
+        """A click on a fold goes to its next mark after this request."""
+        self._at = at
+
+    def sizeHint(self) -> QSize:
+        """A line of small print."""
+        return QSize(200, max(SIZE, round(QFontMetricsF(self._font()).height())) + 4)
+
+    def _font(self) -> QFont:
+        return ui_font(self._theme.small)
+
+    def fold(self) -> list[Fold]:
+        """The marks where they stand now. O(marks)."""
+        left, right = self._span()
+        metrics, top, found = QFontMetricsF(self._font()), (self.height() - SIZE) / 2, list[Fold]()
+        for mark in self.marks:
+            x = self._x_of(mark) - SIZE / 2
+            if not left - SIZE <= x <= right:
+                continue
+            if found and x < found[-1].room.right() + APART:
+                found[-1].marks.append(mark)
+                number = metrics.horizontalAdvance(str(len(found[-1].marks)))
+                found[-1].room.setWidth(SIZE + 2 + number)
+            else:
+                found.append(Fold(mark, QRectF(x, top, SIZE, SIZE)))
+        return found
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Shapes, and numbers beside those that stand for several."""
+        self.folds = self.fold()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self._font())
+            for one in self.folds:
+                paint_mark(painter, one.room.topLeft(), one.kind, self._theme.colours)
+                if len(one.marks) > 1:
+                    painter.setPen(ink(self._theme.colours.quiet))
+                    room = QRectF(one.room.left() + SIZE + 2, 0, one.room.width(), self.height())
+                    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, str(len(one.marks)))
+
+    # -- mouse ---------------------------------------------------------------------------------------------------------
+
+    def under(self, x: float) -> Fold | None:
+        """What stands there."""
+        return next((one for one in self.folds if one.room.left() - 2 <= x <= one.room.right() + 2), None)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """To the next mark of the fold; from its last one to its first."""
+        one = self.under(event.position().x())
+        if one is not None and event.button() == Qt.MouseButton.LeftButton:
+            places, here = [mark.at for mark in one.marks], self._at if self._at is not None else -1
+            inside = places[0] <= here <= places[-1]
+            self.picked.emit(next((at for at in places if inside and at > here), places[0]))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """What is under the mouse is told above the curves, too."""
+        one = self.under(event.position().x())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if one is not None else Qt.CursorShape.ArrowCursor)
+        self.hovered.emit(one.words.replace("\n", " · ") if one is not None else "")
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.hovered.emit("")
+
+    def event(self, event: QEvent) -> bool:
+        """A fold opens as a tooltip."""
+        if isinstance(event, QHelpEvent):
+            one = self.under(event.pos().x())
+            QToolTip.showText(event.globalPos(), tip(one.words) if one is not None else "", self)
+            return True
+        return super().event(event)
+
+
+def mark_colour(colours: Colours, kind: MarkKind) -> str:
+    """Each kind has a shape besides."""
+    return {
+        "compaction": colours.good,
+        "drop": colours.high,
+        "cache break": colours.high,
+        "pin gone": colours.categories["thinking"],
+        "step": colours.accent,
+        "search hit": colours.low,
+    }[kind]
+
+
+def paint_mark(painter: QPainter, corner: QPointF, kind: MarkKind, colours: Colours) -> None:
+    """Its shape in its square."""
+    colour, square = ink(mark_colour(colours, kind)), QRectF(corner.x(), corner.y(), SIZE, SIZE)
+    if kind == "cache break":
+        painter.setPen(QPen(colour, 1.8))
+        inner = square.adjusted(1, 1, -1, -1)
+        painter.drawLine(inner.topLeft(), inner.bottomRight())
+        painter.drawLine(inner.bottomLeft(), inner.topRight())
+        return
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    if kind == "pin gone":
+        painter.drawEllipse(square.adjusted(0.5, 0.5, -0.5, -0.5))
+    else:
+        painter.drawPolygon([QPointF(corner.x() + x * SIZE, corner.y() + y * SIZE) for x, y in _SHAPES[kind]])
