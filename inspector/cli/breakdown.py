@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
-    write_answer(describe(select(arguments)), arguments.json, _lines)
+    write_answer(describe(select(arguments)), arguments.json, breakdown_lines)
 
 
 def describe(chosen: Selection) -> dict[str, Any]:
@@ -63,7 +63,8 @@ def _repeat(one: Repeat, messages: Sequence[Message]) -> dict[str, Any]:
     return {**picked(one, "tokens_each times free what"), "messages": [messages[at].id for at in one.messages]}
 
 
-def _lines(document: dict[str, Any]) -> list[str]:
+def breakdown_lines(document: dict[str, Any]) -> list[str]:
+    """The whole document, the largest alone."""
     total = document["tokens"]
     head = f"request {document['request']}: {number(total)} tokens, {document['kind']}"
     lines = [head, "", *_tree(document["tree"], total or 0)]

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
         if not -len(found) <= wanted < len(found):
             raise InspectorError(f"there is no compaction {wanted}: the thread has {len(found)}, counted from 0.")
         found = [found[wanted]]
-    write_answer({"compactions": [describe(one) for one in found]}, arguments.json, _lines)
+    write_answer({"compactions": [describe(one) for one in found]}, arguments.json, lost_lines)
 
 
 def describe(one: CompactionLoss) -> dict[str, Any]:
@@ -55,7 +55,8 @@ def _row(row: LostRow) -> dict[str, Any]:
     }
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def lost_lines(document: dict[str, Any]) -> Iterator[str]:
+    """The whole document, of each compaction the first facts."""
     if not document["compactions"]:
         yield "Nothing was compacted here, and nothing went silently."
     for n, one in enumerate(document["compactions"]):

@@ -87,6 +87,7 @@ INFO = {
             "cost_usd": (*NUMBER, NONE),
         }
     ],
+    "summary": [str],
     "totals_by_thread": dict,
     "problems": [{"line": int, "what": str, "excerpt": str}],
     "sessions": [{"id": str, "title": str, "path": str}],
@@ -182,6 +183,33 @@ PINS = {
             "recorded": [SPAN],
             "policies": dict,
             "violations": [{"request": int, "message": str, "why": str, "state": str}],
+        }
+    ]
+}
+LOST = {
+    "compactions": [
+        {
+            "index": int,
+            "thread": str,
+            "before_request": int,
+            "kind": str,
+            "trigger": str,
+            "tokens_before": (int, NONE),
+            "tokens_after": (int, NONE),
+            "facts": {"before": int, "kept": int, "paraphrased": int, "lost": int, "needed_again": int},
+            "lost": [
+                {
+                    "kind": str,
+                    "text": str,
+                    "message": str,
+                    "rank": int,
+                    "fate": str,
+                    "needed_again": [{"request": int, "how": str, "message": str, "tokens": int}],
+                }
+            ],
+            "cost_usd": (*NUMBER, NONE),
+            "saved_per_request_usd": (*NUMBER, NONE),
+            "paid_after_requests": (int, NONE),
         }
     ]
 }

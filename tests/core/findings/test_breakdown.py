@@ -1,13 +1,9 @@
 """What fills a buffer: sums that are exact on every real transcript, and names as clients spell them."""
 
-from pathlib import Path
-
 import pytest
 
-from inspector.cli import breakdown as cli_breakdown
 from inspector.cli.select import Selection
 from inspector.core.buffer import Buffer, Prompt, Stretch, Tool
-from inspector.core.errors import InspectorError
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
 from inspector.core.findings.client_text import pieces
 from inspector.core.findings.composition import sized
@@ -18,10 +14,6 @@ from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
-from inspector.transcripts.files import open_transcript
-from tests.shared import TRANSCRIPTS, transcripts
-
-FILES = [path for path in transcripts("**/*") if path.is_file()]
 
 
 def looked_at(session: Session, thread: Thread, at: int, by: str = "roku") -> tuple[Breakdown, dict[str, int]]:
@@ -39,34 +31,6 @@ def check_sums(tree: BreakdownNode, messages: int) -> None:
         if node.children:
             assert sum(child.tokens for child in node.children) == node.tokens
             assert {at for child in node.children for at in child.messages} <= set(node.messages)
-
-
-@pytest.mark.skipif(not FILES, reason="no transcripts here")
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
-def test_every_real_buffer_adds_up(path: Path) -> None:
-    try:
-        session = open_transcript(path)
-    except InspectorError:
-        pytest.skip("not a transcript that is read")
-    for thread in session.threads[:3]:
-        count = len(thread.requests)
-        for at in sorted({0, count // 2, max(0, count - 1), count}):
-            found, gauge = looked_at(session, thread, at)
-            check_sums(found.tree, len(Selection(session, thread, at).buffer.messages))
-            assert {one.name: one.tokens for one in found.tree.children if one.name != "unseen"} == gauge
-
-
-@pytest.mark.skipif(not FILES, reason="no transcripts here")
-@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name == "clients"], ids=lambda path: path.name)
-def test_the_command_says_what_the_tree_says(path: Path) -> None:
-    session = open_transcript(path)
-    at = len(session.main.requests) - 1
-    document = cli_breakdown.describe(Selection(session, session.main, at))
-    tree = looked_at(session, session.main, at)[0].tree
-    assert document["tree"]["tokens"] == document["tokens"] == tree.tokens
-    assert [(one["name"], one["tokens"]) for one in document["tree"]["children"]] == [
-        (one.name, one.tokens) for one in tree.children
-    ]
 
 
 def made(messages: list[Message], prompt: Prompt, tokens: int = 50_000, format_: str = "x") -> tuple[Session, Thread]:

@@ -7,14 +7,12 @@ import pytest
 from inspector.cli.lost import describe, run
 from inspector.cli.main import main
 from inspector.core.buffer import Stretch
-from inspector.core.errors import InspectorError
 from inspector.core.facts.fact import KINDS
 from inspector.core.findings.lost import lost_between, lost_by_compactions
 from inspector.core.message import Message, Text
 from inspector.core.session import Compaction, Request, Thread
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import assistant, result, user
-from tests.shared import transcripts
 
 SAMPLE = Path(__file__).parents[3] / "resources" / "sample.jsonl"
 ASKED = user("Keep the importers small. Never touch migrations/0001_rates.py please.")
@@ -111,19 +109,3 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["cost_usd"] > 0
     assert {row["kind"] for row in document["lost"]} <= set(KINDS)
     assert {use["how"] for row in document["lost"] for use in row["needed_again"]} <= {"tool_call", "answer", "user"}
-
-
-@pytest.mark.parametrize("path", list(transcripts("*/*.jsonl")), ids=lambda path: path.name)
-def test_every_real_session_adds_up(path: Path) -> None:
-    try:
-        session = open_transcript(path)
-    except InspectorError:
-        pytest.skip("not a transcript that is read")
-    for one in lost_by_compactions(session.main, session.side_calls):
-        assert one.before == one.kept + one.paraphrased + one.lost
-        known = {message.id for message in session.main.messages}
-        for row in one.rows:
-            assert row.message in known
-            for use in row.needed:
-                assert use.request >= one.before_request
-                assert use.message in known

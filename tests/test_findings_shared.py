@@ -1,0 +1,148 @@
+"""Why it filled, what it lost, what it cost, on every real transcript: what each answer says adds up, in itself and
+with the others, on the command line as in the window."""
+
+import json
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.cli import breakdown as cli_breakdown
+from inspector.cli import buffer as cli_buffer
+from inspector.cli import cost as cli_cost
+from inspector.cli import info as cli_info
+from inspector.cli import lost as cli_lost
+from inspector.cli import pins as cli_pins
+from inspector.cli.select import Selection
+from inspector.core.errors import InspectorError
+from inspector.core.facts.wording import plain
+from inspector.core.findings.breakdown import BreakdownNode
+from inspector.core.findings.lost import lost_by_compactions
+from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.replay.pins import find_pins
+from inspector.core.session import Session
+from inspector.transcripts.files import open_transcript
+from inspector.workbench.filling import calls_of, filling
+from inspector.workbench.gauge import reading
+from inspector.workbench.workbench import Workbench
+from tests.cli import schema
+from tests.shared import TRANSCRIPTS, transcripts
+
+FILES = [path for path in transcripts("**/*") if path.is_file()]
+CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"}
+FATES = {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}
+
+
+@pytest.mark.skipif(not FILES, reason="no real transcripts on this machine")
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(TRANSCRIPTS)) for path in FILES if TRANSCRIPTS])
+def test_the_answers_add_up_and_agree(path: Path) -> None:
+    try:
+        session = open_transcript(path)
+    except InspectorError:
+        pytest.skip("not a transcript that is read")
+    info = cli_info.describe(Selection(session, session.main, len(session.main.requests)))
+    check_info(info)
+    check_cost(session, info["totals"])
+    check_buffers(session)
+    findings = pin_findings(session.main, find_pins(session.main))
+    check_pins(findings, len(session.main.requests))
+    check_lost(session, findings)
+
+
+def printed(document: Any) -> Any:
+    """As `--json` prints it."""
+    return json.loads(json.dumps(document))
+
+
+def check_info(info: dict[str, Any]) -> None:
+    schema.check(printed(info), schema.INFO)
+    totals, threads = info["totals"], info["totals_by_thread"].values()
+    assert len(info["summary"]) == (3 if info["requests"] else len(info["summary"]))
+    for name in ("input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h", "output"):
+        assert totals[name] == sum(one[name] for one in threads)
+    assert list(cli_info.info_lines(info))
+
+
+def check_cost(session: Session, totals: dict[str, Any]) -> None:
+    found = cli_cost.describe(session)
+    assert found["total"] == totals["cost_usd"]
+    if found["total"] is not None:
+        assert sum(Decimal(str(found[kind])) for kind in BILL_KINDS) == Decimal(str(found["total"]))
+        assert (found["breaks_usd"] or 0) <= found["total"]
+        by_thread = [cli_cost.describe(session, thread)["total"] or 0 for thread in session.threads]
+        assert sum(by_thread) == pytest.approx(found["total"], abs=1e-5)
+    for one in found["breaks"]:
+        assert one["cause"] in CAUSES
+        assert one["evidence"].endswith((".", ")"))
+        assert 0 <= one["tokens"] <= one["missed"]
+        assert 0 <= (one["avoidable_usd"] or 0) <= (one["usd"] or 0)
+    for step in found["compactions"]:
+        assert step["paid"] == (None if step["cost_usd"] is None else step["paid_after_requests"] is not None)
+    assert list(cli_cost.cost_lines(printed(found)))
+
+
+def check_buffers(session: Session) -> None:
+    """First, middle, last and next: the breakdown's tree is the gauge's number, and the window's tree the command's."""
+    bench = Workbench()
+    bench.open(session)
+    for thread in session.threads[:3]:
+        bench.choose_thread(thread.id)
+        count = len(thread.requests)
+        for at in sorted({0, count // 2, max(0, count - 1), count}):
+            bench.move(None if at == count else at)
+            chosen = Selection(session, thread, at)
+            found, buffer, now = cli_breakdown.describe(chosen), cli_buffer.describe(chosen), reading(bench.state)
+            schema.check(printed(found), schema.BREAKDOWN)
+            schema.check_buffer(printed(buffer))
+            assert now is not None
+            shown = filling(bench.state, calls_of(bench.state))
+            check_tree(shown.tree, len(chosen.buffer.messages))
+            sizes = {one["name"]: one["tokens"] for one in found["tree"].get("children", ())}
+            assert sizes == {one.name: one.tokens for one in shown.tree.children}
+            unseen = sizes.pop("unseen", 0)
+            assert sizes == buffer["pressure"]["categories"] == dict(now.parts)
+            total = now.pressure.tokens or 0
+            assert found["tree"]["tokens"] == shown.tree.tokens == sum(sizes.values()) + unseen == total
+            assert found["repeats_free"] == sum(one.free for one in shown.repeats) <= total
+            assert list(cli_breakdown.breakdown_lines(found))
+
+
+def check_tree(tree: BreakdownNode, messages: int) -> None:
+    for _, node in tree.walk():
+        assert node.tokens >= 0
+        assert all(0 <= at < messages for at in node.messages)
+        if node.children:
+            assert sum(child.tokens for child in node.children) == node.tokens
+            assert {at for child in node.children for at in child.messages} <= set(node.messages)
+
+
+def check_pins(findings: tuple[PinFinding, ...], requests: int) -> None:
+    listed = list(cli_pins.describe(findings, {}))
+    schema.check(printed({"pins": listed}), schema.PINS)
+    for pin in listed:
+        ends = [(span["from"], span["to"]) for span in pin["recorded"]]
+        assert all(before[1] + 1 == after[0] for before, after in pairwise(ends))
+        assert not ends or (ends[0][0], ends[-1][1]) == (pin["request"], requests - 1)
+    assert list(cli_pins.pins_lines(findings, {}, requests))
+
+
+def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
+    thread = session.main
+    found = lost_by_compactions(thread, session.side_calls)
+    known = {message.id for message in thread.messages}
+    for one in found:
+        assert one.before == one.kept + one.paraphrased + one.lost
+        for row in one.rows:
+            assert row.message in known
+            assert all(use.request >= one.before_request and use.message in known for use in row.needed)
+        fates = {plain(row.fact.text): row.fate for row in one.rows if row.fact.kind in ("instruction", "constraint")}
+        for finding in findings:  # of one sentence both say the same
+            before, after = map(finding.history.at, (one.before_request - 1, one.before_request))
+            if before is not None and after is not None and before.state == "verbatim":
+                assert FATES[after.state] == fates.get(finding.pin.text, "kept"), finding.pin.text[:20]
+    document = {"compactions": [cli_lost.describe(one) for one in found]}
+    schema.check(printed(document), schema.LOST)
+    assert list(cli_lost.lost_lines(document))
