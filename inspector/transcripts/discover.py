@@ -33,6 +33,9 @@ _FOLDERS = (
     ("GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/session-*.json*"),
     ("OPENCLAW_STATE_DIR", ".openclaw", "agents", "*/sessions/????????-????-????-????-????????????.jsonl"),
     ("COPILOT_HOME", ".copilot", "session-state", "*/events.jsonl"),
+    ("XDG_CONFIG_HOME", ".config", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
+    ("", "Library/Application Support", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
+    ("CLINE_DIR", ".cline", "data/tasks", "*/ui_messages.json"),
     ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
 )
 """(variable that moves the folder, folder under home, folder in it, pattern)."""
@@ -43,6 +46,7 @@ _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
 _DATABASE = ".db"
 _ROOT, _LONGEST = ".project_root", 4096
+_DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^()\n\"]+)\) Files")
 _WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
 
 
@@ -126,7 +130,8 @@ def _title(chosen: Format, head: Head) -> str:
     reader = chosen.start()
     for line, value in enumerate(head.values, 1):
         reader.feed(line, value)
-    return next((_first_line(message) for message in reader.session().main.messages if _typed(message)), "")
+    main = reader.session().main
+    return next((_first_line(message) for message in main.messages if _typed(message)), "") or _shortened(main.title)
 
 
 def _typed(message: Message) -> bool:
@@ -156,8 +161,10 @@ def project_of(values: Sequence[Any]) -> str:
 
 
 def _workspace(values: Sequence[Any]) -> str:
-    """The first folder that Gemini CLI tells the model at the beginning of a session."""
+    """The first folder that Gemini CLI or Cline tells the model at the beginning of a session."""
     for value in values:
+        if isinstance(value, list) and (found := _DIRECTORY.search(dumps(value[:10]))):
+            return found[1].replace("\\\\", "\\")
         patch = value.get("$set", value) if isinstance(value, Mapping) else {}
         messages = patch.get("messages") if isinstance(patch, Mapping) else None
         for message in messages[:1] if isinstance(messages, list) else ():

@@ -34,6 +34,10 @@ COPILOT = (
     b'{"type":"user.message","data":{"content":"hello copilot","transformedContent":'
     b'"<current_datetime>2026-01-02T03:04:05Z</current_datetime>\\n\\nhello copilot"},"id":"b","parentId":"a"}\n'
 )
+CLINE = (
+    b'[{"ts":1,"type":"say","say":"task","text":"hello cline"},{"ts":2,"type":"say","say":"api_req_started",'
+    b'"text":"{\\"request\\":\\"# Current Working Directory (/cline/there) Files\\"}"}]'
+)
 
 
 def put(home: Path, name: str, data: bytes, time: int) -> None:
@@ -51,6 +55,8 @@ def full_home(tmp_path: Path) -> Path:
     put(tmp_path, ".codex/sessions/2026/01/02/rollout-1.jsonl", CODEX, 1_700_000_200)
     put(tmp_path, ".pi/agent/sessions/--p--/1.jsonl", PI, 1_700_000_100)
     put(tmp_path, ".copilot/session-state/5f5e3e2d/events.jsonl", COPILOT, 1_700_000_050)
+    tasks = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks"
+    put(tmp_path, f"{tasks}/17/ui_messages.json", CLINE, 1_700_000_040)
     return tmp_path
 
 
@@ -61,8 +67,9 @@ def test_newest_first_with_what_identifies_them(full_home: Path) -> None:
         ("codex", "/work/here", "please fix"),
         ("pi", "/pi/there", "hello pi"),
         ("copilot-cli", "/copilot/there", "hello copilot"),
+        ("cline", "/cline/there", "hello cline"),
     ]
-    assert [one.size for one in found][1:] == [len(CODEX), len(PI), len(COPILOT)]
+    assert [one.size for one in found][1:] == [len(CODEX), len(PI), len(COPILOT), len(CLINE)]
     assert found[0].modified.timestamp() == 1_700_000_300
     assert found[0].when.startswith("2023-11-1")
     assert len(found[0].title) <= 120

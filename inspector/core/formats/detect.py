@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
-from inspector.core.formats import claude_code, codex, copilot_cli, gemini_cli, journal, openclaw, opencode, pi, proxy
+from inspector.core.formats import (
+    claude_code,
+    cline,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    journal,
+    openclaw,
+    opencode,
+    pi,
+    proxy,
+)
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
 from inspector.core.formats.unread import recognise
@@ -17,6 +28,7 @@ FORMATS: tuple[Format, ...] = (
     gemini_cli.FORMAT,
     opencode.FORMAT,
     copilot_cli.FORMAT,
+    cline.FORMAT,
     proxy.FORMAT,
     *payload.FORMATS,
 )

@@ -44,8 +44,6 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("dir size text ts", "a log of raw WebSocket frames"),
         ("resourceSpans", "an OpenTelemetry trace"),
         ("task_id traj", "a tau-bench result"),
-        ("ts say type", "a Cline message log"),
-        ("ts ask type", "a Cline message log"),
         ("source action id", "an OpenHands event log"),
         ("source observation id", "an OpenHands event log"),
         (
@@ -70,6 +68,4 @@ def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
 
 def _list(rows: Sequence[Any]) -> str:
     some = [row for row in rows[:20] if isinstance(row, Mapping)]
-    if any("modelInfo" in row or "metrics" in row for row in some):
-        return "a Cline or Roo conversation"
     return next((title for keys, title in _OBJECTS if some and keys <= some[0].keys()), "")

@@ -35,6 +35,8 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("openclaw", "session", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, SNAPSHOT)),
     ("openclaw", "without its header", (PI_MESSAGE, PI_MESSAGE, SNAPSHOT)),
     ("openclaw-trajectory", "events", ({"traceSchema": "openclaw-trajectory", "type": "session.started", "data": {}},)),
+    ("cline", "history", ([{**USER, "modelInfo": {"modelId": "m"}}],)),
+    ("cline", "log", ([{"ts": 1, "type": "say", "say": "text"}],)),
     ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
     ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),
@@ -78,8 +80,6 @@ UNREAD: list[tuple[str, Any]] = [
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
     ("tau-bench", [{"task_id": 0, "reward": 1.0, "traj": [USER]}]),
-    ("Cline", [{**USER, "modelInfo": {"modelId": "m"}}]),
-    ("Cline", [{"ts": 1, "type": "say", "say": "text"}]),
     ("OpenHands", [{"id": 0, "source": "agent", "action": "run"}]),
     ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),
 ]

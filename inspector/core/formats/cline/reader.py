@@ -1,0 +1,219 @@
+"""The reader of Cline's and Roo Code's tasks: calls and cuts by the log, buffers by the history.
+
+Alone the log tells tokens, and no buffer; the history tells buffers, and not what was cut off before a call.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, Stretch, View
+from inspector.core.dialects.anthropic import read_messages
+from inspector.core.formats.cline.log import Cut, LoggedCall, count, logged_calls, title_of
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.times import iso_time
+from inspector.core.message import Message
+from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.usage import Usage
+
+NAME = "cline"
+_TASK = "<task>\n"
+_RESULT = re.compile(r"\[\w+(?: for [^\n]*)?\] Result:")
+"""How the client begins what a tool gave back, where it sends that as text of the user."""
+_CUTS = 50
+"""Different cuts that are followed; each costs a copy of the history."""
+_NO_HISTORY = (
+    "This is the log of the task: it tells the tokens of the calls. What was sent stands in "
+    "api_conversation_history.json, which is not beside it."
+)
+_NO_LOG = (
+    "This is the history of the task alone: what was cut off before a call stands in ui_messages.json, which is not "
+    "beside it, so buffers may hold more than was sent. What came from the cache and what was written to it are one "
+    "number here, shown as read."
+)
+_APART = "The log does not tell which part of the history a call was sent: tokens are shown, and no buffers."
+
+
+class ClineReader:
+    """A `Reader`. Both files are documents: a change means a fresh one."""
+
+    def __init__(self) -> None:
+        self._log: Sequence[Any] | None = None
+        self._history: Sequence[Any] | None = None
+        self._problems: list[Problem] = []
+        self._built: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the log or the history. Never raises for what it holds."""
+        self._built = None
+        if is_log(value) and self._log is None:
+            self._log = value
+        elif is_history(value) and self._history is None:
+            self._history = value
+        else:
+            self._problems.append(Problem(line, "neither the log nor the history of a task", excerpt(value), file))
+
+    def session(self) -> Session:
+        """The session so far. O(both files), once."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Session:
+        calls, task = logged_calls(self._log or ()), _TaskHistory(self._history or ())
+        notes = []
+        if self._log is None:
+            calls = task.calls()
+            notes = [_NO_LOG] if self._history is not None else []
+        elif self._history is None:
+            notes = [_NO_HISTORY]
+        else:
+            calls = task.placed(calls)
+            notes = [_APART] if any(call.index is None for call in calls) else []
+        for call in calls:
+            if call.usage is not None or not call.cancelled:
+                task.take(call)
+        made = task.requests
+        main = Thread(
+            id="main",
+            title=title_of(self._log or ()) or task.title,
+            model=made[-1].model if made else "",
+            requests=made,
+            messages=task.messages,
+            end=task.end(calls[-1].cut if calls else None),
+            compactions=task.compactions,
+        )
+        problems = [*self._problems, *task.problems]
+        return Session(NAME, (main,), problems, client="Cline or Roo Code", notes=tuple(notes))
+
+
+class _TaskHistory:
+    """The history as messages, and the views of it that calls were sent."""
+
+    def __init__(self, history: Sequence[Any]) -> None:
+        self._items = [item for item in history if isinstance(item, dict)]
+        self.messages: list[Message] = []
+        self._starts: list[int] = []
+        """Where each item begins among the messages; at its end, where the next would."""
+        self.requests: list[Request] = []
+        self.compactions: list[Compaction] = []
+        self.problems: list[Problem] = []
+        for n, item in enumerate(self._items):
+            self._starts.append(len(self.messages))
+            self.messages += _messages(n, item)
+        self._starts.append(len(self.messages))
+        self._whole = Stretch(own=self.messages)
+        self._cuts: dict[Cut, Stretch] = {}
+        self._cut: Cut | None = None
+
+    @property
+    def title(self) -> str:
+        """What the user typed first, as the client wraps it."""
+        first = self.messages[0].text if self.messages else ""
+        return first.removeprefix(_TASK).partition("\n")[0][:120] if first.startswith(_TASK) else ""
+
+    def calls(self) -> list[LoggedCall]:
+        """The answers, where no log tells the calls."""
+        return [
+            LoggedCall(iso_time(item.get("ts")), _model(item), n - 2, _usage(item), False, None)
+            for n, item in enumerate(self._items)
+            if item.get("role") == "assistant"
+        ]
+
+    def placed(self, calls: list[LoggedCall]) -> list[LoggedCall]:
+        """Calls without an index, each with that of its answer, where there are as many calls as answers."""
+        if all(call.index is not None for call in calls):
+            return calls
+        answers, made = self.calls(), [call for call in calls if call.usage is not None]
+        if len(made) != len(answers):
+            return calls
+        return [
+            LoggedCall(one.time, one.model or told.model, told.index, one.usage, False, one.cut)
+            for one, told in zip(made, answers, strict=True)
+        ]
+
+    def take(self, call: LoggedCall) -> None:
+        """A call: what it was sent, and whether something was cut off before it."""
+        view, model, number = EMPTY_VIEW, call.model, len(self.requests)
+        if call.index is not None and self._items:
+            end = min(call.index + 2, len(self._items))
+            if not model and end < len(self._items):
+                model = _model(self._items[end])
+            cut = call.cut if call.cut and call.cut[1] < end else None
+            view = self._view(cut, end)
+            if cut and cut != self._cut and self._cuts[cut] is not self._whole:
+                self._note(cut, number, call.time)
+            self._cut = cut or self._cut
+        model = model or (self.requests[-1].model if self.requests else "")
+        self.requests.append(Request(number, view, usage=call.usage, model=model, time=call.time))
+
+    def end(self, cut: Cut | None) -> View:
+        """What the next call would send."""
+        return self._view(cut if cut and cut[1] < len(self._items) else None, len(self._items))
+
+    def _view(self, cut: Cut | None, end: int) -> View:
+        """The history up to an item, without what was cut off."""
+        length = self._starts[end]
+        if cut is None:
+            return View(self._whole, length)
+        first, after = self._starts[cut[0]], self._starts[cut[1] + 1]
+        stretch = self._cuts.get(cut)
+        if stretch is None:
+            if len(self._cuts) == _CUTS:
+                self.problems.append(Problem(0, f"more than {_CUTS} cuts of the history: the others are not followed"))
+            if len(self._cuts) >= _CUTS:
+                self._cuts[cut] = self._whole
+                return View(self._whole, length)
+            stretch = self._cuts[cut] = Stretch(View(self._whole, first), self.messages[after:])
+        return View(stretch, length if stretch is self._whole else first + length - after)
+
+    def _note(self, cut: Cut, number: int, time: str) -> None:
+        """Only what was not cut off before: the range only grows."""
+        before = range(self._cut[0], self._cut[1] + 1) if self._cut else range(0)
+        items = [n for n in range(cut[0], cut[1] + 1) if n not in before]
+        gone = [message.id for n in items for message in self.messages[self._starts[n] : self._starts[n + 1]]]
+        self.compactions.append(Compaction(number, "truncation", "edit", cleared=tuple(gone), time=time))
+
+
+def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
+    role, content = item.get("role"), item.get("content")
+    first = content[0] if isinstance(content, list) and content else content
+    text = first.get("text") if isinstance(first, dict) else first
+    told = role == "user" and isinstance(text, str) and _RESULT.match(text) is not None
+    read = read_messages(
+        role if isinstance(role, str) else "",
+        content,
+        id=f"{n}",
+        time=iso_time(item.get("ts")),
+        summary=item.get("isSummary") is True,
+        mark="meta" if told else "",
+    )
+    return [message for message in read if message.parts]
+
+
+def _model(item: Mapping[str, Any]) -> str:
+    info = item.get("modelInfo")
+    model = info.get("modelId") if isinstance(info, dict) else None
+    return model if isinstance(model, str) else ""
+
+
+def _usage(item: Mapping[str, Any]) -> Usage | None:
+    """`cached` holds what was read from the cache and what was written to it."""
+    metrics = item.get("metrics")
+    tokens = metrics.get("tokens") if isinstance(metrics, dict) else None
+    if not isinstance(tokens, dict):
+        return None
+    prompt, cached, output = (count(tokens.get(name)) for name in ("prompt", "cached", "completion"))
+    return Usage(prompt, cached, 0, output) if max(prompt + cached, output) > 1 else None
+
+
+def is_log(value: Any) -> bool:
+    """A list of what the user saw."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and "ts" in first and first.get("type") in ("say", "ask")
+
+
+def is_history(value: Any) -> bool:
+    """A list of messages as they are sent."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and first.get("role") in ("user", "assistant") and "content" in first
