@@ -137,8 +137,8 @@ class Feeder:
             self._without_nuls(line.replace(b"\0", b""), nuls, last)
             return
         text = line.decode("utf-8", errors="replace")
-        if "Extra data" in why and (several := _values(text)):
-            for value in several:
+        if "Extra data" in why and (several := values_of(text)):
+            for _, value in several:
                 self.values += 1
                 self.feed(self.line, value, self._file)
             self._problem(f"{len(several)} JSON values stand on one line; all were read", line)
@@ -182,19 +182,23 @@ def _goes_on(text: str, why: str) -> bool:
     return place is not None and int(place[2]) >= len(text.rstrip())
 
 
-def _values(text: str) -> list[Any]:
-    """The JSON values that follow one another; none where there is anything else."""
+def values_of(text: str) -> list[tuple[int, Any]]:
+    """The JSON values that follow one another, with the lines (from 1) that they begin on; none where there is
+    anything else."""
     decoder = json.JSONDecoder()
-    text = text.strip()
-    found: list[Any] = []
-    at = 0
-    while at < len(text):
+    found: list[tuple[int, Any]] = []
+    at, line = 0, 1
+    while (start := _NOT_BLANK.search(text, at)) is not None:
+        line += text.count("\n", at, start.start())
+        at = start.start()
         try:
             _, end = decoder.raw_decode(text, at)
-            found.append(loads(text[at:end].encode("utf-8", errors="replace")))
+            found.append((line, loads(text[at:end].encode("utf-8", errors="replace"))))
         except (ValueError, RecursionError):
             return []
+        line += text.count("\n", at, end)
         at = end
-        while at < len(text) and text[at].isspace():
-            at += 1
     return found
+
+
+_NOT_BLANK = re.compile(r"\S")

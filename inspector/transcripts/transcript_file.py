@@ -15,7 +15,7 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.transcripts.feeder import Feed, Feeder
+from inspector.transcripts.feeder import Feed, Feeder, values_of
 from inspector.transcripts.unpack import GZIP, ZIP, Source, file_stat
 
 _HEAD_VALUES, _HEAD_BYTES, _HEAD_LINES = 60, 1 << 16, 2000
@@ -131,7 +131,7 @@ class TranscriptFile:
         return self._feeder.line >= _HEAD_LINES or not _may_be_json(self._data)
 
     def _read_document(self) -> bool:
-        """Read the whole file as one JSON value; False where it is none, and stays a file of lines."""
+        """Read the whole file as one JSON value, or as several over many lines; False where it is a file of lines."""
         source = self._new_source()
         data = bytearray()
         for chunk in source.chunks():
@@ -145,12 +145,17 @@ class TranscriptFile:
         except NotJson as why:
             if str(why).startswith("nested"):
                 raise NothingToRead(f"{self.path} is one JSON value, {why}") from None
-            return False
+            kept = values_of(data.decode("utf-8", "replace")) if "xtra data" in str(why) else []
+            if not kept:
+                return False
+        else:
+            self._document, kept = document, [(1, document)]
         source.problems += [Problem(0, what) for what in odd]
         self._chunks.close()
         self._source, self._read_all, self._is_document = source, True, True
-        self._document, self._kept = document, [(1, document)]
+        self._kept = kept
         self._feeder = Feeder(_into(self._kept), self._file)
+        self._feeder.values = len(kept)
         return True
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
@@ -166,7 +171,7 @@ class TranscriptFile:
                 due = 0 if session.main.messages else 2 * self._unpacked
                 if not due:
                     first(session)
-        if not self._feeder.values and self._document is None:
+        if not self._feeder.values:
             raise NothingToRead(f"{self.path} holds no line that is JSON")
         self._progress.done += self._source.done
         if self._growing:

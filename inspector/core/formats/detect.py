@@ -14,6 +14,7 @@ from inspector.core.formats import (
     opencode,
     pi,
     proxy,
+    traces,
 )
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
@@ -31,6 +32,7 @@ FORMATS: tuple[Format, ...] = (
     cline.FORMAT,
     proxy.FORMAT,
     *payload.FORMATS,
+    *traces.FORMATS,
 )
 """The one list that names the formats."""
 

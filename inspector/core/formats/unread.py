@@ -42,7 +42,6 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("session agent task packets", "a claude-tap capture"),
         ("v agent cli_version ts content", "an Entire compact transcript"),
         ("dir size text ts", "a log of raw WebSocket frames"),
-        ("resourceSpans", "an OpenTelemetry trace"),
         ("task_id traj", "a tau-bench result"),
         ("source action id", "an OpenHands event log"),
         ("source observation id", "an OpenHands event log"),

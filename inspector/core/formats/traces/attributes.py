@@ -1,0 +1,213 @@
+"""What the attributes of a span mean, in the words of each convention.
+
+`gen_ai.*` of OpenTelemetry (present and former), OpenInference (`llm.*`, flattened or nested), OpenLLMetry
+(`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`). An attribute may hold JSON as a string.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inspector.core.formats.traces.span import (
+    Span,
+    SpanKind,
+    first_text,
+    is_beyond,
+    mapping,
+    parsed,
+    text,
+    usage_of,
+)
+
+_CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
+_AGENTS = ("invoke_agent", "agent", "invoke_workflow")
+_TOOLS = ("execute_tool", "tool")
+_VERCEL = ("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject")
+_KINDS = (
+    "gen_ai.operation.name",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "langfuse.observation.type",
+    "langsmith.span.kind",
+    "llm.request.type",
+)
+
+
+def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
+    """What the span is about."""
+    for key in _KINDS:
+        word = text(attributes.get(key)).lower()
+        if word in _CALLS:
+            return "call"
+        if word in _AGENTS:
+            return "agent"
+        if word in _TOOLS:
+            return "tool"
+    operation = text(attributes.get("ai.operationId")).lower()
+    if operation.startswith(_VERCEL):
+        return "call"
+    if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
+        return "tool"
+    reported = any(key in attributes for key in ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
+    if reported and "agent_name" not in attributes and not any(text(attributes.get(key)) for key in _KINDS):
+        return "call"
+    return "agent" if agent_of(attributes) else ""
+
+
+def agent_of(attributes: Mapping[str, Any]) -> str:
+    """The agent's name, as far as the attributes say one."""
+    names = ("gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name")
+    return next((name for key in names if (name := text(attributes.get(key)))), "")
+
+
+def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = ()) -> Span:
+    """Put what the attributes (and events) say into the span."""
+    span.kind = span.kind or kind_of(attributes)
+    span.agent = agent_of(attributes) or (span.name if span.kind == "agent" else "")
+    span.conversation = _first(attributes, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId")
+    span.tool_call = _first(attributes, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
+    if not span.kind:
+        return span
+    whole = _nested(attributes)
+    span.system = _value(whole, "gen_ai.system_instructions", "gen_ai.system.instructions")
+    span.tools = _value(whole, "gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
+    if span.tools is None:
+        span.tools = _offered(attributes)
+    if span.kind == "tool":
+        span.input = _value(whole, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
+        span.output = _value(whole, "gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
+        span.name = _first(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or span.name
+    elif span.kind == "call":
+        _describe_call(span, attributes, whole, list(events))
+    return span
+
+
+def _describe_call(span: Span, attributes: Mapping[str, Any], whole: Mapping[str, Any], events: list[Any]) -> None:
+    asked, made = _told_by_events(events) if events else ([], [])
+    if not asked and not made and "events" in attributes:  # pydantic-ai until mid-2025
+        asked, made = _told_by_events(_listed(parsed(attributes["events"])))
+    span.input = _value(whole, "gen_ai.input.messages", "llm.input_messages") or asked or _value(whole, *_INPUTS)
+    span.output = _value(whole, "gen_ai.output.messages", "llm.output_messages") or made or _value(whole, *_OUTPUTS)
+    if span.output is None and any(key in attributes for key in ("ai.response.text", "ai.response.toolCalls")):
+        calls = parsed(attributes.get("ai.response.toolCalls"))
+        said = {"role": "assistant", "content": attributes.get("ai.response.text")}
+        span.output = [{**said, "tool_calls": calls if isinstance(calls, list) else []}]
+    span.model = _first(
+        attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
+        "llm.response.model", "llm.request.model", "ai.model.id",
+    )  # fmt: skip
+    span.response = _first(attributes, "gen_ai.response.id", "llm.response.id", "ai.response.id")
+    span.finish = first_text(
+        _value(whole, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
+               "llm.response.finish_reason", "llm.finish_reason")
+    )  # fmt: skip
+    counts = [_value(whole, *names) for names in _COUNTS]
+    span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+
+
+_INPUTS = ("gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input", "traceloop.entity.input",
+           "llm.prompts", "input.value")  # fmt: skip
+_OUTPUTS = ("gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output", "output.value")
+_COUNTS = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens",
+     "ai.usage.inputTokens", "ai.usage.promptTokens"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+     "llm.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
+    ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+     "gen_ai.usage.details.cache_read_input_tokens", "gen_ai.usage.details.cached_tokens",
+     "llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens"),
+    ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+     "gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
+     "llm.token_count.prompt_details.cache_write"),
+    ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.details.reasoning_tokens",
+     "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
+    ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"),
+)  # fmt: skip
+"""Prompt, output, cache read, cache written, reasoning, total: under which names each is reported."""
+
+
+def _first(attributes: Mapping[str, Any], *keys: str) -> str:
+    return next((found for key in keys if (found := text(attributes.get(key)))), "")
+
+
+def _value(whole: Mapping[str, Any], *keys: str) -> Any:
+    """The first of these that is there: as it is named, or along its dots."""
+    for key in keys:
+        if (found := whole.get(key)) is not None:
+            return found
+        found = whole
+        for word in key.split("."):
+            found = found.get(word) if isinstance(found, Mapping) else None
+        if found is not None:
+            return found
+    return None
+
+
+_FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.request.functions.", "gen_ai.prompt.",
+         "gen_ai.completion.")  # fmt: skip
+
+
+def _nested(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes with lists that were flattened with dots put together again."""
+    flat = [key for key in attributes if key.startswith(_FLAT)]
+    if not flat:
+        return attributes
+    tree: dict[str, Any] = {}
+    for key in flat:
+        here, words = tree, key.split(".")
+        for word in words[:-1]:
+            inner = here.get(word)
+            if not isinstance(inner, dict):
+                inner = here[word] = {}
+            here = inner
+        here[words[-1]] = attributes[key]
+    found = dict(attributes)
+    for prefix in _FLAT:
+        told = _value(tree, prefix[:-1])
+        if isinstance(told, dict):
+            found[prefix[:-1]] = _listed_again(told)
+    return found
+
+
+def _listed_again(value: Any) -> Any:
+    """Objects whose keys are all numbers are lists: 10 comes after 9."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _listed_again(one) for key, one in value.items()}
+    if all(key.isascii() and key.isdigit() for key in inner):
+        return [one for _, one in sorted(inner.items(), key=lambda pair: int(pair[0][:18]))]
+    return inner
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _offered(attributes: Mapping[str, Any]) -> Any:
+    """Tools as pydantic-ai tells them, and as a request's parameters hold them."""
+    told = mapping(attributes.get("model_request_parameters"))
+    if told:
+        return [*_listed(told.get("function_tools")), *_listed(told.get("output_tools"))]
+    return mapping(attributes.get("llm.invocation_parameters")).get("tools")
+
+
+def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
+    """(asked, answered) as numbered events tell them: one a message, or both sides in one event."""
+    asked: list[Any] = []
+    made: list[Any] = []
+    for event in events:
+        if not isinstance(event, Mapping):
+            continue
+        own = event.get("attributes")
+        told = {**event, **own} if isinstance(own, Mapping) else dict(event)
+        name = text(told.get("event.name")) or text(event.get("name"))
+        if name == "gen_ai.choice":
+            said = parsed(told.get("message", told))
+            made.append({"role": "assistant", **said} if isinstance(said, Mapping) else said)
+        elif name.startswith("gen_ai.") and name.endswith(".message"):
+            asked.append({"role": name.split(".")[1], **{key: parsed(one) for key, one in told.items()}})
+        else:
+            inner = _value(told, "gen_ai.input.messages", "gen_ai.prompt", "body.gen_ai.input.messages")
+            said = _value(told, "gen_ai.output.messages", "gen_ai.completion", "body.gen_ai.output.messages")
+            asked += _listed(parsed(inner)) if inner is not None else []
+            made += _listed(parsed(said)) if said is not None else []
+    return asked, made

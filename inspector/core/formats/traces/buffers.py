@@ -1,0 +1,162 @@
+"""What a call's input says, as a view of messages that all calls of the file share.
+
+A call usually repeats the whole conversation so far. What begins as an input that was read before is not read again:
+texts are compared as bytes, lists item by item, and only what follows becomes messages.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View
+from inspector.core.formats.proxy.pool import Counts, Pool, extended
+from inspector.core.formats.traces.payloads import Logged, read_input, read_output
+from inspector.core.formats.traces.span import Span, parsed
+from inspector.core.formats.traces.wire import is_answer_item, read_tools, read_wire, role_of, unwrapped
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.message import Message, Text
+
+_LINES = 6
+"""Conversations that are kept to be gone on with: as many as work beside each other, or nearly."""
+
+
+@dataclass(slots=True, eq=False)
+class InputLine:
+    """An input that was read, and may be the beginning of another."""
+
+    told: str
+    """As it was written, without the bracket at its end; empty for one that was no text."""
+    items: Sequence[Any]
+    """Those of the conversation."""
+    lead: Sequence[Any]
+    """The system prompt in front of it."""
+    view: View
+    whole: bool = True
+    """Is it all that was logged?"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenCall:
+    """A call with its messages."""
+
+    view: View
+    prompt: Prompt
+    answer: Sequence[Sequence[Message]]
+    """What came back, without ids."""
+    response: Logged
+    is_text: bool = False
+    """The input was logged as words: tool calls do not stand in there as such."""
+
+
+class InputReader:
+    """Reads inputs, each message once."""
+
+    def __init__(self) -> None:
+        self._pool = Pool()
+        self._counts = Counts()
+        self._lines: list[InputLine] = []
+
+    def read(self, span: Span) -> SpokenCall:
+        """The messages of a call."""
+        line, logged = self._continued(span) or self._anew(span)
+        if line.whole:
+            self._lines = [line, *self._lines[: _LINES - 1]]
+        response = read_output(span.output)
+        answer = self._units(response.items, span)
+        told = [span.system, logged.system, *line.lead]
+        known = (read_tools(one) for one in (span.tools, logged.tools, response.tools))
+        tools = next((one for one in known if one is not None), None)
+        prompt = Prompt(_system(told if any(told) else [response.system]), tools)
+        return SpokenCall(line.view, self._pool.prompt(prompt), answer, response, logged.is_text)
+
+    def prompt(self, prompt: Prompt) -> Prompt:
+        """The same prompt as one object."""
+        return self._pool.prompt(prompt)
+
+    def after(self, base: View, units: Sequence[Sequence[Message]]) -> View:
+        """`base` and these messages after it."""
+        if not units:
+            return base
+        counts = self._counts.take(base)
+        view = extended(base, self._pool.messages(units, counts))
+        self._counts.give(view, counts)
+        return view
+
+    def _continued(self, span: Span) -> tuple[InputLine, Logged] | None:
+        """An input that begins as one that was read."""
+        told = span.input
+        for n, line in enumerate(self._lines):
+            rest: list[Any] | None = None
+            if isinstance(told, str):
+                if line.told and told.startswith(line.told):
+                    rest = _rest(told[len(line.told) :])
+            elif isinstance(told, list) and not line.told:
+                known = [*line.lead, *line.items]
+                rest = told[len(known) :] if told[: len(known)] == known else None
+            if rest is None or (rest and line.items and is_answer_item(rest[0]) and is_answer_item(line.items[-1])):
+                continue  # it may belong to the answer before it
+            del self._lines[n]
+            view = self.after(line.view, self._units(rest, span))
+            return InputLine(_open(told), [*line.items, *rest], line.lead, view), Logged()
+        return None
+
+    def _anew(self, span: Span) -> tuple[InputLine, Logged]:
+        logged = read_input(span.input)
+        count = 0
+        while count < len(logged.items) and role_of(unwrapped(logged.items[count])) == "system":
+            count += 1
+        lead, items = logged.items[:count], logged.items[count:]
+        view = self.after(EMPTY_VIEW, self._units(items, span))
+        value = parsed(span.input)
+        if isinstance(value, list) and len(value) == len(logged.items):
+            return InputLine(_open(span.input), items, lead, view), logged
+        return InputLine("", (), lead, view, whole=False), logged
+
+    def _units(self, items: Sequence[Any], span: Span) -> Sequence[Sequence[Message]]:
+        """Items of one answer (Responses: thought, words, calls) are one message."""
+        found: list[Sequence[Message]] = []
+        before = False
+        for item in items:
+            unit, part = read_wire(item, span.line, span.time), is_answer_item(item)
+            if part and before and found:
+                found[-1] = (replace(found[-1][0], parts=found[-1][0].parts + unit[0].parts),)
+            elif unit:
+                found.append(unit)
+            before = part
+        return found
+
+
+def _open(told: Any) -> str:
+    """A list as it was written, without the bracket at its end; empty where it is no text."""
+    return told.rstrip()[:-1].rstrip() if isinstance(told, str) else ""
+
+
+def _rest(told: str) -> list[Any] | None:
+    """The items after a beginning; None where it is not one."""
+    inner = told.strip()
+    if inner == "]":
+        return []
+    if not inner.startswith(","):
+        return None
+    try:
+        value = loads(("[" + inner[1:]).encode("utf-8", "replace"))
+    except NotJson:
+        return None
+    return value if isinstance(value, list) else None
+
+
+def _system(told: Sequence[Any]) -> str | None:
+    """The text of a system prompt that may be told more than once; None where there is none."""
+    texts: dict[str, None] = {}
+    for one in told:
+        value = parsed(one)
+        blocks = value if isinstance(value, list) else [value]
+        words = (part for block in blocks for part in _instructions(block))
+        if said := "\n\n".join(words):
+            texts[said] = None
+    return "\n\n".join(texts) if texts else None
+
+
+def _instructions(block: Any) -> list[str]:
+    read = read_wire(block)
+    return [part.text for message in read for part in message.parts if isinstance(part, Text)]

@@ -1,0 +1,90 @@
+"""Langfuse exports: `{trace, observations}`; what OpenTelemetry sent stands in each observation's metadata."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
+from inspector.core.formats.traces.otel import plain_attributes
+from inspector.core.formats.traces.span import Span, SpanKind, is_beyond, mapping, moment, parsed, text, usage_of
+
+_KINDS: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
+_TYPES = ("GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
+
+
+def sniff_langfuse(head: Head) -> float:
+    """Sure of a trace with its observations; of observations alone, too."""
+    value = head.document if head.document is not None else next(iter(head.values), None)
+    rows = list(_rows(value))[:5]
+    return 0.98 * (bool(rows) and all(_is_observation(row) for row in rows))
+
+
+def _rows(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _rows(one) if isinstance(one, Mapping) and "observations" in one else [one]
+    elif isinstance(value, Mapping):
+        told = value.get("observations", mapping(value.get("trace")).get("observations"))
+        if isinstance(told, list):
+            yield from told
+        elif _is_observation(value):
+            yield value
+
+
+def _is_observation(row: Any) -> bool:
+    return isinstance(row, Mapping) and row.get("type") in _TYPES and "startTime" in row and "id" in row
+
+
+def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
+    """The observations of an export, as spans."""
+    trace = mapping(value.get("trace")) if isinstance(value, Mapping) else {}
+    session = text(trace.get("sessionId")) or text(trace.get("id"))
+    for row in _rows(value):
+        if isinstance(row, Mapping) and isinstance(row.get("id"), str):
+            yield _span(row, session, line)
+
+
+def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
+    start, time = moment(row.get("startTime"))
+    trace = text(row.get("traceId"))
+    parent = text(row.get("parentObservationId"))
+    span = Span(trace + row["id"], trace + parent if parent else "", _KINDS.get(text(row.get("type")), ""))
+    span.name, span.start, span.time, span.line = text(row.get("name")), start, time, line
+    metadata = mapping(row.get("metadata"))
+    attributes = plain_attributes(parsed(metadata.get("attributes")))
+    if not span.kind and kind_of(attributes) in ("agent", "tool"):
+        span.kind = kind_of(attributes)
+    if span.kind:
+        describe(span, attributes)
+    span.agent = agent_of(attributes) or (span.name if span.kind == "agent" else "")
+    span.conversation = session or span.conversation
+    if span.kind == "call":
+        _describe_call(span, row, metadata)
+    elif span.kind == "tool":
+        span.input, span.output = row.get("input"), row.get("output")
+    return span
+
+
+def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+    """The observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
+    flat = isinstance(span.input, list) and isinstance(asked := parsed(row.get("input")), list)
+    if row.get("input") is not None and not (flat and len(span.input) > len(asked)):
+        span.input = row["input"]
+    span.output = row["output"] if row.get("output") is not None else span.output
+    span.model = text(row.get("model")) or text(row.get("providedModelName")) or span.model
+    if span.tools is None:
+        span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
+    told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
+    names = (
+        ("input", "prompt_tokens", "input_tokens"),
+        ("output", "completion_tokens", "output_tokens"),
+        ("prompt_details.cache_read", "input_cache_read", "cache_read_input_tokens", "input_cached_tokens"),
+        ("input_cache_creation", "cache_creation_input_tokens", "prompt_details.cache_write"),
+        ("completion_details.reasoning", "output_reasoning", "output_reasoning_tokens"),
+        ("total", "total_tokens"),
+    )
+    counts = [next((told[key] for key in keys if told.get(key) is not None), None) for keys in names]
+    if counts[0] is not None:
+        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+    if span.input is None and span.usage is None:
+        span.kind = ""  # an event of a call that stands beside it

@@ -1,0 +1,130 @@
+"""Spans as OpenTelemetry writes them: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan.
+
+Phoenix's export is the second of these with a `span_kind`. Logs and metrics of the same file are passed over.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.traces.attributes import describe
+from inspector.core.formats.traces.span import Span, mapping, moment, text
+
+
+def sniff_otel(head: Head) -> float:
+    """Sure of spans: nothing else has a trace id and a span id."""
+    return 0.97 * any(_is_otel(value) for value in _first(head))
+
+
+def sniff_openinference(head: Head) -> float:
+    """The same spans with OpenInference's kind beside them."""
+    rows = [row for value in _first(head) for row in (value if isinstance(value, list) else [value])[:20]]
+    return 0.98 * any(_is_sdk(row) and isinstance(row.get("span_kind"), str) for row in rows)
+
+
+def _first(head: Head) -> list[Any]:
+    return [head.document] if head.document is not None else list(head.values[:20])
+
+
+def _is_otel(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(_is_otel(row) for row in value[:5])
+    if not isinstance(value, Mapping):
+        return False
+    spans = value.get("spans")
+    inner = isinstance(spans, list) and any(_is_sdk(one) or _is_otlp(one) for one in spans[:5])
+    return isinstance(value.get("resourceSpans"), list) or inner or _is_sdk(value) or _is_otlp(value)
+
+
+def _is_sdk(value: Any) -> bool:
+    return isinstance(value, Mapping) and "attributes" in value and bool(_context(value))
+
+
+def _is_otlp(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
+
+
+def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = value.get("context") or value.get("_spanContext") or value.get("spanContext")
+    if isinstance(found, Mapping) and ("span_id" in found or "spanId" in found):
+        return found
+    return {}
+
+
+def spans_of(value: Any, line: int) -> Iterator[Span]:
+    """The spans in one value of a file."""
+    if isinstance(value, list):
+        for row in value:
+            yield from spans_of(row, line)
+    elif isinstance(value, Mapping):
+        if _is_otlp(value):
+            yield _otlp(value, line)
+        elif _is_sdk(value):
+            yield _sdk(value, line)
+        else:
+            for key in ("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans"):
+                if isinstance(value.get(key), list):
+                    yield from spans_of(value[key], line)
+
+
+def _otlp(value: Mapping[str, Any], line: int) -> Span:
+    start, time = moment(value.get("startTimeUnixNano"))
+    parent = text(value.get("parentSpanId"))
+    trace = text(value["traceId"])
+    ended = value.get("endTimeUnixNano") not in (None, "", "0", 0)
+    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text(value.get("name")), start, time)
+    span.line, span.finished = line, ended
+    told = value.get("events")
+    events = [
+        {**event, "attributes": plain_attributes(event.get("attributes"))}
+        for event in (told if isinstance(told, list) else ())
+        if isinstance(event, Mapping)
+    ]
+    return describe(span, plain_attributes(value.get("attributes")), events)
+
+
+def _sdk(value: Mapping[str, Any], line: int) -> Span:
+    context = _context(value)
+    trace = _hex(context.get("trace_id") or context.get("traceId"))
+    above = mapping(value.get("parentSpanContext")).get("spanId")
+    parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
+    start, time = moment(value.get("start_time", value.get("startTime")))
+    own = trace + _hex(context.get("span_id") or context.get("spanId"))
+    span = Span(own, trace + parent if parent else "", "", text(value.get("name")), start, time, line)
+    span.finished = any(value.get(key) for key in ("end_time", "endTime"))
+    attributes = plain_attributes(value.get("attributes"))
+    if isinstance(kind := value.get("span_kind"), str):
+        attributes = {"openinference.span.kind": kind, **attributes}
+    events = value.get("events")
+    return describe(span, attributes, events if isinstance(events, list) else ())
+
+
+def _hex(value: Any) -> str:
+    return text(value).removeprefix("0x")
+
+
+def plain_attributes(told: Any) -> Mapping[str, Any]:
+    """Attributes as an object: OTLP writes a list of keys with typed values."""
+    if isinstance(told, Mapping):
+        return told
+    found: dict[str, Any] = {}
+    for one in told if isinstance(told, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("key"), str):
+            found[one["key"]] = _plain(one.get("value"))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case {"stringValue": inner} | {"boolValue": inner} | {"doubleValue": inner} | {"bytesValue": inner}:
+            return inner
+        case {"intValue": inner}:
+            return int(inner) if isinstance(inner, str) and inner.isascii() and inner.isdigit() else inner
+        case {"arrayValue": {"values": list(inner)}}:
+            return [_plain(one) for one in inner]
+        case {"kvlistValue": {"values": list(inner)}}:
+            return plain_attributes(inner)
+        case {"arrayValue": _}:
+            return []
+        case _:
+            return None

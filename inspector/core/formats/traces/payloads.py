@@ -1,0 +1,202 @@
+"""Input and output of a call as tracers log them: a list of messages, a request body, a response, a text, a repr.
+
+What stands around the messages (system prompt, tools, usage) comes along where it is in there.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.core.dialects.catalogue import DIALECTS
+from inspector.core.formats.traces.span import mapping, parsed, text
+from inspector.core.formats.traces.wire import role_of, unwrapped
+from inspector.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What was logged of one side of a call."""
+
+    items: tuple[Any, ...] = ()
+    """Messages as they were written."""
+    system: Any = None
+    tools: Any = None
+    usage: Usage | None = None
+    finish: str = ""
+    model: str = ""
+    is_text: bool = False
+    """It was no structure, but words: tool calls do not stand in there as such."""
+
+
+_NOTHING = Logged()
+_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "history")
+_SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
+
+
+def read_input(told: Any) -> Logged:
+    """What was sent."""
+    value = pythonic(parsed(told))
+    if isinstance(value, str):
+        return _words(value)
+    if isinstance(value, list):
+        if len(value) == 1 and isinstance(value[0], list):  # LangChain: a batch of one
+            value = value[0]
+        rows = [one for one in map(pythonic, value) if _is_said(one)]
+        offered = [definition for one in rows if (definition := _offered(one))]
+        return Logged(tuple(one for one in rows if not _offered(one)), tools=offered or None)
+    if not isinstance(value, Mapping):
+        return _NOTHING
+    if role_of(unwrapped(value)):
+        return Logged((value,))
+    for key in _MESSAGES:
+        if value.get(key):
+            found = read_input(value[key])
+            settings = mapping(value.get("config")) or mapping(value.get("kwargs"))
+            system = next((both[name] for both in (value, settings) for name in _SYSTEMS if both.get(name)), None)
+            tools = next((both["tools"] for both in (value, settings) if both.get("tools") is not None), None)
+            return Logged(found.items, system, tools, is_text=found.is_text)
+    return _NOTHING
+
+
+def _is_said(one: Any) -> bool:
+    """Anything but an object that neither says who speaks nor is an item of its own."""
+    if not isinstance(one, Mapping):
+        return isinstance(one, str)
+    return role_of(unwrapped(one)) is not None or isinstance(one.get("type"), str) or "parts" in one
+
+
+def _offered(one: Any) -> Mapping[str, Any]:
+    """The definition of a tool, where one stands among the messages (Langfuse's LangChain handler)."""
+    content = one.get("content") if isinstance(one, Mapping) and one.get("role") == "tool" else None
+    return content if isinstance(content, Mapping) and isinstance(content.get("function"), Mapping) else {}
+
+
+_SPEAKER = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
+
+
+def _words(said: str) -> Logged:
+    """A text, or a conversation written as one (`user: ...`)."""
+    if not said:
+        return _NOTHING
+    pieces = _SPEAKER.split(said)
+    if len(pieces) < 3 or pieces[0].strip():
+        return Logged(({"role": "user", "content": said},), is_text=True)
+    rows = zip(pieces[1::2], pieces[2::2], strict=True)
+    return Logged(tuple({"role": role, "content": words} for role, words in rows), is_text=True)
+
+
+def read_output(told: Any) -> Logged:
+    """What came back: with the usage and the prompt that a whole response holds."""
+    value = pythonic(parsed(told))
+    if isinstance(value, str):
+        return Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
+    if isinstance(value, list):
+        return _listed(value)
+    if not isinstance(value, Mapping):
+        return _NOTHING
+    for dialect in DIALECTS.values():
+        if dialect.is_response(value):
+            usage = dialect.usage(value.get(dialect.counts))
+            items = tuple(dialect.answer(value))
+            system, tools = value.get("instructions"), value.get("tools")
+            return Logged(items, system, tools, usage, dialect.finish(value), text(value.get("model")))
+    if isinstance(generations := value.get("generations"), list):  # LangChain
+        while isinstance(generations, list):
+            generations = generations[0] if generations else None
+        said = mapping(generations)
+        return _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
+    for key in ("messages", "message", "output", "content"):
+        if isinstance(inner := value.get(key), list | Mapping) and not role_of(unwrapped(value)):
+            return read_output(inner)
+    return _listed([value])
+
+
+def _listed(value: list[Any]) -> Logged:
+    rows = [unwrapped(one) for one in value]
+    if rows and all(isinstance(one, Mapping) and "toolCallId" in one for one in rows):  # Vercel: bare calls
+        return Logged(({"role": "assistant", "tool_calls": rows},))
+    objects = [one for one in rows if isinstance(one, Mapping)]
+    finish = next((text(one.get("finish_reason")) for one in objects if one.get("finish_reason")), "")
+    said = tuple(_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one)
+    return Logged(said, finish=finish)
+
+
+def _answer(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    return one if role_of(one) or isinstance(one.get("type"), str) else {**one, "role": "assistant"}
+
+
+# -- Python's repr
+
+_REPR = re.compile(r"[A-Za-z_][\w.]*\(")
+_FIELDS = re.compile(r"([a-z_]\w*)=")
+_LONGEST = 1 << 20
+
+
+def pythonic(value: Any) -> Any:
+    """What the repr of a Python object says (`Response(id='...')`, `role='user' content='...'`), else the value."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return value
+    if _REPR.match(value) and value.rstrip().endswith(")"):
+        return _tree(value) or value
+    if value.startswith(("role='", 'role="')):
+        return _pairs(value) or value
+    return value
+
+
+def _tree(value: str) -> Any:
+    try:
+        return _read(ast.parse(value.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
+def _read(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value if isinstance(value, str | int | float | bool) else None
+        case ast.Call(keywords=keywords):
+            return {one.arg: _read(one.value) for one in keywords if one.arg}
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [_read(one) for one in elements]
+        case ast.Dict(keys=keys, values=values):
+            return {
+                str(key.value): _read(one)
+                for key, one in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
+        case _:
+            return None
+
+
+def _pairs(value: str) -> Mapping[str, Any]:
+    """`role='user' content='...' tool_calls=[...]`: each value as far as it is one."""
+    found: dict[str, Any] = {}
+    at = 0
+    while match := _FIELDS.match(value, at):
+        end = _end_of_value(value, match.end())
+        inner = value[match.end() : end]
+        found[match[1]] = _tree(inner) if inner[:1] in "'\"[{" else None
+        at = end + 1
+        if len(found) > 60:
+            break
+    return found
+
+
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+
+
+def _end_of_value(value: str, at: int) -> int:
+    """Where a value ends: at the first blank outside of strings and brackets. O(its length)."""
+    depth = 0
+    while at < len(value):
+        if (letter := value[at]) in "'\"":
+            match = _STRING.match(value, at)
+            at = match.end() if match else len(value)
+            continue
+        if letter == " " and depth <= 0:
+            break
+        depth += (letter in "([{") - (letter in ")]}")
+        at += 1
+    return at

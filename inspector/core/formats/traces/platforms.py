@@ -1,0 +1,170 @@
+"""Runs of LangSmith, traces of the OpenAI Agents SDK, VS Code's replay of a chat: each as spans."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.traces.span import Span, SpanKind, count, is_beyond, mapping, moment, parsed, text, usage_of
+
+
+def _first(head: Head) -> Any:
+    return head.document if head.document is not None else next(iter(head.values), None)
+
+
+# -- LangSmith
+
+_RUNS: Mapping[str, SpanKind] = {"llm": "call", "tool": "tool"}
+
+
+def sniff_langsmith(head: Head) -> float:
+    """Sure of runs: each says its type and its parent."""
+    rows = list(_runs(_first(head)))[:5]
+    return 0.98 * (bool(rows) and all(_is_run(row) for row in rows))
+
+
+def _is_run(row: Any) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get("run_type"), str) and bool(_TREE & row.keys())
+
+
+_TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_runs"}
+
+
+def _runs(value: Any) -> Iterator[Any]:
+    """Depth first without recursion: runs may hold their children."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += reversed(one)
+        elif isinstance(one, Mapping):
+            if isinstance(one.get("runs"), list) and "run_type" not in one:
+                waiting.append(one["runs"])
+                continue
+            yield one
+            if isinstance(one.get("child_runs"), list):
+                waiting.append(one["child_runs"])
+
+
+def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
+    """Runs. Chains carry the sums of their children: only `llm` is a call."""
+    for row in _runs(value):
+        if not _is_run(row) or not isinstance(row.get("id"), str):
+            continue
+        start, time = moment(row.get("start_time"))
+        kind = _RUNS.get(row["run_type"], "")
+        span = Span(row["id"], text(row.get("parent_run_id")), kind, text(row.get("name")), start, time, line)
+        extra = mapping(row.get("extra"))
+        metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
+        span.conversation = text(metadata.get("thread_id")) or text(metadata.get("session_id"))
+        span.input, span.output = row.get("inputs"), row.get("outputs")
+        if kind == "tool":
+            said = mapping(mapping(span.output).get("output"))
+            span.tool_call = text(said.get("tool_call_id"))
+            span.output = said.get("content", mapping(span.output).get("output", span.output))
+        span.tools = settings.get("tools") or settings.get("functions")
+        named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
+        span.model = next((name for one in named if (name := text(one))), "")
+        _count(span, row)
+        yield span
+
+
+def _count(span: Span, row: Mapping[str, Any]) -> None:
+    details = mapping(row.get("prompt_token_details"))
+    counts = [row.get("prompt_tokens"), row.get("completion_tokens"), details.get("cache_read"),
+              details.get("cache_creation"), None, row.get("total_tokens")]  # fmt: skip
+    span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+
+
+# -- OpenAI Agents SDK
+
+_AGENTS_KINDS: Mapping[str, SpanKind] = {
+    "agent": "agent", "response": "call", "generation": "call", "function": "tool", "mcp_tools": ""
+}  # fmt: skip
+
+
+def sniff_agents(head: Head) -> float:
+    """Sure of traces and spans that call themselves so."""
+    rows = list(_agent_rows(_first(head)))[:5]
+    return 0.98 * (bool(rows) and all(row.get("object") == "trace.span" for row in rows))
+
+
+def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
+    rows = value if isinstance(value, list) else [value]
+    for row in rows:
+        if not isinstance(row, Mapping):
+            continue
+        if row.get("object") == "trace.span":
+            yield row
+        for key in ("traces", "spans", "data"):
+            inner = row.get(key)
+            for one in inner if isinstance(inner, list) else ():
+                if isinstance(one, Mapping) and one.get("object") == "trace.span":
+                    yield one
+                elif isinstance(one, Mapping) and isinstance(one.get("spans"), list):
+                    yield from (each for each in one["spans"] if isinstance(each, Mapping))
+
+
+def agents_spans(value: Any, line: int) -> Iterator[Span]:
+    """Spans of the SDK. Input and response stand in the span's data, or beside it where an exporter put them there."""
+    for row in _agent_rows(value):
+        if not isinstance(row.get("id"), str):
+            continue
+        data = mapping(row.get("span_data"))
+        kind = _AGENTS_KINDS.get(text(data.get("type")), "")
+        start, time = moment(row.get("started_at"))
+        span = Span(row["id"], text(row.get("parent_id")), kind, text(data.get("name")), start, time, line)
+        span.finished = row.get("ended_at") is not None
+        span.agent = span.name if kind == "agent" else ""
+        span.input = data.get("input", row.get("span_data_input"))
+        answer = next((data[key] for key in ("response", "output") if data.get(key) is not None), None)
+        span.output = answer if answer is not None else row.get("span_data_response", row.get("response"))
+        span.response = text(data.get("response_id"))
+        span.model = text(data.get("model"))
+        told = mapping(data.get("usage"))
+        counts = [told.get("input_tokens"), told.get("output_tokens")]
+        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+        yield span
+
+
+# -- VS Code chat replay
+
+
+def sniff_replay(head: Head) -> float:
+    """Sure of prompts with their logs."""
+    value = _first(head)
+    known = isinstance(value, Mapping) and isinstance(value.get("prompts"), list) and "exportedAt" in value
+    logs = isinstance(value, Mapping) and isinstance(value.get("logs"), list) and "prompt" in value
+    return 0.98 * (known or logs)
+
+
+def replay_spans(value: Any, line: int) -> Iterator[Span]:
+    """The requests of all prompts. The log has an answer's text only: where tools ran after it, the next request
+    holds it whole."""
+    prompts = value.get("prompts") if isinstance(value, Mapping) else None
+    rows = prompts if isinstance(prompts, list) else [value]
+    logs = [log for row in rows for log in _list(mapping(row).get("logs")) if isinstance(log, Mapping)]
+    for at, log in enumerate(logs):
+        if log.get("kind") != "request":
+            continue
+        metadata = mapping(log.get("metadata"))
+        start, time = moment(metadata.get("startTime"))
+        span = Span(f"{log.get('id')}-{at}", "", "call", text(log.get("name")), start, time, line)
+        span.model, span.window = text(metadata.get("model")), count(metadata.get("maxPromptTokens"))
+        messages = log.get("requestMessages")
+        span.input = mapping(messages).get("messages", messages)
+        tools = parsed(metadata.get("tools"))
+        span.tools = tools if isinstance(tools, list) else None
+        after = next((one.get("kind") for one in logs[at + 1 :] if one.get("kind") != "element"), "")
+        said = mapping(log.get("response")).get("message")
+        if after != "toolCall" and said:
+            words = "".join(one for one in said if isinstance(one, str)) if isinstance(said, list) else said
+            span.output = [{"role": "assistant", "content": words}]
+        usage = mapping(metadata.get("usage"))
+        read = mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+        counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), read]
+        span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
+        yield span
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,289 @@
+"""Reads spans of any tracer into a session: an agent's run is a thread, each call of a model a request.
+
+What a call sent stands in its own span, so buffers are as they were logged. Where a tracer logs only what is new, the
+call goes on from the one before it in the same run; the session says so. Spans come in any order and may come twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
+from inspector.core.dialects.catalogue import Endpoint
+from inspector.core.dialects.openai_responses import read_arguments
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.proxy.bodies import Body
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversations import Conversations
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.keys import ClientKey
+from inspector.core.formats.proxy.replies import Reply
+from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.traces.buffers import InputReader, SpokenCall
+from inspector.core.formats.traces.span import Span, parsed
+from inspector.core.formats.traces.tree import AgentRun, SpanTree
+from inspector.core.formats.traces.wire import said
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Text, ToolCall, ToolResult, part_text
+from inspector.core.prefix import Prefix
+from inspector.core.session import Problem, Session, Thread
+from inspector.core.tokens.estimators import buffer_tokens, estimator
+from inspector.core.usage import ABSURD, Usage
+
+_ESTIMATOR = estimator("roku")
+_NUMBER = re.compile(r"[-_# ]?\d+$")
+"""An agent may be named anew at every turn."""
+_NEARER = 4
+"""A rebuilt buffer must explain what was reported so many times better than the one that was logged."""
+_WORDY = 16
+"""Characters of text that no token holds: a prompt of fewer tokens than that is not the whole one."""
+
+
+class TraceReader:
+    """A `Reader` (see `format.py`) for the spans that a mapping finds in each value."""
+
+    def __init__(self, name: str, spans_of: Callable[[Any, int], Iterator[Span]]) -> None:
+        self._name, self._spans_of = name, spans_of
+        self._spans: dict[str, Span] = {}
+        self._inputs = InputReader()
+        self._read: dict[str, tuple[Span, SpokenCall]] = {}
+        self._passed = 0
+        self._problems: list[Problem] = []
+        self._session: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the spans of a value; of one that came before, the finished or later one counts."""
+        del file  # a trace has no companions
+        self._session = None
+        found = False
+        for span in self._spans_of(value, line):
+            found = True
+            known = self._spans.get(span.id)
+            if known is None or span.finished or not known.finished:
+                self._spans[span.id] = span
+                self._read.pop(span.id, None)
+            if span.absurd:
+                self._problems.append(Problem(line, ABSURD, span.name[:80]))
+        if not found and not isinstance(value, Mapping):
+            self._problems.append(Problem(line, "this is no span; it was left out", excerpt(value)))
+        self._passed += not found and isinstance(value, Mapping)
+
+    def session(self) -> Session:
+        """The session so far: built anew where spans came since, from messages that are read once."""
+        if self._session is None:
+            self._session = _TraceSession(self._spans, self._spoken, self._inputs).session(
+                self._name, Prefix(self._problems), self._passed
+            )
+        return self._session
+
+    def _spoken(self, span: Span) -> SpokenCall:
+        known = self._read.get(span.id)
+        if known is None or any(getattr(known[0], name) is not getattr(span, name) for name in _LOGGED):
+            known = self._read[span.id] = span, self._inputs.read(span)
+        return known[1]
+
+
+_LOGGED = ("input", "output", "system", "tools")
+
+
+@dataclass(slots=True)
+class LastCall:
+    """The call before, in the same run."""
+
+    span: Span
+    view: View
+    end: View
+    prompt: Prompt
+    usage: Usage | None
+
+
+class _TraceSession:
+    """One look at all spans."""
+
+    def __init__(self, spans: Mapping[str, Span], spoken: Callable[[Span], SpokenCall], inputs: InputReader) -> None:
+        self._tree = SpanTree(spans.values())
+        self._spoken, self._inputs = spoken, inputs
+        self._conversations = Conversations()
+        self._of_run: dict[str, Conversation] = {}
+        self._runs: dict[int, AgentRun] = {}
+        self._ends: dict[str, View] = {}
+        self._last: dict[str, LastCall] = {}
+        self._rebuilt = self._empty = self._partial = 0
+        self._count = len(spans)
+
+    def session(self, name: str, problems: Sequence[Problem], passed: int) -> Session:
+        """Everything so far."""
+        runs = self._tree.runs()
+        calls = sorted(((call.start, n, call, run) for n, run in enumerate(runs) for call in run.calls), key=_when)
+        for _, _, call, run in calls:
+            self._take(call, run)
+        self._without_parts()
+        placed, singles = steps_and_singles(self._conversations.all) if self._conversations.all else ([], [])
+        names = {one.number: "main" if not n else f"thread-{one.number + 1}" for n, one in enumerate(placed)}
+        for one in placed:
+            self._adopt(one, names)
+        threads = [self._thread(one, names) for one in placed]
+        if not threads:
+            threads = [thread for run in runs if (thread := self._tools_only(run)) is not None]
+            threads = [replace(one, id=f"thread-{n}" if n > 1 else "main") for n, one in enumerate(threads, 1)]
+        sides = [each.side_call("", 0, None) for one in singles for each in one.steps]
+        sides = [replace(side, kind="call without tools", what="") for side in sides]
+        whose = next((call.conversation for _, _, call, _ in calls if call.conversation), "")
+        notes = tuple(self._notes(len(calls), passed))
+        return Session(name, tuple(threads), problems, id=whose, notes=notes, side_calls=sides)
+
+    # -- one call
+
+    def _take(self, call: Span, run: AgentRun) -> None:
+        spoken = self._spoken(call)
+        reply = spoken.response
+        usage = call.usage or reply.usage
+        last = self._last.get(run.id)
+        view, prompt = spoken.view, spoken.prompt
+        base = self._base(call, spoken, usage, last, run)
+        if base is not None:
+            self._rebuilt += 1
+            view = self._inputs.after(base, [(message,) for message in view])
+            before = last.prompt if last else Prompt()
+            prompt = Prompt(
+                before.system if prompt.system is None else prompt.system,
+                before.tools if prompt.tools is None else prompt.tools,
+            )
+            prompt = self._inputs.prompt(prompt)
+        is_empty = not view.length
+        self._empty += is_empty
+        key = ClientKey("", run.id, run.id if is_empty else "", strong=is_empty)
+        if run.agent is not None and call.conversation and not is_empty:
+            key = replace(key, session=f"{call.conversation} {_NUMBER.sub('', run.name)} {run.parent is not None}")
+        body = Body(None, {"model": call.model or reply.model}, prompt, view)
+        answered = Reply((), usage, call.finish or reply.finish, call.model or reply.model)
+        where = Endpoint("call")
+        one = Exchange(0, call.line, call.time, "", where, key, body, window=call.window, reply=answered, end=view)
+        thread = self._conversations.place(one)
+        end = self._inputs.after(one.body.view, spoken.answer)
+        thread.answered(one, end)
+        self._conversations.saw(thread, end, one.body.view.length)
+        self._of_run.setdefault(run.id, thread)
+        self._runs.setdefault(thread.number, run)
+        self._last[run.id] = LastCall(call, one.body.view, end, prompt, usage)
+        if call.response:
+            self._ends[call.response] = end
+
+    def _base(
+        self, call: Span, spoken: SpokenCall, usage: Usage | None, last: LastCall | None, run: AgentRun
+    ) -> View | None:
+        """What a call goes on from that does not say all it sent; None where it does."""
+        if last is None or not last.end.length:
+            return None
+        if not spoken.view.length:
+            return self._answered(last.end, run)
+        (first,) = head(spoken.view, 1)
+        if shared(last.view, spoken.view) or any(message is first for message in last.view):
+            return None
+        if call.conversation in self._ends and first.role != "system":
+            return self._ends[call.conversation]
+        if first.role == "tool":
+            return last.end
+        return last.end if self._is_delta(spoken, usage, last) else None
+
+    def _is_delta(self, spoken: SpokenCall, usage: Usage | None, last: LastCall) -> bool:
+        """Tokens grew by what is new, though the messages before it are not told again: is the buffer with them a
+        much better explanation of what was reported than the one that was logged?"""
+        if usage is None or last.usage is None or usage.prompt <= last.usage.prompt or spoken.prompt != last.prompt:
+            return False
+        own = buffer_tokens(_ESTIMATOR, spoken.view, Prompt())
+        unseen = last.usage.prompt - buffer_tokens(_ESTIMATOR, last.view, Prompt())
+        whole = last.usage.prompt + last.usage.output + own
+        return _NEARER * abs(usage.prompt - whole) < abs(usage.prompt - own - unseen)
+
+    def _answered(self, end: View, run: AgentRun) -> View:
+        """`end` with the results of the tools that it asked for, where their spans hold them."""
+        asked = end.tail(end.length - 1)[0].calls
+        units: list[list[Message]] = []
+        for call in asked:
+            named = [tool for tool in run.tools if tool.tool_call == call.id or tool.name == call.name]
+            same = [tool for tool in named if tool.tool_call == call.id] or [
+                tool for tool in named if dumps(call.arguments) in dumps(parsed(tool.input))
+            ]
+            if same:
+                units.append([_result(call.id, same[-1])])
+        return self._inputs.after(end, units)
+
+    # -- the threads
+
+    def _without_parts(self) -> None:
+        """Leave out usage that cannot be of the whole prompt: a token holds no page of text."""
+        for one in self._conversations.all:
+            told = [step for step in one.steps if step.reply is not None and step.reply.usage is not None]
+            small = [step for step in told if _is_part(step)]
+            for step in told if 2 * len(small) >= len(told) else small:
+                if step.reply is not None and small:
+                    step.reply = replace(step.reply, usage=None)
+                    one.known(step)
+                    self._partial += 1
+
+    def _adopt(self, one: Conversation, names: Mapping[int, str]) -> None:
+        run = self._runs[one.number]
+        parent = self._of_run.get(run.parent.id) if run.parent is not None else None
+        if not run.parent_call and names[one.number] != "main":
+            self._conversations.adopt(one)
+        if parent is not None and parent is not one and parent is not one.parent and parent.number in names:
+            one.parent, one.parent_call = parent, run.parent_call
+
+    def _thread(self, one: Conversation, names: Mapping[int, str]) -> Thread:
+        parent = names.get(one.parent.number, "") if one.parent is not None else ""
+        main = names[one.number] == "main"
+        title = self._runs[one.number].name or one.label or one.asked
+        return one.thread(names[one.number], title, "" if main else parent, "" if main else one.parent_call)
+
+    def _tools_only(self, run: AgentRun) -> Thread | None:
+        """A run of which only the tools were recorded: what they were asked and what they said."""
+        units: list[list[Message]] = []
+        for n, tool in enumerate(run.tools):
+            name = tool.tool_call or f"tool-{n}"
+            call = ToolCall(name, tool.name, read_arguments(tool.input))
+            units.append([Message("", "assistant", (call,), line=tool.line, time=tool.time)])
+            units.append(
+                [Message("", "tool", (ToolResult(name, said(parsed(tool.output))),), line=tool.line, time=tool.time)]
+            )
+        end = self._inputs.after(EMPTY_VIEW, units)
+        return Thread("", run.name, messages=end.messages(), end=end) if units else None
+
+    def _notes(self, calls: int, passed: int) -> Iterator[str]:
+        if not calls:
+            yield f"None of the {self._count:,} spans is a call of a model: there are no requests to show."
+        of = f"of {calls:,} calls"
+        if self._empty:
+            yield f"Traced without messages: {self._empty:,} {of}. Only their tokens are known."
+        if self._rebuilt:
+            yield f"Traced with what was new only: {self._rebuilt:,} {of}. What stood before is from the calls before."
+        if self._partial:
+            yield f"Usage left out: {self._partial:,} {of}. So few tokens cannot be the whole prompt."
+        if self._tree.wrappers:
+            yield f"Spans around a call that tell it again, or a sum, are no calls: {self._tree.wrappers:,}."
+        if self._tree.unfinished:
+            yield f"Calls that began and did not end were left out: {self._tree.unfinished:,}."
+        if passed:
+            yield f"Values that are no spans (logs, metrics) were passed over: {passed:,}."
+
+
+def _result(call: str, tool: Span) -> Message:
+    return Message("", "tool", (ToolResult(call, said(parsed(tool.output))),), line=tool.line, time=tool.time)
+
+
+def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:
+    return one[0], one[1]
+
+
+def _is_part(step: Exchange) -> bool:
+    """Does the buffer hold more text than so many tokens can be?"""
+    view, reply = step.body.view, step.reply
+    if reply is None or reply.usage is None:
+        return False
+    return view.weight("letters", _letters) > _WORDY * reply.usage.prompt
+
+
+def _letters(message: Message) -> int:
+    """What can be nothing but text: a picture's tokens are its own affair."""
+    return sum(len(part_text(part)) for part in message.parts if isinstance(part, Text | ToolResult))

@@ -1,0 +1,128 @@
+"""A span as every tracer's mapping gives it: where it stands in the tree, and what a call of a model sent and reported.
+
+Messages, prompt and tools are kept as they were written; `wire.py` and `payloads.py` read them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from inspector.core.jsontext import NotJson, loads
+from inspector.core.usage import Usage, is_absurd
+
+SpanKind: TypeAlias = Literal["", "call", "agent", "tool"]
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """One unit of work. Only a call has usage, input, output and prompt that count."""
+
+    id: str
+    parent: str = ""
+    kind: SpanKind = ""
+    name: str = ""
+    start: int = 0
+    """Nanoseconds since 1970: for the order."""
+    time: str = ""
+    """The same as ISO 8601."""
+    line: int = 0
+    finished: bool = True
+    agent: str = ""
+    """The agent's name, where the span is one."""
+    conversation: str = ""
+    response: str = ""
+    """The provider's name for the answer."""
+    tool_call: str = ""
+    """Id of the call, where the span is a tool at work."""
+    model: str = ""
+    finish: str = ""
+    usage: Usage | None = None
+    absurd: bool = False
+    """It reported counts that there cannot be."""
+    window: int | None = None
+    input: Any = None
+    output: Any = None
+    system: Any = None
+    tools: Any = None
+
+
+def parsed(value: Any) -> Any:
+    """The JSON in a string; the string itself where it holds none, any other value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+        return value
+    try:
+        return loads(value.encode("utf-8", "replace"))
+    except NotJson:
+        return value
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
+    found = parsed(value)
+    return found if isinstance(found, Mapping) else {}
+
+
+def text(value: Any) -> str:
+    """A string, or nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def first_text(value: Any) -> str:
+    """The string, or the first of a list of them, which may be written as JSON."""
+    found = parsed(value)
+    return text(found[0] if isinstance(found, list) and found else found)
+
+
+def moment(value: Any) -> tuple[int, str]:
+    """Nanoseconds since 1970 and ISO 8601 of a time in any of the tracers' ways; (0, "") for what is none."""
+    if isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
+        value = value[0] * _SECOND + value[1]
+    number = count(value)
+    if number is not None:
+        try:
+            told = datetime.fromtimestamp(number / _SECOND, UTC)
+        except (OverflowError, ValueError, OSError):
+            return number, ""
+        return number, told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    try:
+        read = datetime.fromisoformat(text(value))
+    except ValueError:
+        return 0, text(value)
+    read = read if read.tzinfo else read.replace(tzinfo=UTC)
+    return int((read - _EPOCH).total_seconds() * 1_000_000) * 1_000, text(value)
+
+
+_SECOND = 1_000_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def count(value: Any) -> int | None:
+    """A whole number, also one in a string (OTLP); None for anything else."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    return value if type(value) is int and value >= 0 else None
+
+
+def usage_of(
+    told: Any, output: Any, read: Any = None, written: Any = None, reasoning: Any = None, total: Any = None
+) -> Usage | None:
+    """Usage by the counts that a tracer gives; None where it gives no prompt.
+
+    A prompt of 0 or 1 tokens is no measurement: scrubbed, or not reported. Whether cached tokens stand in the input is
+    told by the total where there is one; else they do unless they are more than the input.
+    """
+    prompt = count(told)
+    if prompt is None or prompt <= 1 or is_absurd([prompt, count(output), count(read), count(written), count(total)]):
+        return None
+    made, cached, stored = count(output) or 0, count(read) or 0, count(written) or 0
+    outside = prompt < cached + stored
+    if (whole := count(total)) is not None and cached + stored:
+        outside = outside or whole == prompt + cached + stored + made
+    fresh = prompt if outside else prompt - cached - stored
+    return Usage(fresh, cached, stored, made, count(reasoning) or 0)
+
+
+def is_beyond(*counts: Any) -> bool:
+    """Is one of these a number that can be no count of tokens?"""
+    return is_absurd([one for one in counts if type(one) in (int, float)] + [count(one) for one in counts])

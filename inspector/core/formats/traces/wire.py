@@ -1,0 +1,236 @@
+"""Messages and tools in whatever shape a tracer wrote them: told by what stands in each, not by who wrote it.
+
+Read are the `parts` of OpenTelemetry and of Google, Chat Completions, Anthropic's blocks, Responses items, LangChain's
+serialised messages, the Vercel AI SDK's, OpenInference's nested ones, and VS Code's with numbers for roles.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.core.buffer import Tool
+from inspector.core.dialects.anthropic import read_part
+from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
+from inspector.core.formats.traces.span import mapping, parsed, text
+from inspector.core.jsontext import dumps
+from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+
+_ROLES: Mapping[Any, Role] = {
+    **dict.fromkeys(("system", "developer", "SystemMessage", 0), "system"),
+    **dict.fromkeys(("user", "human", "HumanMessage", 1), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", 2), "assistant"),
+    **dict.fromkeys(("tool", "function", "ToolMessage", "tool_result", 3), "tool"),
+}
+_ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
+          "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
+_CACHE_MARK = 3
+"""A part of VS Code's that marks where the cache ends: nothing that is read."""
+
+
+def role_of(wire: Any) -> Role | None:
+    """Who wrote a message; None where it does not say."""
+    if not isinstance(wire, Mapping):
+        return None
+    role = wire.get("role")
+    if role is None:
+        role = wire.get("type")
+    return _ROLES.get(role) if isinstance(role, str | int) else None
+
+
+def is_answer_item(wire: Any) -> bool:
+    """Is it one of the items that an answer of the Responses API is cut into?"""
+    if not isinstance(wire, Mapping) or "type" not in wire or wire["type"] not in (*_ITEMS, "message"):
+        return False
+    return read_item(dict(wire), id="").role == "assistant"
+
+
+def unwrapped(wire: Any) -> Any:
+    """The message inside what some tracers put around one."""
+    if not isinstance(wire, Mapping):
+        return wire
+    if isinstance(inner := wire.get("message"), Mapping) and "role" not in wire:
+        return inner
+    kind, kwargs = wire.get("id"), wire.get("kwargs")
+    if isinstance(kind, list) and kind and isinstance(kwargs, Mapping):  # LangChain
+        return {**kwargs, "role": kind[-1]}
+    if isinstance(inner := wire.get("data"), Mapping) and role_of(wire) and "content" not in wire:
+        return {**inner, "role": wire.get("type")}
+    return wire
+
+
+def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
+    """The messages of one item, without ids; results are messages of their own. Never raises."""
+    wire = unwrapped(wire)
+    if isinstance(wire, str):
+        return (Message("", "user", (Text(wire),), line=line, time=time),) if wire else ()
+    if not isinstance(wire, Mapping):
+        return ()
+    kind = wire.get("type")
+    if kind in _ITEMS and "role" not in wire and isinstance(kind, str):
+        return (read_item(dict(wire), id="", line=line, time=time),)
+    role = role_of(wire) or "user"
+    parts = list(_parts(wire, role))
+    if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
+        parts = [result, *(part for part in parts if not isinstance(part, Text))]
+    return tuple(Message("", own, tuple(some), line=line, time=time) for own, some in _split(role, parts))
+
+
+def _split(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]]]:
+    """Results apart, each with the images after it."""
+    here: tuple[Role, list[Part]] | None = None
+    for part in parts:
+        if isinstance(part, ToolResult):
+            if here:
+                yield here
+            here = "tool", [part]
+        elif here is None:
+            here = ("user" if role == "tool" else role), [part]
+        elif here[0] == "tool" and isinstance(part, Text | ToolCall | Thinking):
+            yield here
+            here = ("user" if role == "tool" else role), [part]
+        else:
+            here[1].append(part)
+    yield here or (role, [])
+
+
+def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
+    for key in ("reasoning_content", "reasoning"):
+        if thought := text(wire.get(key)):
+            yield Thinking(thought)
+            break
+    found: list[Part] = []
+    content = next(
+        (told for key in ("parts", "contents", "content", "text") if (told := wire.get(key)) is not None), ""
+    )
+    for block in content if isinstance(content, list | tuple) else [content]:
+        part = _part(block, role)
+        if part is not None:
+            found.append(part)
+    yield from found
+    known = {part.id for part in found if isinstance(part, ToolCall)}
+    more = mapping(wire.get("additional_kwargs"))
+    for source in (wire, more):
+        calls = source.get("tool_calls") or source.get("toolCalls")
+        made = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+        yield from (call for call in made if call.id not in known or not call.id)
+        if made:
+            break
+    if legacy := mapping(wire.get("function_call")):
+        yield ToolCall("", text(legacy.get("name")), read_arguments(legacy.get("arguments")))
+
+
+def _part(block: Any, role: Role) -> Part | None:
+    """One block of a message's content; None for what holds nothing."""
+    if isinstance(block, str):
+        return Text(block) if block else None
+    if block is None:
+        return None
+    if not isinstance(block, Mapping):
+        return Opaque("unknown", block, len(dumps(block).encode()))
+    block = mapping(block.get("message_content")) or block
+    kind = block.get("type", block.get("part_kind"))
+    name = text(kind).replace("-", "_")
+    if name in ("tool_call", "function_call", "toolCall") or "functionCall" in block or "function_call" in block:
+        return _call(mapping(block.get("functionCall") or block.get("function_call")) or block)
+    if name in ("tool_call_response", "tool_response", "tool_return", "function_response"):
+        return _result(block)
+    if name == "tool_result" and "tool_use_id" not in block:
+        return _result(block)
+    if inner := mapping(block.get("functionResponse") or block.get("function_response")):
+        return _result(inner)
+    if name in ("tool_use", "tool_result"):
+        return _anthropic(block)
+    if name in ("reasoning", "thinking", "redacted_thinking"):
+        said = text(block.get("content")) or text(block.get("text")) or text(block.get("thinking"))
+        return Thinking(said, text(block.get("signature")) or text(block.get("data")))
+    if isinstance(said := block.get("text", block.get("content")), str) and name not in ("blob", "uri", "image"):
+        return Thinking(said) if block.get("thought") is True else Text(said)
+    if kind == _CACHE_MARK:
+        return None
+    return _picture(name, block) or _other(name, block, role)
+
+
+def _anthropic(block: Mapping[str, Any]) -> Part:
+    if block.get("type") == "tool_use":
+        return read_part(dict(block))
+    return ToolResult(text(block.get("tool_use_id")), said(block.get("content")), block.get("is_error") is True)
+
+
+def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
+    image = block.get("image_url", block.get("image"))
+    while isinstance(image, Mapping):
+        image = image.get("url", image.get("image"))
+    if isinstance(image, str) and image:
+        return read_image(image)
+    if name == "image" and isinstance(block.get("source"), Mapping):
+        return read_part(dict(block))
+    if name in ("blob", "uri") and (text(block.get("mime_type")) or text(block.get("modality"))).startswith("image"):
+        data = text(block.get("content")) or text(block.get("data"))
+        return read_image(f"data:{text(block.get('mime_type'))};base64,{data}" if data else text(block.get("uri")))
+    return None
+
+
+def _other(name: str, block: Mapping[str, Any], role: Role) -> Part:
+    if role == "tool" and not name:  # a tool's answer as an object
+        return Text(dumps(block))
+    return Opaque(name or "unknown", dict(block), len(dumps(block).encode()))
+
+
+_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "name")
+_CALL_IDS = ("tool_call_id", *_IDS)
+
+
+def _named(value: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return next((found for key in keys if (found := text(value.get(key)))), "")
+
+
+def _call(told: Mapping[str, Any]) -> ToolCall:
+    call = mapping(told.get("tool_call")) or told
+    inner = mapping(call.get("function")) or call
+    given = next((inner[key] for key in ("arguments", "args", "input") if inner.get(key) is not None), None)
+    name = _named(inner, ("name", "toolName", "tool_name"))
+    return ToolCall(_named(call, _IDS), name, read_arguments(given))
+
+
+def _result(block: Mapping[str, Any]) -> ToolResult:
+    told = next((block[key] for key in ("response", "result", "output", "content") if key in block), "")
+    call = _named(block, _IDS)
+    match parsed(told):
+        case {"type": "function_result", "result": inner}:  # Microsoft's Agent Framework puts the whole part inside
+            told = inner
+        case {"type": "text" | "json" | "error-text" | "error-json", "value": inner}:  # Vercel
+            told = inner
+    return ToolResult(call, said(told), block.get("is_error") is True or block.get("isError") is True)
+
+
+def said(told: Any) -> str:
+    """The text of a result: blocks of text joined, any other value as its JSON."""
+    if isinstance(told, str):
+        return told
+    if isinstance(told, list) and told and all(isinstance(one, Mapping) and "text" in one for one in told):
+        return "\n".join(text(one["text"]) for one in told)
+    if isinstance(told, Mapping) and isinstance(told.get("content"), list):  # MCP
+        return said(told["content"])
+    return "" if told is None else dumps(told)
+
+
+def read_tools(told: Any) -> tuple[Tool, ...] | None:
+    """The tools of a list of definitions, each an object or its JSON; None where there is no list."""
+    told = parsed(told)
+    if isinstance(told, Mapping):
+        told = list(told.values())
+    if not isinstance(told, list):
+        return None
+    found = []
+    for one in told:
+        tool = mapping(one)
+        tool = mapping(tool.get("tool")) or tool
+        schema = tool.get("json_schema", tool.get("tool.json_schema"))
+        tool = mapping(schema) if schema is not None else tool
+        if isinstance(many := tool.get("functionDeclarations", tool.get("function_declarations")), list):
+            found += [Tool(text(mapping(each).get("name")), each) for each in many]
+        elif tool or schema is not None:
+            named = mapping(tool.get("function")) or tool
+            found.append(Tool(text(named.get("name")) or text(tool.get("type")), dict(tool)))
+    return tuple(found)
