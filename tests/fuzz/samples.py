@@ -22,7 +22,7 @@ _ARGUMENTS = json.dumps({"path": "a.py", "lines": [1, 2]})
 
 def samples(folder: Path) -> dict[str, bytes]:
     """By name, whose ending the file keeps. `folder` is for those that must be written to be made."""
-    found = {f"{path.parent.name}-{path.name}": path.read_bytes() for path in sorted(_DATA.glob("*/*.jsonl"))}
+    found = {f"{path.parent.name}-{path.name}": path.read_bytes() for path in sorted(_DATA.glob("*/*.json*"))}
     found |= {name: json.dumps(value).encode() for name, value in _documents().items()}
     found |= {name: _lines(*values) for name, values in _rows().items()}
     found["journal.jsonl"] = _journal(folder / "journal.jsonl")

@@ -35,7 +35,13 @@ FORMATS = {
     "gemini-cli": "gemini-cli",
     "mini-swe-agent/SWE-agent+mini-swe-agent/tests": "openai-chat",
     "fixtures-synthetic": "claude-code",
+    "langfuse": "langfuse",
+    "langsmith": "langsmith",
+    "openai-agents-trace": "openai-agents",
+    "openinference": "openinference",
+    "otel-json/Josh-Weston": "otel",
     "pi": "pi",
+    "vscode-chatreplay": "vscode-replay",
 }
 
 

@@ -60,6 +60,14 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("openai-responses", "list", ([{**USER, "type": "message"}, CALL_ITEM],)),
     ("openai-responses", "response", ({"object": "response", "id": "r", "output": [], "usage": {}},)),
     ("openai-responses", "event", ({"type": "response.completed", "response": {"object": "response", "output": []}},)),
+    ("otel", "OTLP", ({"resourceSpans": []},)),
+    ("otel", "the SDK's", ({"name": "n", "context": {"trace_id": "t", "span_id": "s"}, "attributes": {}},)),
+    ("otel", "the SDK's in JavaScript", ({"_spanContext": {"traceId": "t", "spanId": "s"}, "attributes": {}},)),
+    ("openinference", "spans", ([{"context": {"span_id": "s"}, "span_kind": "LLM", "attributes": {}}],)),
+    ("langfuse", "trace", ({"trace": {}, "observations": [{"id": "o", "type": "SPAN", "startTime": "t"}]},)),
+    ("langsmith", "runs", ({"runs": [{"id": "r", "run_type": "llm", "parent_run_id": None}]},)),
+    ("openai-agents", "spans a line", ({"object": "trace.span", "id": "s"}, {"object": "trace.span", "id": "u"})),
+    ("vscode-replay", "prompts", ({"exportedAt": "t", "prompts": []},)),
 ]
 
 
@@ -76,7 +84,6 @@ UNREAD: list[tuple[str, Any]] = [
     ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
     ("HAR", {"log": {"version": "1.2", "entries": []}}),
     ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
-    ("OpenTelemetry", {"resourceSpans": []}),
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
     ("tau-bench", [{"task_id": 0, "reward": 1.0, "traj": [USER]}]),

@@ -38,6 +38,8 @@ class SpanTree:
         self._spans = {span.id: span for span in sorted(spans, key=lambda one: one.start)}
         self._closest: dict[str, Span | None] = {}
         self._roots: dict[str, str] = {}
+        self._callers: dict[str, AgentRun | None] = {}
+        """By span: the nearest run at it or around it that calls a model."""
         self._beside: dict[str, list[Span]] = {}
         """By parent: agents with no call inside them. Some frameworks write an agent's calls beside its span."""
         self.wrappers = 0
@@ -126,19 +128,25 @@ class SpanTree:
         return found[key]
 
     def _place(self, run: AgentRun, found: Mapping[str, AgentRun]) -> None:
-        """Who started it: the nearest agent around it that calls a model itself, by the tool in between."""
-        seen: set[str] = set()
-        above = run.agent
-        while above is not None and above.id not in seen:
-            seen.add(above.id)
-            if above.kind == "tool" and not run.parent_call:
-                run.parent_call = above.tool_call
-            if above is not run.agent and above.id in found and found[above.id].calls:
-                run.parent = found[above.id]
-                return
+        """Who started it: the nearest run around it that calls a model itself, by the tool in between."""
+        if run.agent is None or not run.calls:
+            return
+        above = self._above(run.agent)
+        tool = run.agent if run.agent.kind == "tool" else above
+        run.parent_call = tool.tool_call if tool is not None and tool.kind == "tool" else ""
+        path: list[str] = []
+        while above is not None and above.id not in self._callers:
+            path.append(above.id)
+            around = found.get(above.id)
+            self._callers[above.id] = around if around is not None and around.calls else None
+            if self._callers[above.id] is not None:
+                break
             above = self._above(above)
-        if run.agent is not None:
-            run.parent = next((one for one in self._loose(run.agent, found) if one.calls), None)
+        caller = self._callers[above.id] if above is not None else None
+        self._callers |= dict.fromkeys(path, caller)
+        if caller is None:
+            caller = next((one for one in self._loose(run.agent, found) if one.calls), None)
+        run.parent = caller if caller is not run else None
 
     def _loose(self, agent: Span, found: Mapping[str, AgentRun]) -> Iterable[AgentRun]:
         """Calls of the same trace that no agent makes."""

@@ -1,0 +1,376 @@
+"""Traces: one conversation as six tracers write it, what makes their files treacherous, and every real one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.core.formats.detect import detect
+from inspector.core.formats.format import Head
+from inspector.core.formats.traces import FORMATS
+from inspector.core.formats.traces.payloads import pythonic, read_input
+from inspector.core.formats.traces.span import moment, usage_of
+from inspector.core.formats.traces.wire import read_wire
+from inspector.core.message import Image, Text, Thinking, ToolCall, ToolResult
+from inspector.core.session import Session
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.fit import calibration_report
+from inspector.core.usage import Usage
+from inspector.transcripts.files import open_transcript
+from tests.core.formats.feeding import DATA, check, deep, laid_out, numbered, spoilt, told
+from tests.core.formats.heads import head_of, read
+from tests.shared import transcripts
+
+OWN = sorted((DATA / "traces").glob("*"))
+CALL = ToolCall("call_1", "look_up", {"task": "Find parcel 7 in the book."})
+SAID = [
+    ("user", (Text("Where is parcel 7?"),)),
+    ("assistant", (CALL,)),
+    ("tool", (ToolResult("call_1", "In Ghent."),)),
+    ("assistant", (Text("Parcel 7 is in Ghent."),)),
+]
+SINGLE = "vscode-replay"
+"""Holds one agent only."""
+
+
+def values_of(path: Path) -> list[Any]:
+    text = path.read_text()
+    return [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+
+
+def by_name(name: str) -> Any:
+    return next(one for one in FORMATS if one.name == name)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_each_tracer_tells_the_same_conversation(path: Path) -> None:
+    session = open_transcript(path)
+    check(session)
+    main = session.main
+    assert session.format == path.stem
+    assert [(one.role, one.parts) for one in main.end] == SAID
+    assert [[one.parts for one in request.view] for request in main.requests] == [
+        [parts for _, parts in SAID[:1]],
+        [parts for _, parts in SAID[:3]],
+    ]
+    assert [request.usage for request in main.requests] == [Usage(100, output=12), Usage(66, 64, output=9)]
+    assert all(request.model == "gpt-5-mini" and request.time for request in main.requests)
+    assert all(request.prompt.system == "You are a clerk." for request in main.requests)
+    assert [[tool.name for tool in request.prompt.tools or ()] for request in main.requests] == [["look_up"]] * 2
+    assert main.requests[0].view.stretch is main.requests[1].view.stretch, "they share their messages"
+    assert not session.problems
+
+
+@pytest.mark.parametrize("path", [path for path in OWN if path.stem != SINGLE], ids=lambda path: path.stem)
+def test_an_agent_under_a_tool_is_a_thread_of_its_own(path: Path) -> None:
+    session = open_transcript(path)
+    main, finder = session.threads
+    assert (finder.parent, finder.parent_call) == (main.id, "call_1")
+    assert [one.text for one in finder.end] == ["Find parcel 7 in the book.", "In Ghent."]
+    assert [request.usage for request in finder.requests] == [Usage(40, output=4)]
+    assert finder.prompt.system == "You find things."
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_the_order_of_the_spans_means_nothing(path: Path) -> None:
+    """Backwards, and followed: after every value, the session is what it would be had nothing been asked before."""
+    format_, values = by_name(path.stem), values_of(path)
+    whole = laid_out(told(format_, numbered(values)))
+    reader = format_.start()
+    for line, value in numbered(values):
+        reader.feed(line, value)
+        assert laid_out(reader.session()) == laid_out(told(format_, numbered(values[:line])))
+    assert laid_out(reader.session()) == whole
+    backwards = told(format_, reversed(numbered(values)))
+    assert [[one.parts for one in thread.end] for thread in backwards.threads] == [
+        [one.parts for one in messages] for *_, messages in whole
+    ]
+
+
+def span(number: int, said: list[Any], **more: Any) -> dict[str, Any]:
+    """A call as the Python SDK writes it."""
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said)} if said else {}
+    return {
+        "name": "chat",
+        "context": {"trace_id": "0xa", "span_id": f"0x{number}"},
+        "parent_id": more.pop("parent", None),
+        "start_time": f"2026-01-01T00:00:{number:02d}Z",
+        "end_time": more.pop("end", "2026-01-01T00:01:00Z"),
+        "attributes": {**attributes, **more},
+    }
+
+
+def words(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+TURN = [words("user", "one"), words("assistant", "two"), words("user", "three")]
+TOKENS = "gen_ai.usage.input_tokens"
+
+
+def texts(session: Session, at: int) -> list[str]:
+    return [one.text for one in session.main.requests[at].view]
+
+
+def test_a_span_that_is_written_twice_counts_once_and_the_finished_one_counts() -> None:
+    begun = span(1, TURN[:1], end=None)
+    for rows in ([begun, span(1, TURN[:1], **{TOKENS: 50})], [span(1, TURN[:1], **{TOKENS: 50}), begun]):
+        (request,) = read(*rows).main.requests
+        assert request.usage == Usage(50)
+
+
+def test_what_wraps_a_call_is_no_call_and_tells_what_the_call_leaves_out() -> None:
+    outer = span(1, [], **{"gen_ai.operation.name": "chat", TOKENS: 14, "gen_ai.tool.definitions": '[{"name": "t"}]'})
+    session = read(outer, span(2, TURN[:1], parent="0x1", **{TOKENS: 62}))
+    (request,) = session.main.requests
+    assert (request.usage, [tool.name for tool in request.prompt.tools or ()]) == (Usage(62), ["t"])
+    assert any("no calls: 1" in note for note in session.notes)
+    bare = span(2, TURN[:1], parent="0x1")
+    assert read(outer, bare).main.requests[0].usage == Usage(14), "the innermost that has any"
+
+
+def test_the_sum_on_an_agent_is_no_call() -> None:
+    agent = span(1, [], **{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", TOKENS: 346})
+    session = read(
+        agent, span(2, TURN[:1], parent="0x1", **{TOKENS: 145}), span(3, TURN, parent="0x1", **{TOKENS: 201})
+    )
+    assert [request.usage for request in session.main.requests] == [Usage(145), Usage(201)]
+    assert (session.main.title, texts(session, 1)) == ("a", ["one", "two", "three"])
+
+
+def test_calls_beside_their_agent_are_its_own() -> None:
+    """The agent's span and its calls have the same parent."""
+    rows = []
+    for number, name in ((10, "a"), (20, "b")):
+        agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+        rows += [span(number, []), span(number + 1, [], parent=f"0x{number}", **agent)]
+        rows.append(span(number + 2, [words("user", name)], parent=f"0x{number}", **{TOKENS: 20}))
+    assert [(thread.title, len(thread.requests)) for thread in read(*rows).threads] == [("a", 1), ("b", 1)]
+
+
+def test_parallel_agents_are_told_apart_and_one_that_is_asked_again_goes_on() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c"}
+    more = {"gen_ai.conversation.id": "c"}
+    rows = [span(1, [], **agent, **{"gen_ai.agent.name": "a"}), span(2, [], **agent, **{"gen_ai.agent.name": "b"})]
+    rows += [span(3, TURN[:1], parent="0x1", **more), span(4, [words("user", "other")], parent="0x2", **more)]
+    rows += [span(5, [], **agent, **{"gen_ai.agent.name": "a"}), span(6, TURN, parent="0x5", **more)]
+    session = read(*rows)
+    assert [(thread.title, len(thread.requests)) for thread in session.threads] == [("a", 2), ("b", 1)]
+    assert session.id == "c"
+
+
+def test_what_was_logged_as_new_only_goes_on_from_the_call_before() -> None:
+    """By the figures: tokens grew by all that went before, though the second call logs one message."""
+    answer = json.dumps([words("assistant", "x " * 200)])
+    first = span(1, [words("user", "a " * 300)], **{TOKENS: 700, "gen_ai.usage.output_tokens": 200})
+    first["attributes"]["gen_ai.output.messages"] = answer
+    delta = span(2, [words("user", "go on")], **{TOKENS: 910})
+    session = read(first, delta)
+    assert [len(request.view) for request in session.main.requests] == [1, 3]
+    assert any("1 of 2 calls" in note for note in session.notes)
+    fresh = read(first, span(2, [words("user", "b " * 320)], **{TOKENS: 740}))
+    assert [len(request.view) for thread in fresh.threads for request in thread.requests] == [1, 1]
+    assert not fresh.notes
+
+
+def test_a_prompt_smaller_than_its_text_is_no_measurement() -> None:
+    rows = [span(n, [words("user", "word " * 400 * n)], **{TOKENS: 5}) for n in (1, 2)]
+    session = read(*rows)
+    assert [request.usage for thread in session.threads for request in thread.requests] == [None, None]
+    assert any("2 of 2" in note for note in session.notes)
+
+
+def test_without_content_there_are_tokens_and_a_note() -> None:
+    session = read(span(1, [], **{"gen_ai.operation.name": "chat", TOKENS: 100}))
+    assert (session.main.requests[0].usage, len(session.main.end)) == (Usage(100), 0)
+    assert any("without messages: 1 of 1" in note for note in session.notes)
+
+
+def test_tools_alone_are_shown_without_requests() -> None:
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.result": "done"}
+    session = read(span(1, [], **tool, **{"gen_ai.tool.call.arguments": '{"a":1}'}))
+    assert [one.parts[0] for one in session.main.end] == [
+        ToolCall("tool-0", "t", {"a": 1}),
+        ToolResult("tool-0", "done"),
+    ]
+    assert not session.main.requests
+    assert any("no requests" in note for note in session.notes)
+
+
+def test_former_words_are_read() -> None:
+    """Numbered attributes, events a message, one event a side, an attribute of events."""
+    said = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "one", "llm.request.type": "chat"}
+    plain = span(1, [], **said, **{"gen_ai.usage.prompt_tokens": 9, "gen_ai.completion.0.content": "two"})
+    session = read(plain)
+    assert (texts(session, 0), [one.text for one in session.main.end]) == (["one"], ["one", "two"])
+    chat = {"gen_ai.operation.name": "chat"}
+    choice = {"name": "gen_ai.choice", "attributes": {"message": '{"content": "two"}'}}
+    each = [{"name": "gen_ai.user.message", "attributes": {"content": "one"}}, choice]
+    asked = {"name": "gen_ai.content.prompt", "attributes": {"gen_ai.prompt": '[{"role": "user", "content": "one"}]'}}
+    row = [{"event.name": "gen_ai.user.message", "content": "one"}, {"event.name": "gen_ai.choice", "content": "two"}]
+    for told_by in ({**span(1, [], **chat), "events": each}, span(1, [], **chat, events=json.dumps(row))):
+        assert [one.text for one in read(told_by).main.end] == ["one", "two"]
+    assert texts(read({**span(1, [], **chat), "events": [asked]}), 0) == ["one"]
+
+
+VALUE = {"type": "text", "value": "v"}
+
+
+@pytest.mark.parametrize(
+    ("wire", "parts"),
+    [
+        ({"role": 1, "content": [{"type": 1, "text": "a"}, {"type": 3, "cacheType": "x"}]}, (Text("a"),)),
+        ({"role": "model", "parts": [{"text": "a", "thought": True}, {"text": "b"}]}, (Thinking("a"), Text("b"))),
+        (
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"x": 1}}}]},
+            (ToolCall("f", "f", {"x": 1}),),
+        ),
+        (
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"y": 2}}}]},
+            (ToolResult("f", '{"y":2}'),),
+        ),
+        (
+            {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "i", "toolName": "f", "input": {}}]},
+            (ToolCall("i", "f", {}),),
+        ),
+        (
+            {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "i", "output": VALUE}]},
+            (ToolResult("i", "v"),),
+        ),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i", "content": "v"}]},
+            (ToolResult("i", "v"),),
+        ),
+        ({"type": "human", "data": {"content": "a"}}, (Text("a"),)),
+        ({"type": "function_call", "call_id": "i", "name": "f", "arguments": "{}"}, (ToolCall("i", "f", {}),)),
+        ({"message": {"role": "user", "contents": [{"message_content": {"type": "text", "text": "a"}}]}}, (Text("a"),)),
+        (
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}]},
+            (Image("image/png", "QQ=="),),
+        ),
+        ({"role": "tool", "tool_call_id": "i", "content": "v"}, (ToolResult("i", "v"),)),
+    ],
+)  # fmt: skip
+def test_messages_in_every_shape(wire: Any, parts: tuple[Any, ...]) -> None:
+    assert [part for message in read_wire(wire) for part in message.parts] == list(parts)
+
+
+def test_a_python_repr_is_taken_apart() -> None:
+    assert pythonic("A(x='y', n=[B(k=1), {'z': None}], f=g.h)") == {"x": "y", "n": [{"k": 1}, {"z": None}], "f": None}
+    assert pythonic("role='user' content='it\\'s' calls=[{'a': 'b c'}] m=M(x=1)") == {
+        "role": "user", "content": "it's", "calls": [{"a": "b c"}], "m": None
+    }  # fmt: skip
+    for odd in ("A(", "A(((((", "role='user' content='", "A(" + "[" * 5000 + ")", "A(" + "-" * 9000 + "1)"):
+        pythonic(odd)
+    assert [item["role"] for item in read_input("system: a\nuser: b\nassistant: c: d").items] == [
+        "system", "user", "assistant"
+    ]  # fmt: skip
+
+
+def test_cached_tokens_inside_or_beside_the_input() -> None:
+    assert usage_of(100, 5, 64, 10) == Usage(26, 64, 10, 5)
+    assert usage_of(100, 5, 640) == Usage(100, 640, 0, 5), "more than the input: beside it"
+    assert usage_of(100, 5, 64, 0, None, 169) == Usage(100, 64, 0, 5), "the total says so"
+    assert usage_of("1200", "7") == Usage(1200, output=7)
+    assert [usage_of(told, 3) for told in (0, 1, None, "x", -5, 10**15)] == [None] * 6
+
+
+def test_times_in_every_way() -> None:
+    noon = 1_767_268_800_000_000_000
+    known: list[Any] = [noon, str(noon), [noon // 10**9, 0], "2026-01-01T12:00:00Z"]
+    assert [moment(one)[0] for one in known] == [noon] * 4
+    odd: list[Any] = [None, {}, [1], 10**40]
+    assert [moment(one) for one in odd] == [(0, ""), (0, ""), (0, ""), (10**40, "")]
+
+
+@pytest.mark.parametrize("bad", [None, [], {}, "x", 7, -1, 1.5, True, ["x"], {"a": [1]}, deep(150), "{", "[1"])
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_a_spoilt_value_is_never_fatal(path: Path, bad: Any) -> None:
+    for values in spoilt(numbered(values_of(path)), bad):
+        for thread in told(by_name(path.stem), values).threads:
+            assert all(len(request.view) == len(request.view.messages()) for request in thread.requests)
+        by_name(path.stem).sniff(Head([value for _, value in values]))
+
+
+def _names() -> list[str]:
+    found: set[str] = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            found.update(value)
+            for inner in value.values():
+                walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+
+    for path in OWN:
+        walk(values_of(path))
+    return sorted(found)
+
+
+NAMES = st.sampled_from(_names())
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | NAMES | st.sampled_from(["chat", "user", "[]"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=6),
+    max_leaves=14,
+)
+
+
+@given(st.lists(VALUES, max_size=5), st.sampled_from(FORMATS))
+def test_nothing_raises_whatever_the_values(values: list[Any], format_: Any) -> None:
+    told(format_, numbered(values))
+    assert 0 <= format_.sniff(Head(values)) < 1
+
+
+def test_chains_of_spans_cost_what_they_are_long() -> None:
+    """A circle, and 20,000 in one another: each is looked at once."""
+    circle = [span(1, TURN[:1], parent="0x2"), span(2, [], parent="0x1")]
+    assert len(read(*circle).main.requests) == 1
+    chain = [
+        {**span(1, TURN[:1] if n % 2 else []), "context": {"trace_id": "a", "span_id": str(n)}} for n in range(20000)
+    ]
+    for n, one in enumerate(chain):
+        one["parent_id"] = str(n + 1)
+        if n and n % 2:
+            one["attributes"] = {"gen_ai.operation.name": "execute_tool"}
+    assert read(*chain).notes
+
+
+def test_values_over_many_lines_are_read_one_after_another(tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl"
+    rows = [span(1, TURN[:1], **{TOKENS: 50}), span(2, TURN, **{TOKENS: 90})]
+    path.write_text("\n".join(json.dumps(row, indent=2) for row in rows))
+    session = open_transcript(path)
+    assert [request.line for request in session.main.requests] == [
+        1,
+        1 + len(json.dumps(rows[0], indent=2).split("\n")),
+    ]
+    assert texts(session, 1) == ["one", "two", "three"]
+
+
+FOLDERS = ("otel-json", "openinference", "langfuse", "langsmith", "openai-agents-trace", "vscode-chatreplay")
+REAL = [path for folder in FOLDERS for path in transcripts(f"{folder}/**/*") if path.is_file()]
+REBUILT = {"beeai": 0.999, "pydantic": 0.99, "spec.chatreplay": 0.999, "pxi_turn_trace": 0.96}
+"""R2 that a line must have where three or more calls tell their tokens: in the last file all texts were replaced."""
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_every_real_one(path: Path) -> None:
+    session = open_transcript(path)
+    assert session.format in {one.name for one in FORMATS}
+    assert session.main.requests or session.notes
+    assert laid_out(session) == laid_out(open_transcript(path))
+    if least := next((least for name, least in REBUILT.items() if path.name.startswith(name)), None):
+        fits = calibration_report(session.main, [estimator(name) for name in ("roku", "chars4", "tiktoken")])
+        assert max(fit.r2 or 0 for fit in fits) > least
+
+
+def test_each_is_sure_of_its_own_only() -> None:
+    for path in OWN:
+        values = values_of(path)
+        head = head_of(*values)
+        assert detect(head).name == path.stem
