@@ -285,7 +285,7 @@ def _policy(one: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
         number(spent.summariser_input + spent.summariser_output),
         cost_words(spent.cost_usd, None if one.policy == RECORDED else plainly),
         f"{losses.lost:,} of {losses.facts:,}",
-        number(len(losses.regrets)),
+        number(losses.needed_later),
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
         "{} of {}".format(*pins_kept(one.pins)),
     )
@@ -295,7 +295,7 @@ def regrets_lines(reports: Sequence[ReplayReport]) -> Iterator[str]:
     """Each regret with the step that lost the fact and the request that needed it."""
     for one in reports:
         yield ""
-        yield f"{one.policy}: {len(one.losses.regrets):,} regrets"
+        yield f"{one.policy}: {one.losses.needed_later:,} facts regretted, {len(one.losses.regrets):,} times"
         rows = [
             (
                 regret.fact.kind,

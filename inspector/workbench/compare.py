@@ -177,7 +177,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("cost", "money", "All calls, by the price catalogue.", lambda one: one.spent.cost_usd),
     Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
     Figure("facts lost", "count", "Facts that stood nowhere any more.", lambda one: one.losses.lost),
-    Figure("regret", "count", "Lost facts that were needed later.", lambda one: len(one.losses.regrets)),
+    Figure("regret", "count", "Lost facts that were needed later.", lambda one: one.losses.needed_later),
     Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
 )
 

@@ -115,7 +115,11 @@ def test_a_file_that_is_read_again_is_a_regret_with_a_price() -> None:
     found = story([kept, READ, TOLD], [kept], [again, answer])
     (regret,) = found.regrets
     assert (regret.fact, regret.repaired, regret.price, regret.needed_by) == (Fact("path", "src/a.py"), True, 77, 1)
-    assert (found.rereads, found.reread_tokens, found.needed_later) == (1, 77, 0)  # the path itself still stood
+    assert (found.rereads, found.reread_tokens, found.needed_later) == (
+        1,
+        77,
+        1,
+    )  # its content was gone, though its path still stood
 
 
 def test_a_path_that_was_lost_and_is_read_again_is_one_regret() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.drops import Drop, thread_drops
+from inspector.core.facts.distinct import distinct
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
 from inspector.core.facts.wording import Retelling
@@ -155,7 +156,7 @@ def ranked(
     """Rows by rank, needed ones first, else in the order of the buffer. `gone`: facts and where they stood; `named`:
     of these, those whose name still stands."""
     rows = []
-    for fact, names in _distinct(gone):
+    for fact, names in distinct(gone):
         uses = [use for one in names for use in (needed or {}).get(one, ())]
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
         is_named = told.says(fact) or any(one in (named or ()) for one in names)
@@ -163,26 +164,6 @@ def ranked(
         rows.append(LostRow(fact, message, "paraphrased" if is_named else "lost", once))
     rows.sort(key=lambda row: (row.fact.rank, not row.needed, row.fate != "lost"))
     return tuple(rows)
-
-
-def _distinct(gone: Mapping[Fact, str]) -> list[tuple[Fact, list[Fact]]]:
-    """Each fact with its other names: a path that another one ends with is the same file."""
-    paths = {fact.text: _tails(fact.text) for fact in gone if fact.kind == "path"}
-    ends = {tail for tails in paths.values() for tail in tails[1:]}
-    owner = dict[str, str]()
-    for path in sorted(paths, key=len, reverse=True):
-        if paths[path][0] not in ends:
-            owner |= dict.fromkeys(paths[path], path)  # of several that end alike the shortest
-    found = dict[Fact, list[Fact]]()
-    for fact in gone:
-        whole = owner[paths[fact.text][0]] if fact.kind == "path" else fact.text
-        found.setdefault(Fact(fact.kind, whole), []).append(fact)
-    return list(found.items())
-
-
-def _tails(path: str) -> list[str]:
-    parts = path.lstrip("./").split("/")
-    return ["/".join(parts[n:]) for n in range(len(parts))]
 
 
 def _uses(regrets: Iterable[Regret]) -> tuple[NeededAgain, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from inspector.core.facts.distinct import distinct
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.index import BufferFacts, FactIndex, words
 from inspector.core.facts.names import names
@@ -165,7 +166,6 @@ class LossLedger:
         self._quoted = set[int]()
         """Sentences of removed messages that others hold still: a summary that cites the user."""
         self._ever_lost = set[int]()
-        self._needed = set[int]()
         self._losses: list[Loss] = []
         self._regrets: list[Regret] = []
         self._reads = _Reads()
@@ -201,9 +201,12 @@ class LossLedger:
 
     def losses(self) -> Losses:
         """What was found so far."""
-        return Losses(
-            len(self._touched), len(self._ever_lost), len(self._needed), tuple(self._regrets), tuple(self._losses)
-        )
+        known = self._index.facts
+        needed = {one.fact for one in self._regrets}
+        gone = distinct(dict.fromkeys((*(known[n] for n in self._ever_lost), *needed)))
+        kept = len({known[n] for n in self._touched - self._ever_lost} - needed)
+        again = sum(any(fact in needed for fact in names) for _, names in gone)
+        return Losses(kept + len(gone), len(gone), again, tuple(self._regrets), tuple(self._losses))
 
     def _lose(self, number: int, at: At) -> None:
         """What was lost with this message. Of a summary only what stood in the recording before counts."""
@@ -253,7 +256,6 @@ class LossLedger:
                 if by is not None and not writes(by):
                     self._reads.expect(by.id, len(self._regrets))
                 self._regrets.append(Regret(loss.fact, loss.at, request, message.id, how))
-                self._needed.add(fact)
         self._found_again(named)
 
     def _follow(self, message: Message, number: int, request: int) -> None:

@@ -242,4 +242,4 @@ def regret_words(one: ReplayReport) -> str:
         return f"{one.title} removed nothing: nothing could be regretted."
     again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens" if losses.rereads else ""
     lost = f"{losses.lost:,} of {losses.facts:,} facts lost"
-    return f"{one.title}: {lost}, {len(losses.regrets):,} regretted{again}."
+    return f"{one.title}: {lost}, {losses.needed_later:,} regretted{again}."
