@@ -23,17 +23,23 @@ from inspector.core.tokens.prices import cost, thread_cost
 from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
+from inspector.transcripts.exchanges import save_har
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     add_selection(parser)
+    parser.add_argument("--har", metavar="FILE", help="write the exchanges of a recording of the proxy as HAR 1.2")
+    parser.add_argument("--force", action="store_true", help="what is written may replace an existing file")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     by = find_policy(arguments.policy[0]) if arguments.policy else policy("roku")
-    document = describe(select(arguments), arguments.window, by, arguments.set or ())
+    chosen = select(arguments)
+    if arguments.har:
+        save_har(chosen.session, arguments.har, arguments.force)
+    document = describe(chosen, arguments.window, by, arguments.set or ())
     write_answer(document, arguments.json, info_lines)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
+from inspector.core.exchange import ExchangePlace, ExchangeSummary
 from inspector.core.message import Message
 from inspector.core.outcome import Event
 from inspector.core.quick import quick
@@ -231,6 +232,8 @@ class Session:
     """In the order of the file."""
     held: Sequence[HeldSession] = ()
     """The sessions of a file or folder that holds many, this one among them; empty where it holds one."""
+    exchanges: Sequence[ExchangeSummary] = ()
+    """What passed a proxy, in the order in which it came; only its recordings hold any."""
 
     @property
     def main(self) -> Thread:
@@ -243,6 +246,16 @@ class Session:
             if thread.id == id:
                 return thread
         raise KeyError(id)
+
+
+def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
+    """Where each exchange belongs, by the line of its request. O(requests)."""
+    subs = {thread.id for thread in session.threads if thread.parent}
+    found = {one.line: ExchangePlace(one.thread, None, one.kind, one.thread in subs) for one in session.side_calls}
+    for thread in session.threads:
+        is_sub = thread.id in subs
+        found.update((one.line, ExchangePlace(thread.id, one.index, "", is_sub)) for one in thread.requests)
+    return found
 
 
 def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None, int | None]:

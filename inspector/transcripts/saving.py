@@ -5,7 +5,7 @@ What the user opened stays as it is, even where they ask for it: the agent that 
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -52,8 +52,8 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def save_text(text: str, path: str, force: bool, source: str = "") -> None:
-    """Whole or not at all. `source` is the transcript it was made from.
+def save_text(text: str | Iterable[str], path: str, force: bool, source: str = "") -> None:
+    """Whole or not at all; a long one in pieces. `source` is the transcript it was made from.
 
     Raises InspectorError where the file exists and `force` is not set, where it is the source itself, and where it
     cannot be written.
@@ -70,11 +70,11 @@ def save_text(text: str, path: str, force: bool, source: str = "") -> None:
         raise InspectorError(f"{path} cannot be written: {why}.") from None
 
 
-def _write(text: str, target: Path) -> None:
+def _write(text: str | Iterable[str], target: Path) -> None:
     handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")  # its own name may be as long as names can be
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.writelines((text,) if isinstance(text, str) else text)
         Path(draft).replace(target)
     except BaseException:
         Path(draft).unlink(missing_ok=True)

@@ -1,15 +1,18 @@
 """One exchange while its records come in: what was asked, what was really sent, what came back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint
+from inspector.core.dialects.dialect import text_of
+from inspector.core.exchange import ExchangeSummary, milliseconds_between
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
 from inspector.core.session import Request, SideCall
+from inspector.core.usage import MOST
 
 REFUSED, DROPPED = "refused", "dropped"
 
@@ -41,6 +44,7 @@ class Exchange:
     trigger: str = ""
     """Of a compaction, where the client says it."""
     held: str = ""
+    held_at: str = ""
     predicted: tuple[int, int, int] | None = None
     """(tokens, least, most) that the proxy predicted of what it held."""
     released: str = ""
@@ -50,6 +54,38 @@ class Exchange:
     """What a token count said."""
     record: Mapping[str, Any] | None = field(default=None, repr=False)
     """The request as it was recorded, while something that it continues is missing."""
+    summary: ExchangeSummary = field(init=False)
+    """In figures; replaced as its records come in."""
+
+    def __post_init__(self) -> None:
+        self.summary = ExchangeSummary(self.number, self.line, self.time, "", self.path, self.key.client)
+
+    def note(self, kind: str, record: Mapping[str, Any]) -> None:
+        """What the record adds to the summary."""
+        changes: dict[str, Any] = {"model": self.model}
+        match kind:
+            case "request":
+                changes |= {"method": text_of(record.get("method")), "up": _count(record.get("size"))}
+            case "sent":
+                changes["sent"] = _count(record.get("size"))
+            case "held":
+                self.held_at = text_of(record.get("time"))
+                changes["held"] = self.held
+            case "released":
+                changes["done"] = self.released
+                if self.held:
+                    changes["held_ms"] = milliseconds_between(self.held_at, text_of(record.get("time")))
+            case "response" if not self.summary.ended:
+                changes |= {
+                    "status": _count(record.get("status")) or 0,
+                    "down": _count(record.get("size")),
+                    "first_byte_ms": _milliseconds(record.get("first_byte_ms")),
+                    "elapsed_ms": _milliseconds(record.get("elapsed_ms")),
+                    "ended": text_of(record.get("ended")) or "complete",
+                    "error": self.reply.failure if self.reply is not None else "",
+                    "usage": self.reply.usage if self.reply is not None else None,
+                }
+        self.summary = replace(self.summary, **changes)
 
     @property
     def body(self) -> Body:
@@ -88,3 +124,11 @@ class Exchange:
         return SideCall(
             self.kind, thread, before, made, told, self.model, reply.usage, reply.status, self.line, self.time
         )
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value <= MOST else None
+
+
+def _milliseconds(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e12 else None

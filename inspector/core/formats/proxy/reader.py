@@ -1,6 +1,7 @@
 """Reads a recording of the proxy: records of exchanges, in the order in which they came, to sessions and threads."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
@@ -28,6 +29,7 @@ class ProxyReader:
         self._bodies = Bodies(self._pool)
         self._conversations = Conversations()
         self._exchanges: dict[int, Exchange] = {}
+        self._all: list[Exchange] = []
         self._former: set[int] = set()
         """Numbers of exchanges that an earlier run of the proxy recorded."""
         self._runs = 0
@@ -59,7 +61,8 @@ class ProxyReader:
 
     def session(self) -> Session:
         """The session so far."""
-        return self._builder.session(Prefix(self._problems))
+        found = self._builder.session(Prefix(self._problems))
+        return replace(found, exchanges=tuple([one.summary for one in self._all]))
 
     def exchange(self, number: int) -> Exchange | None:
         """One exchange of the latest run of the proxy, as it stands; None where it is not known."""
@@ -86,6 +89,7 @@ class ProxyReader:
                 self._held(one, value)
             case "released":
                 self._released(one, text_of(value.get("how")))
+        one.note(kind, value)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -108,7 +112,9 @@ class ProxyReader:
         link = self._runs, connection if type(connection) is int else 0
         one = Exchange(number, line, text_of(value.get("time")), path, where, key, asked, link, end=asked.view)
         one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
+        one.note("request", value)
         self._exchanges[number] = one
+        self._all.append(one)
         if missing:
             one.record = value
             self._waiting.setdefault(missing, []).append(one)
