@@ -84,6 +84,13 @@ class Docks(WorkspacePage):
     def _lay_out(self, one: WorkspacePage) -> None:
         if self.ready and self.isVisible() and not one.laid_out:
             one.lay_out(self._desk.settings.data(_key(one)), self._sizes())
+            self._make_room_for_run()
+
+    def _make_room_for_run(self) -> None:
+        """Without a run the table of exchanges has the whole of Live."""
+        dock = self.dock("Run")
+        if dock is not None and self.workspaces["Live"].laid_out and not dock.isFloating():
+            dock.setVisible(self._desk.workbench.state.run is not None)
 
     def show_layout(self) -> None:
         """As the user left it: the frame and the workspace that is shown; the others when they are."""
@@ -109,6 +116,7 @@ class Docks(WorkspacePage):
         for one in (self, *self.workspaces.values()):
             if one.laid_out:
                 one.reset_to(self._sizes())
+        self._make_room_for_run()
 
     def keep(self, settings: Settings) -> None:
         """Remember the layouts, and which workspace is shown."""
@@ -198,6 +206,8 @@ class Docks(WorkspacePage):
     def tell(self, state: State) -> None:
         """Every panel is given what concerns it; those that cannot be seen show it later."""
         told, self._shown = self._shown, state
+        if (told is not None and told.run is not None) != (state.run is not None):
+            self._make_room_for_run()
         same = told is not None and _is_same(told, state)
         if same and told is not None and _is_same(told, state, _LIVE):
             return

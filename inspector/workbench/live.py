@@ -12,7 +12,6 @@ if TYPE_CHECKING:  # neither is loaded before the first run or proxy
     from inspector.agent.status import Breakpoints, RunStatus, TurnReport
     from inspector.proxy.holds.compacting import Proposal
     from inspector.proxy.holds.hold import HoldInfo, Rule
-    from inspector.proxy.live_proxy import ExchangeRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,12 @@ class ProxyView:
     is_next: bool = False
     """The next request will be held."""
     holds: "tuple[HoldInfo, ...]" = ()
-    rows: "tuple[ExchangeRow, ...]" = ()
+    under_way: frozenset[int] = frozenset()
+    """Numbers of the exchanges that have no answer yet."""
     prospects: Mapping[int, Prospect] = field(default_factory=lambda: MappingProxyType({}))
     """By the id of the hold."""
 
     @property
     def busy(self) -> bool:
         """Is anything held, or on its way?"""
-        return bool(self.holds) or any(not one.ended for one in self.rows)
+        return bool(self.holds or self.under_way)

@@ -112,7 +112,12 @@ def test_of_a_real_client(simulated: SimulatedServer, tmp_path: Path, capsys: py
 
 def test_whole_bodies_held_changed_and_failed(tmp_path: Path) -> None:
     recording = Recording()
-    first = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "one"}], "system": "be brief"}
+    first: dict[str, Any] = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "one"}],
+        "system": "be brief",
+    }
     more = [{"role": "assistant", "content": "I did"}, {"role": "user", "content": "two 中文"}]
     recording.ask(first, headers=CLAUDE, size=90)
     recording.reply(0, {"error": {"type": "rate_limit_error", "message": "slower"}}, status=429, size=40)
@@ -122,7 +127,12 @@ def test_whole_bodies_held_changed_and_failed(tmp_path: Path) -> None:
     recording.send(1, {**first, "messages": more[1:]})
     answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "done"}]}
     usage = {"input_tokens": 100, "cache_read_input_tokens": 300, "output_tokens": 3}
-    timed = {"first_byte_ms": 12.5, "elapsed_ms": 40, "size": 70, "headers": [["content-type", "application/json"]]}
+    timed: dict[str, Any] = {
+        "first_byte_ms": 12.5,
+        "elapsed_ms": 40,
+        "size": 70,
+        "headers": [["content-type", "application/json"]],
+    }
     recording.reply(1, {**answer, "usage": usage}, **timed)
     recording.ask({"model": "m", "messages": []}, "/v1/messages/count_tokens", CLAUDE)
     path = recording.save(tmp_path / "r.jsonl")

@@ -73,7 +73,7 @@ class ProxyController(QObject):
             rule=proxy.holds.rule,
             is_next=proxy.holds.is_next,
             holds=holds,
-            rows=proxy.ledger.rows,
+            under_way=proxy.under_way,
         )
         self._workbench.show_proxy(now)
 

@@ -1,49 +1,31 @@
-"""The proxy: its address, what is held and for how long, when requests are held, what has passed. What was recorded is
-shown by the other panels."""
+"""The proxy: its address, what is held and for how long, when requests are held; and the network table of the recording
+that is open, whether or not a proxy still writes it."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QStackedLayout, QWidget
 
+from inspector.core.session import Session
 from inspector.gui.desk import Desk
+from inspector.gui.dialogs.ask import ask_new_file
 from inspector.gui.look.build import button, column, empty_page, mark, row
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.number_formats import plural
 from inspector.gui.look.visible import line
+from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.proxy.hold_box import HoldBox, client_title
+from inspector.gui.panels.proxy.client_lines import ClientLines
+from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
+from inspector.gui.panels.proxy.exchange_rows import ListedExchange, listed
+from inspector.gui.panels.proxy.exchange_table import filtered_table
+from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
-from inspector.gui.widgets.table import Column, Rows
-from inspector.proxy.live_proxy import ExchangeRow
+from inspector.transcripts.exchanges import save_har
 from inspector.workbench.live import Prospect, ProxyView
 from inspector.workbench.state import State
-
-
-def what(one: ExchangeRow) -> str:
-    """Who called what: `Claude Code 3f21… messages`."""
-    call = one.path.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2]
-    session = one.session.removeprefix("tag ")[:8]
-    return " ".join(word for word in (client_title(one.client), session, one.thread[:8], "·", call or one.path) if word)
-
-
-def outcome(one: ExchangeRow) -> str:
-    """How it went."""
-    status = str(one.status) if one.status else ""
-    if not one.ended:
-        return one.done or "…"
-    ended = "" if one.ended == "complete" else one.ended
-    return " ".join(word for word in (status, one.done if one.done != "as it was" else "", ended) if word)
-
-
-COLUMNS: Sequence[Column[ExchangeRow]] = (
-    Column("#", lambda one: str(one.exchange), 3, figures=True),
-    Column("client and call", what),
-    Column("ms", lambda one: f"{one.first_byte_ms:,.0f}" if one.first_byte_ms else "", 4, figures=True),
-    Column("answer", outcome, 11),
-)
 
 
 class ProxyPanel(Panel):
@@ -58,7 +40,8 @@ class ProxyPanel(Panel):
         proxies = desk.proxies
         self._controller = proxies.controller
         self._brought: set[int] = set()
-        self.address = label(role="strong")
+        self.address = label(role="title")
+        self.address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.to = label(role="quiet", wrap=True)
         self.copy = button("Copy", self._copy, about="Copy the address")
         self.connect_ = button("Connect a client…", proxies.connect, about="The exact lines for each client")
@@ -70,34 +53,47 @@ class ProxyPanel(Panel):
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
         self.boxes: dict[int, HoldBox] = {}
-        self.nothing = label("Nothing is held.", role="quiet")
-        self.passed: Rows[ExchangeRow] = Rows("Exchanges", COLUMNS)
-        self._rows: Sequence[ExchangeRow] = ()
+        self.clients = ClientLines()
+        self.exchanges, self.filter, self.table = filtered_table(desk.theme)
+        self.detail = ExchangeDetail(desk.theme, desk.bridge)
+        self._session: Session | None = None
         self._lay_out()
+        self.filter.save.clicked.connect(lambda _: self._save_har())
+        self.table.chosen.connect(self._look_into)
+        self.table.opened.connect(self._go_to)
+        self.detail.wanted.connect(self._go_to)
+        self.detail.closed.connect(self.table.setFocus)
         self._second = QTimer(self, interval=1000)
         self._second.timeout.connect(self._tick)
 
     def _lay_out(self) -> None:
-        held, scroll, page = QWidget(), QScrollArea(), QWidget()
-        self._held = column(self.nothing, ..., of=held, gap=6)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(held)
+        held, page, self._listening = QWidget(), QWidget(), QWidget()
+        self._held = column(of=held, gap=6)
+        self._holds = QScrollArea()
+        self._holds.setWidgetResizable(True)
+        self._holds.setFrameShape(QFrame.Shape.NoFrame)
+        self._holds.setWidget(held)
+        self._holds.hide()
         column(
-            row((self.address, 1), self.copy, self.stop),
-            self.to,
-            row(self.connect_, self.show_recording, ...),
-            4,
-            label("HOLD A REQUEST", role="caption"),
+            row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9),
             self.rule,
-            4,
-            label("HELD", role="caption"),
-            (scroll, 3),
-            label("EXCHANGES", role="caption"),
-            (self.passed, 2),
+            of=self._listening,
+            gap=7,
+        )
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(self.exchanges)
+        self._split.addWidget(self.detail)
+        self._elsewhere = label("Another session is open: its exchanges are not shown.", role="quiet", wrap=True)
+        column(
+            self._listening,
+            self._holds,
+            (self.clients, 1),
+            self._elsewhere,
+            (self._split, 1),
             of=page,
             margins=(13, 8, 10, 8),
-            gap=5,
+            gap=9,
         )
         what_for = (
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
@@ -120,26 +116,33 @@ class ProxyPanel(Panel):
         self._brought = placed
 
     def show_state(self, state: State) -> None:
-        """The proxy as it stands, and what would become of what it holds."""
-        proxy = state.proxy
+        """The proxy as it stands, what would become of what it holds, and what has passed."""
+        proxy, session = state.proxy, state.session
         listens = proxy is not None and bool(proxy.url)
-        self._stack.setCurrentIndex(1 if listens else 0)
+        recording = session if session is not None and session.format == "proxy" else None
+        passed = recording is not None and bool(recording.exchanges)
+        self._stack.setCurrentIndex(1 if listens or passed else 0)
         self.begin.setEnabled(proxy is None)
-        if proxy is None or not listens:
-            self._show_holds(None)
-            return
+        self._listening.setVisible(listens)
+        self.clients.setVisible(listens and state.proxy_is_open and not passed)
+        self._split.setVisible(passed)
+        self._elsewhere.setVisible(listens and recording is None)
+        if proxy is not None and listens:
+            self._show_proxy(proxy, state, passed)
+        self._show_holds(proxy if listens else None)
+        if recording is not self._session:
+            self._show_recording(recording)
+
+    def _show_proxy(self, proxy: ProxyView, state: State, passed: bool) -> None:
         self.address.setText(proxy.url)
         trouble = f" · {proxy.trouble}" if proxy.trouble else ""
         name = Path(proxy.record).name
         self.to.setText(line(f"to {proxy.upstream}, into {name}{trouble}", 300))
         self.to.setToolTip(tip(proxy.record))
-        mark(self.connect_, "role", "" if proxy.rows else "primary")
+        self.clients.show_url(proxy.url)
+        mark(self.connect_, "role", "" if passed else "primary")
         self.show_recording.setVisible(not state.proxy_is_open)
         self.rule.show_rule(proxy.rule, proxy.is_next)
-        self._show_holds(proxy)
-        if proxy.rows is not self._rows:
-            self._rows = proxy.rows
-            self.passed.show_rows(tuple(reversed(self._rows)))
 
     def _show_holds(self, proxy: ProxyView | None) -> None:
         holds = proxy.holds if proxy is not None else ()
@@ -152,9 +155,70 @@ class ProxyPanel(Panel):
                 self._held.insertWidget(n, self.boxes[hold.id])
             known = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, known or Prospect())
-        self.nothing.setVisible(not holds)
+        self._holds.setVisible(bool(holds))
+        self._fit_holds()
         if bool(holds) != self._second.isActive():
             self._second.start() if holds else self._second.stop()
+
+    def _fit_holds(self) -> None:
+        """The whole of one box is in sight; of several as much as half of the panel shows."""
+        wide = max(1, self._holds.viewport().width())
+        each = [max(box.sizeHint().height(), box.heightForWidth(wide)) for box in self.boxes.values()]
+        room = max(self.height() // 2, max(each, default=0))
+        self._holds.setFixedHeight(min(room, sum(each) + 6 * max(0, len(each) - 1)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Other lines, other heights."""
+        super().resizeEvent(event)
+        self._fit_holds()
+
+    # -- what has passed -----------------------------------------------------------------------------------------------
+
+    def _show_recording(self, recording: Session | None) -> None:
+        if recording is None or self._session is None or recording.path != self._session.path:
+            self.detail.forget()
+            self.table.show_rows([])
+        self._session = recording
+        if recording is not None:
+            self.desk.bridge.run(lambda task: listed(recording), lambda rows: self._show_rows(recording, rows))
+
+    def _show_rows(self, recording: Session, rows: list[ListedExchange]) -> None:
+        if self._session is not None and recording.path == self._session.path:
+            self.table.show_rows(rows)
+
+    def _look_into(self, chosen: ListedExchange) -> None:
+        if self._session is not None:
+            if not self.detail.isVisible():
+                self._split.setSizes([self._split.height() // 2, self._split.height() // 2])
+            self.detail.show_exchange(self._session.path, chosen)
+
+    def _go_to(self, chosen: ListedExchange) -> None:
+        """Stand at it, and show its buffer."""
+        if chosen.place.request is None:
+            self.desk.say(f"Exchange {chosen.what.number:,} is no request of a conversation: it has no buffer.")
+            return
+        go_to(self.desk.workbench, chosen.place.thread, chosen.place.request, "")
+        self.desk.show_panel("Buffer")
+
+    def _save_har(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        name = f"{Path(session.path).stem}.har"
+        path = ask_new_file(self, self.desk.settings, "Save as HAR", name, "HTTP archives (*.har)")
+        if path:
+            words = f"{plural(len(session.exchanges), 'exchange')} written to {Path(path).name}."
+            self.desk.bridge.run(
+                lambda task: save_har(session, path, force=True),
+                lambda _: self.desk.say(words),
+                lambda error: self.desk.say(str(error)),
+            )
+
+    def restyle(self) -> None:
+        """Colours of text are in the text."""
+        super().restyle()
+        self.detail.restyle()
+        self.table.viewport().update()
 
     def _tick(self) -> None:
         if self.seen:

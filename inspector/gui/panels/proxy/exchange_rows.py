@@ -1,0 +1,295 @@
+"""The rows of the network table: what stands in each column, what it is sorted by, which rows a filter keeps, and where
+the bars of the waterfall lie."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from PySide6.QtCore import QAbstractTableModel, Qt, Signal
+
+from inspector.core.exchange import NOWHERE, ExchangePlace, ExchangeSummary
+from inspector.core.session import Session, exchange_places
+from inspector.gui.guard import Guarded
+from inspector.gui.look.labels import tip
+from inspector.gui.look.number_formats import percent
+from inspector.gui.look.visible import line
+from inspector.gui.widgets.table import TOP, Index
+
+Tone: TypeAlias = Literal["", "good", "bad", "waits"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedExchange:
+    """One row."""
+
+    what: ExchangeSummary
+    place: ExchangePlace
+
+    @property
+    def tone(self) -> Tone:
+        """How its status is coloured."""
+        one = self.what
+        return "waits" if one.is_waiting else "bad" if one.has_failed else "good" if one.ended else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeColumn:
+    """A heading, a row's text, what it is sorted by, and how wide it is in figures (0: what is left).
+
+    `rank`: where there is no room for all, those of the highest go first.
+    """
+
+    title: str
+    text: Callable[[ListedExchange], str]
+    key: Callable[[ListedExchange], Any]
+    width: int = 0
+    figures: bool = False
+    rank: int = 0
+
+
+def listed(session: Session) -> list[ListedExchange]:
+    """All exchanges of a recording. O(exchanges + requests)."""
+    places = exchange_places(session)
+    return [ListedExchange(one, places.get(one.line, NOWHERE)) for one in session.exchanges]
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def size_words(size: int | None) -> str:
+    """`340 B`, `3.1 KB`, `212 KB`, `1.4 MB`; empty for an unknown one."""
+    if size is None:
+        return ""
+    if size < 1000:
+        return f"{size} B"
+    kilo = size / 1000
+    if kilo < 999.5:
+        return f"{kilo:.1f} KB" if kilo < 9.95 else f"{kilo:.0f} KB"
+    return f"{kilo / 1000:.1f} MB"
+
+
+def time_words(milliseconds: float | None) -> str:
+    """`640 ms`, `1.9 s`, `2:05 min`; empty for an unknown one."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 999.5:
+        return f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:.1f} s" if seconds < 99.95 else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
+
+
+def status_words(one: ExchangeSummary) -> str:
+    """`200`, `429`, `held`, `…` while it is under way, `failed` where nothing came."""
+    if one.is_waiting:
+        return "held"
+    if not one.ended:
+        return "…"
+    return str(one.status) if one.status else "none"
+
+
+def kind_words(row: ListedExchange) -> str:
+    """`request 12`, or what kind of side call it is."""
+    if row.place.kind:
+        return row.place.kind
+    return f"request {row.place.request}" if row.place.request is not None else ""
+
+
+def held_words(one: ExchangeSummary) -> str:
+    """How long it was held, and what was done to it: `41 s · changed`, `cut again`."""
+    words = ["held" if one.is_waiting else time_words(one.held_ms)]
+    words += [one.done if one.done != "as it was" else "", one.ended if one.ended not in ("", "complete") else ""]
+    return " · ".join(dict.fromkeys(word for word in words if word))
+
+
+def up_words(one: ExchangeSummary) -> str:
+    """What the client sent, and what went on where that was something else."""
+    sent = f" → {size_words(one.sent)}" if one.sent is not None else ""
+    return size_words(one.up) + sent
+
+
+def _cached(one: ExchangeSummary) -> str:
+    return percent(one.cached, 0) if one.cached is not None else ""
+
+
+def _number(value: float | None) -> float:
+    return -1.0 if value is None else value
+
+
+WATERFALL = 9
+"""The column with the bars."""
+COLUMNS: Sequence[ExchangeColumn] = (
+    ExchangeColumn("#", lambda row: f"{row.what.number:,}", lambda row: row.what.line, 4, figures=True),
+    ExchangeColumn("status", lambda row: status_words(row.what), lambda row: row.what.status or 0, 5),
+    ExchangeColumn("client", lambda row: row.what.client, lambda row: row.what.client, 11, rank=6),
+    ExchangeColumn("model", lambda row: row.what.model, lambda row: row.what.model, 15, rank=4),
+    ExchangeColumn("thread", lambda row: row.place.thread, lambda row: row.place.thread, 9, rank=3),
+    ExchangeColumn(
+        "kind", kind_words, lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), 11, rank=2
+    ),
+    ExchangeColumn("up", lambda row: up_words(row.what), lambda row: _number(row.what.up), 8, True, rank=5),
+    ExchangeColumn("down", lambda row: size_words(row.what.down), lambda row: _number(row.what.down), 7, True, rank=8),
+    ExchangeColumn(
+        "first byte", lambda row: time_words(row.what.first_byte_ms), lambda row: _number(row.what.first_byte_ms),
+        9, True, rank=7,
+    ),
+    ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), lambda row: _number(row.what.elapsed_ms)),
+    ExchangeColumn("cached", lambda row: _cached(row.what), lambda row: _number(row.what.cached), 6, True, rank=1),
+    ExchangeColumn("held", lambda row: held_words(row.what), lambda row: _number(row.what.held_ms), 12, rank=0),
+)  # fmt: skip
+
+
+# -- which of them -----------------------------------------------------------------------------------------------------
+
+ALL, MAIN, SUB, SIDE, ERRORS = "all", "main", "sub-agents", "side calls", "errors"
+CHOICES = (
+    (ALL, "Everything that passed"),
+    (MAIN, "Requests of conversations that no other one started"),
+    (SUB, "Requests and side calls of sub-agents"),
+    (SIDE, "Titles, token counts, probes, calls for a summary: requests of no conversation"),
+    (ERRORS, "What the provider refused, what broke off, what was dropped"),
+)
+_KEEPS: Mapping[str, Callable[[ListedExchange], bool]] = {
+    ALL: lambda row: True,
+    MAIN: lambda row: row.place.request is not None and not row.place.is_sub,
+    SUB: lambda row: row.place.is_sub,
+    SIDE: lambda row: bool(row.place.kind),
+    ERRORS: lambda row: row.what.has_failed,
+}
+
+
+def kept(rows: Iterable[ListedExchange], which: str, text: str) -> list[ListedExchange]:
+    """Those of that kind in which all words of the text stand, in any column, in the path or in the error."""
+    words, keep = text.casefold().split(), _KEEPS[which]
+    return [row for row in rows if keep(row) and (not words or all(word in _all_text(row) for word in words))]
+
+
+def _all_text(row: ListedExchange) -> str:
+    told = [column.text(row) for column in COLUMNS]
+    return " ".join((*told, row.what.method, row.what.path, row.what.error)).casefold()
+
+
+# -- the model ---------------------------------------------------------------------------------------------------------
+
+
+class ExchangeModel(Guarded, QAbstractTableModel):
+    """Knows which rows are new or changed, so that thousands are not laid out again for one that came."""
+
+    replaced = Signal()
+    """The rows are others, or in another order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Sequence[ListedExchange] = ()
+        self._all: Sequence[ListedExchange] = ()
+        self._filter = (ALL, "")
+        self._by, self._falling = 0, True
+
+    def show_all(self, rows: Sequence[ListedExchange]) -> None:
+        """All that passed, in the order in which it came."""
+        self._all = rows
+        self._arrange()
+
+    def choose(self, which: str, text: str) -> None:
+        """Show only these."""
+        self._filter = (which, text)
+        self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """By that column; equal ones as they came."""
+        self._by, self._falling = column, order == Qt.SortOrder.DescendingOrder
+        self._arrange()
+
+    def _arrange(self) -> None:
+        old, new = self.rows, kept(self._all, *self._filter)
+        new.sort(key=COLUMNS[self._by].key, reverse=self._falling)
+        more = len(new) - len(old)
+        if not old or not 0 <= more <= len(new) or [one.what.line for one in new[more:]] != [o.what.line for o in old]:
+            self.beginResetModel()
+            self.rows = new
+            self.endResetModel()
+            self.replaced.emit()
+            return
+        if more:  # newest first: they stand above all others
+            self.beginInsertRows(TOP, 0, more - 1)
+            self.rows = new
+            self.endInsertRows()
+        self.rows = new
+        changed = [more + n for n, one in enumerate(old) if new[more + n] != one]
+        if changed:
+            self.dataChanged.emit(self.index(changed[0], 0), self.index(changed[-1], len(COLUMNS) - 1))
+
+    def row_of(self, line_number: int) -> int | None:
+        """Where the exchange stands whose request is in that line."""
+        return next((n for n, one in enumerate(self.rows) if one.what.line == line_number), None)
+
+    def rowCount(self, parent: Index = TOP) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = TOP) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return None
+        row, column = self.rows[index.row()], COLUMNS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return line(column.text(row), 200)
+        told = (f"{row.what.method} {row.what.path}", column.text(row), row.what.error)
+        return tip("\n".join(line(text, 600) for text in told if text))
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section].title
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if COLUMNS[section].figures else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+# -- the waterfall -----------------------------------------------------------------------------------------------------
+
+_GAP = 0.03
+"""Share of the column that a time takes in which nothing was under way, however long it was."""
+
+
+def waterfall(rows: Sequence[ListedExchange]) -> dict[int, tuple[float, float, float]]:
+    """Where each bar begins, has its first byte, and ends, from 0 to 1, by line.
+
+    One axis for all of them; a time in which none of them was under way is a small gap, however long it was. What is
+    held is not under way. Without those that have no times yet. O(n log n).
+    """
+    spans = sorted(span for row in rows if (span := _span(row.what)) is not None)
+    edges: list[tuple[float, float]] = []
+    end = shift = gaps = 0.0
+    for n, (start, _, last, _) in enumerate(spans):
+        if n == 0:
+            shift, end = start, start
+        if start > end:
+            shift += start - end
+            gaps += 1
+        end = max(end, last)
+        edges.append((start - shift, gaps))
+    whole = max((last - start + edge for (start, _, last, _), (edge, _) in zip(spans, edges, strict=True)), default=0)
+    share = min(_GAP, 0.5 / gaps) if gaps else 0.0
+    scale = (1 - gaps * share) / (whole or 1.0)
+    found = {}
+    for (start, first, last, number), (edge, before) in zip(spans, edges, strict=True):
+        left = edge * scale + before * share
+        found[number] = (left, left + (first - start) * scale, left + (last - start) * scale)
+    return found
+
+
+def _span(one: ExchangeSummary) -> tuple[float, float, float, int] | None:
+    """When it was handed on, had its first byte, and ended, in seconds; and its line."""
+    if one.elapsed_ms is None:
+        return None
+    try:
+        start = datetime.fromisoformat(one.time).timestamp() + (one.held_ms or 0.0) / 1000
+    except ValueError:
+        return None
+    last = start + one.elapsed_ms / 1000
+    first = start + min(one.first_byte_ms or one.elapsed_ms, one.elapsed_ms) / 1000
+    return start, first, last, one.line

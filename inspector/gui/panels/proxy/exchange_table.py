@@ -1,0 +1,200 @@
+"""The network table: exchanges as browsers show them, filtered, sorted, with their times as bars."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import button, column, field
+from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.theme import Theme
+from inspector.gui.panels.proxy.exchange_rows import (
+    ALL,
+    CHOICES,
+    COLUMNS,
+    WATERFALL,
+    ExchangeModel,
+    ListedExchange,
+    waterfall,
+)
+from inspector.gui.widgets.chips import Chips, Flow
+from inspector.gui.widgets.table import Index, show_whole_rows
+
+_PAD = 7
+"""Pixels at both sides of a cell."""
+_BARS = 14
+"""Figures of room that the waterfall has at least."""
+
+
+class ExchangeTable(Guarded, QTableView):
+    """`chosen`: a row was clicked or walked to; `opened`: Enter or a double click on it."""
+
+    chosen = Signal(object)
+    opened = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme, self._model = theme, ExchangeModel()
+        self._bars: tuple[object, dict[int, tuple[float, float, float]]] = (None, {})
+        self._line = 0
+        """Of the exchange that is chosen; 0 = none."""
+        self.setModel(self._model)
+        self.setAccessibleName("Exchanges")
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.setItemDelegate(_Cell(theme, self))
+        self.setStyleSheet("QHeaderView::section { padding: 4px 7px; }")
+        show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(WATERFALL, QHeaderView.ResizeMode.Stretch)
+        self.setSortingEnabled(True)
+        self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        self._model.replaced.connect(self._stand_again)
+        self.clicked.connect(lambda index: self._choose(index.row()))
+        self.doubleClicked.connect(lambda index: self.opened.emit(self._model.rows[index.row()]))
+
+    @property
+    def shown(self) -> Sequence[ListedExchange]:
+        """What is shown, from above."""
+        return self._model.rows
+
+    def show_rows(self, rows: list[ListedExchange]) -> None:
+        """All exchanges, in the order in which they came."""
+        self._model.show_all(rows)
+
+    def show_only(self, which: str, text: str) -> None:
+        """Those of a kind in which the text stands."""
+        self._model.choose(which, text)
+
+    def bars(self) -> dict[int, tuple[float, float, float]]:
+        """The waterfall of the rows in sight."""
+        rows = self._model.rows
+        top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
+        seen = rows[max(0, top) : bottom + 1 if bottom >= 0 else len(rows)]
+        key = (id(rows), top, bottom)
+        if self._bars[0] != key:
+            self._bars = (key, waterfall(seen))
+            self.viewport().update()  # rows that stayed where they were have their bars elsewhere
+        return self._bars[1]
+
+    def _choose(self, at: int) -> None:
+        row = self._model.rows[at]
+        self._line = row.what.line
+        self.chosen.emit(row)
+
+    def _stand_again(self) -> None:
+        at = self._model.row_of(self._line) if self._line else None
+        if at is not None:
+            self.setCurrentIndex(self._model.index(at, 0))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens; the arrows walk."""
+        at = self.currentIndex().row()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and at >= 0:
+            self.opened.emit(self._model.rows[at])
+            return
+        super().keyPressEvent(event)
+        if self.currentIndex().row() not in (at, -1):
+            self._choose(self.currentIndex().row())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is no room for all columns, those that say least go."""
+        super().resizeEvent(event)
+        figure = self.fontMetrics().horizontalAdvance("0")
+        heads = self.horizontalHeader().fontMetrics()
+        widths = [
+            max(one.width * figure, heads.horizontalAdvance(one.title) + 2 * figure) + 2 * _PAD for one in COLUMNS
+        ]
+        widths[WATERFALL] = _BARS * figure
+        room = self.viewport().width()
+        shown = set(range(len(COLUMNS)))
+        for n in sorted(shown, key=lambda n: -COLUMNS[n].rank):
+            if sum(widths[m] for m in shown) > room and COLUMNS[n].rank:
+                shown.discard(n)
+        for n, width in enumerate(widths):
+            self.setColumnHidden(n, n not in shown)
+            if n != WATERFALL:
+                self.setColumnWidth(n, width)
+
+
+class ExchangeFilter(QWidget):
+    """Over the table: which exchanges, and what is done with all of them. `save` is called to export."""
+
+    chosen = Signal(str, str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.which = Chips("Exchanges", CHOICES)
+        self.which.take(ALL)
+        self.text = field("Filter", "Filter the exchanges")
+        self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
+        self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
+        self._which = ALL
+        flow = Flow()
+        self.setLayout(flow)
+        for one in (*self.which.buttons.values(), self.text, self.save):
+            flow.addWidget(one)
+        self.which.chosen.connect(self._choose)
+        self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))
+
+    def _choose(self, which: str) -> None:
+        self._which = which
+        self.chosen.emit(which, self.text.text())
+
+
+class _Cell(Guarded, QStyledItemDelegate):
+    def __init__(self, theme: Theme, table: ExchangeTable) -> None:
+        super().__init__(table)
+        self._theme, self._table = theme, table
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """The text of a cell, or its bar."""
+        row, c = self._table.shown[index.row()], self._theme.colours
+        picked = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.fillRect(option.rect, ink(c.selected if picked else c.window))
+        inner = option.rect.adjusted(_PAD, 0, -_PAD, 0)
+        painter.setFont(option.font)
+        if index.column() == WATERFALL:
+            self._paint_bar(painter, inner, row)
+        else:
+            one = COLUMNS[index.column()]
+            painter.setPen(ink(_colour(c, row, index.column())))
+            side = Qt.AlignmentFlag.AlignRight if one.figures else Qt.AlignmentFlag.AlignLeft
+            text = painter.fontMetrics().elidedText(str(index.data() or ""), Qt.TextElideMode.ElideRight, inner.width())
+            painter.drawText(inner, side | Qt.AlignmentFlag.AlignVCenter, text)
+        painter.restore()
+
+    def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange) -> None:
+        c, words = self._theme.colours, COLUMNS[WATERFALL].text(row)
+        at = self._table.bars().get(row.what.line)
+        gap, width = 5, painter.fontMetrics().horizontalAdvance("000 ms")
+        high = room.height() * 0.4
+        top, wide = room.center().y() - high / 2 + 1, max(10, room.width() - width - gap)
+        right = 0.0
+        if at is not None:
+            left, first, right = (room.left() + share * wide for share in at)
+            right = max(right, left + 2)
+            painter.fillRect(QRectF(left, top, first - left, high), ink(c.missing))
+            painter.fillRect(QRectF(first, top, right - first, high), ink(c.high if row.what.has_failed else c.accent))
+        painter.setPen(ink(c.quiet))
+        where = QRect(int(right) + gap if at is not None else room.left(), room.top(), width + gap, room.height())
+        painter.drawText(where, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
+
+
+def _colour(c: Colours, row: ListedExchange, at: int) -> str:
+    if COLUMNS[at].title == "status":
+        return {"good": c.good, "bad": c.high, "waits": c.low, "": c.quiet}[row.tone]
+    return c.low if COLUMNS[at].title == "held" and row.tone == "waits" else c.text
+
+
+def filtered_table(theme: Theme) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
+    """The table under its filter."""
+    whole, over, table = QWidget(), ExchangeFilter(), ExchangeTable(theme)
+    over.chosen.connect(table.show_only)
+    column(over, (table, 1), of=whole, gap=4)
+    return whole, over, table
