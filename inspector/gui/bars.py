@@ -65,6 +65,7 @@ class TopBar(QFrame):
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""
         thread = state.thread
+        self.workspaces.show_waiting(state.waits)
         for choice in (self.workspaces, self.agent, self.estimator, self.limit):
             choice.setVisible(thread is not None)
         self.follow.setVisible(state.session is not None and bool(state.session.path))
@@ -73,13 +74,13 @@ class TopBar(QFrame):
         self.follow.setEnabled(state.opening is None)
         if thread is None:
             return
-        self.agent.setText(f"{_cut(_name(thread), 26)} ▾")
+        self.agent.setText(f"{_cut(_name(thread), 18)} ▾")
         self.agent.setToolTip(tip(f"{_name(thread)}\n{plural(len(thread.requests), 'request')}"))
         self.estimator.setText(f"{state.estimator} ▾")
         window, model = state.window, model_at(thread, state.at) or "model unknown"
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
-        self.limit.setText(f"{_cut(model, 30)} · {tokens} {source} ▾")
+        self.limit.setText(f"{_cut(model, 24)} · {tokens} {source} ▾")
         known = (model, window.basis, *window.warnings) if window else (model,)
         self.limit.setToolTip(tip("\n".join(filter(None, known))))
 
@@ -136,6 +137,10 @@ class WorkspaceTabs(QTabBar):
     def show_name(self, name: str) -> None:
         """That one is shown."""
         self.setCurrentIndex(WORKSPACES.index(name))
+
+    def show_waiting(self, waits: bool) -> None:
+        """Does something wait for the person in Live?"""
+        self.setTabText(WORKSPACES.index("Live"), "Live ●" if waits else "Live")
 
 
 KEYS = f"← → request   ↑ ↓ message   Ctrl+1…{len(WORKSPACES)} workspace   F11 whole panel   Ctrl+K commands   F1 keys"
@@ -214,7 +219,7 @@ def _counts(session: Session) -> str:
         plural(len(main.compactions), "compaction"),
     ]
     agents = sum(1 for thread in session.threads[1:] if thread.parent)
-    others = len(session.threads) - 1 - agents
+    others = len(session.threads[1:]) - agents
     words += [plural(agents, "sub-agent")] if agents else []
     words += [plural(others, "other conversation")] if others else []  # several agents at one proxy
     return " · ".join(words)

@@ -164,6 +164,13 @@ class State:
         return self.proxy is not None and self.is_open(self.proxy.record)
 
     @property
+    def waits(self) -> bool:
+        """Does a held request or a question of the run wait for the person?"""
+        return bool(self.proxy and self.proxy.holds) or (
+            self.run is not None and self.run.now.state in ("asking", "needing")
+        )
+
+    @property
     def run_steps(self) -> Steps | None:
         """The steps that were taken on the buffer of a run that is paused; None where we look at it as it is."""
         if self.run is None or self.run.now.state != "paused" or not self.run_is_open:

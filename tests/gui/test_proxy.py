@@ -351,8 +351,10 @@ def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     stage.begin(Rule("each"))
     url = stage.status.url
 
+    says = {"x-stainless-read-timeout": "600", "x-stainless-timeout": "600"}  # else it would be let go before that
+
     def impatient() -> None:
-        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=3.0) as one:
+        with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0, timeout=3.0, default_headers=says) as one:
             one.messages.create(model="claude-simulated", max_tokens=9, messages=TOLD)
 
     call = Later(impatient)

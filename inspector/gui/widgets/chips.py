@@ -57,15 +57,21 @@ class Flow(Guarded, QLayout):
     def _place(self, rect: QRect, only_measure: bool) -> int:
         """Put all in their places; returns the height."""
         x, y, high = rect.left(), rect.top(), 0
+        placed: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
             if item.isEmpty():
                 continue
             size = item.sizeHint()
             if x > rect.left() and x + size.width() > rect.right() + 1:
                 x, y, high = rect.left(), y + high + GAP, 0
-            if not only_measure:
-                item.setGeometry(QRect(QPoint(x, y), size))
+            placed.append((item, QRect(QPoint(x, y), size)))
             x, high = x + size.width() + GAP, max(high, size.height())
+        if not only_measure:
+            highest: dict[int, int] = {}
+            for _, place in placed:
+                highest[place.y()] = max(place.height(), highest.get(place.y(), 0))
+            for item, place in placed:
+                item.setGeometry(place.translated(0, (highest[place.y()] - place.height()) // 2))
         return y + high - rect.top()
 
 

@@ -41,7 +41,10 @@ class ClientLines(QScrollArea):
                 COPY, partial(self._copy, one.name, text), about=one.snippets[0].where
             )
             copy.setAccessibleName(f"{COPY}: {one.title}")
-            for at, widget in enumerate((label(one.title, role="strong"), shown, copy)):
+            name = QWidget()
+            where = label(one.snippets[0].where, role="small")
+            column(..., label(one.title, role="strong"), where, ..., of=name, gap=0)
+            for at, widget in enumerate((name, shown, copy)):
                 grid.addWidget(widget, n, at)
         column(label("Nothing has passed yet. Start an agent with its line:", role="quiet"), grid, ..., of=page, gap=8)
         self.setWidget(page)

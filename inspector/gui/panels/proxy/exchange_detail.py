@@ -116,7 +116,7 @@ def _calls(message: Message) -> str:
 
 def _raw(one: WholeExchange) -> Iterator[Section]:
     head = f"{one.request.get('method')} {one.request.get('path')}"
-    yield Section("request", f"{line(head, 2_000)}\n{_head(one.request)}")
+    yield Section("request", f"{line(head, 2_000)}\n{_head(one.request)}", "exact")
     yield from _body("request body", one.request)
     if one.sent is not None:
         yield from _body("forwarded instead", one.sent)
@@ -124,7 +124,9 @@ def _raw(one: WholeExchange) -> Iterator[Section]:
         yield Section("no answer yet")
         return
     error = f"\n{one.response['error']}" if one.response.get("error") else ""
-    yield Section("answer", f"{one.response.get('status')} · {one.response.get('ended')}{error}\n{_head(one.response)}")
+    yield Section(
+        "answer", f"{one.response.get('status')} · {one.response.get('ended')}{error}\n{_head(one.response)}", "exact"
+    )
     yield from _body("answer body", one.response)
 
 
@@ -140,4 +142,4 @@ def _body(heading: str, record: Mapping[str, Any]) -> Iterator[Section]:
             yield Section(heading, dumps(record[name]), "code")
     for name in ("stream", "text", "base64", "left_out"):
         if name in record:
-            yield Section(f"{heading} · {name.replace('_', ' ')}", str(record[name]))
+            yield Section(f"{heading} · {name.replace('_', ' ')}", str(record[name]), "exact")

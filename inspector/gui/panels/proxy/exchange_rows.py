@@ -121,11 +121,11 @@ WATERFALL = 9
 COLUMNS: Sequence[ExchangeColumn] = (
     ExchangeColumn("#", lambda row: f"{row.what.number:,}", lambda row: row.what.line, 4, figures=True),
     ExchangeColumn("status", lambda row: status_words(row.what), lambda row: row.what.status or 0, 5),
-    ExchangeColumn("client", lambda row: row.what.client, lambda row: row.what.client, 11, rank=6),
-    ExchangeColumn("model", lambda row: row.what.model, lambda row: row.what.model, 15, rank=4),
+    ExchangeColumn("client", lambda row: row.what.client, lambda row: row.what.client, 10, rank=6),
+    ExchangeColumn("model", lambda row: row.what.model, lambda row: row.what.model, 14, rank=4),
     ExchangeColumn("thread", lambda row: row.place.thread, lambda row: row.place.thread, 9, rank=3),
     ExchangeColumn(
-        "kind", kind_words, lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), 11, rank=2
+        "kind", kind_words, lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), 10, rank=2
     ),
     ExchangeColumn("up", lambda row: up_words(row.what), lambda row: _number(row.what.up), 8, True, rank=5),
     ExchangeColumn("down", lambda row: size_words(row.what.down), lambda row: _number(row.what.down), 7, True, rank=8),
@@ -135,7 +135,7 @@ COLUMNS: Sequence[ExchangeColumn] = (
     ),
     ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), lambda row: _number(row.what.elapsed_ms)),
     ExchangeColumn("cached", lambda row: _cached(row.what), lambda row: _number(row.what.cached), 6, True, rank=1),
-    ExchangeColumn("held", lambda row: held_words(row.what), lambda row: _number(row.what.held_ms), 12, rank=0),
+    ExchangeColumn("held", lambda row: held_words(row.what), lambda row: _number(row.what.held_ms), 11, rank=0),
 )  # fmt: skip
 
 
@@ -199,6 +199,7 @@ class ExchangeModel(Guarded, QAbstractTableModel):
         """By that column; equal ones as they came."""
         self._by, self._falling = column, order == Qt.SortOrder.DescendingOrder
         self._arrange()
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
     def _arrange(self) -> None:
         old, new = self.rows, kept(self._all, *self._filter)
@@ -242,7 +243,8 @@ class ExchangeModel(Guarded, QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section].title
+            sign = "" if section != self._by else " ▾" if self._falling else " ▴"
+            return COLUMNS[section].title + sign
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if COLUMNS[section].figures else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter

@@ -53,6 +53,7 @@ class ExchangeTable(Guarded, QTableView):
         header.setSectionResizeMode(WATERFALL, QHeaderView.ResizeMode.Stretch)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        header.setSortIndicatorShown(False)  # it stands in the heading's words: Qt's own lies over them
         self._model.replaced.connect(self._stand_again)
         self.clicked.connect(lambda index: self._choose(index.row()))
         self.doubleClicked.connect(lambda index: self.opened.emit(self._model.rows[index.row()]))

@@ -163,7 +163,7 @@ class ProxyPanel(Panel):
     def _fit_holds(self) -> None:
         """The whole of one box is in sight; of several as much as half of the panel shows."""
         wide = max(1, self._holds.viewport().width())
-        each = [max(box.sizeHint().height(), box.heightForWidth(wide)) for box in self.boxes.values()]
+        each = [box.heightForWidth(wide) for box in self.boxes.values()]
         room = max(self.height() // 2, max(each, default=0))
         self._holds.setFixedHeight(min(room, sum(each) + 6 * max(0, len(each) - 1)))
 
