@@ -1,6 +1,7 @@
 """A proxy: which provider an agent is watched in front of, asked once, remembered for the next time; and how a client
-is pointed at it, in the exact lines, ready to copy, with what it will do otherwise."""
+is pointed at it, in the exact lines, ready to copy: one each for the panel, and with what it will do otherwise."""
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -10,9 +11,11 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QFrame,
+    QGridLayout,
     QLineEdit,
     QListWidget,
     QPlainTextEdit,
+    QPushButton,
     QScrollArea,
     QWidget,
 )
@@ -29,7 +32,7 @@ from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
 from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
 from inspector.safety.keys import address_trouble
 
-COPIED = "Copied"
+COPY, COPIED = "Copy", "Copied"
 ADDRESS = "an address"
 PROVIDERS = (
     ("anthropic", f"Forwards to {UPSTREAMS['anthropic']}; the client brings its key."),
@@ -169,8 +172,8 @@ def _snippet(snippet: Snippet) -> QWidget:
         QGuiApplication.clipboard().setText(snippet.text)
         copy.setText(COPIED)
 
-    made, copy = QWidget(), button("Copy", copied)
-    copy.setAccessibleName(f"Copy: {snippet.where}")
+    made, copy = QWidget(), button(COPY, copied)
+    copy.setAccessibleName(f"{COPY}: {snippet.where}")
     text = _Lines(snippet.text.rstrip("\n"))
     text.setAccessibleName(snippet.where)
     column(row(label(snippet.where, role="quiet"), ..., copy), text, of=made, gap=3)
@@ -196,3 +199,45 @@ class _Lines(Guarded, QPlainTextEdit):
             height += self.blockBoundingRect(block).height()
             block = block.next()
         self.setFixedHeight(round(height + 2 * self.document().documentMargin()) + 12)
+
+
+class ClientLines(QScrollArea):
+    """One line a client; what else there is to say about each is in “Connect a client…”."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName("Lines that point a client here")
+        self.copies: dict[str, QPushButton] = {}
+        self._url = ""
+
+    def show_url(self, url: str) -> None:
+        """The lines for that address."""
+        if url == self._url:
+            return
+        self._url = url
+        self.copies.clear()
+        page, grid = QWidget(), QGridLayout()
+        grid.setColumnStretch(1, 1)
+        grid.setVerticalSpacing(6)
+        for n, one in enumerate(connections(url)):
+            text = one.snippets[0].text.rstrip("\n")
+            shown = label(text, wrap=True)
+            shown.setFont(mono_font())
+            self.copies[one.name] = copy = button(
+                COPY, partial(self._copy, one.name, text), about=one.snippets[0].where
+            )
+            copy.setAccessibleName(f"{COPY}: {one.title}")
+            name = QWidget()
+            where = label(one.snippets[0].where, role="small")
+            column(..., label(one.title, role="strong"), where, ..., of=name, gap=0)
+            for at, widget in enumerate((name, shown, copy)):
+                grid.addWidget(widget, n, at)
+        column(label("Nothing has passed yet. Start an agent with its line:", role="quiet"), grid, ..., of=page, gap=8)
+        self.setWidget(page)
+
+    def _copy(self, name: str, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        for other, copy in self.copies.items():
+            copy.setText(COPIED if other == name else COPY)

@@ -44,7 +44,7 @@ class ExchangeTable(Guarded, QTableView):
         self.setAccessibleName("Exchanges")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.setItemDelegate(_Cell(theme, self))
+        self.setItemDelegate(_ExchangeCell(theme, self))
         self.setStyleSheet("QHeaderView::section { padding: 4px 7px; }")
         show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
         header = self.horizontalHeader()
@@ -147,7 +147,7 @@ class ExchangeFilter(QWidget):
         self.chosen.emit(which, self.text.text())
 
 
-class _Cell(Guarded, QStyledItemDelegate):
+class _ExchangeCell(Guarded, QStyledItemDelegate):
     def __init__(self, theme: Theme, table: ExchangeTable) -> None:
         super().__init__(table)
         self._theme, self._table = theme, table

@@ -17,12 +17,12 @@ from inspector.gui.look.number_formats import plural
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.proxy.client_lines import ClientLines
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, listed
 from inspector.gui.panels.proxy.exchange_table import filtered_table
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
+from inspector.gui.proxies.dialog import ClientLines
 from inspector.transcripts.exchanges import save_har
 from inspector.workbench.live import Prospect, ProxyView
 from inspector.workbench.state import State
