@@ -10,7 +10,7 @@ from inspector.cli.output import number, picked, plain, table, write_answer
 from inspector.cli.replay import economics_fields
 from inspector.cli.select import add_selection, select
 from inspector.core.findings.breaks import Rebilling
-from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
+from inspector.core.findings.session_cost import ThreadCost, session_cost
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.session import Session, Thread
 
@@ -49,7 +49,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         ),
         "calls_beside_usd": _usd(found.beside),
         "breaks": [_break(one) for one in found.breaks],
-        "breaks_usd": _sum(found),
+        "breaks_usd": _usd(found.breaks_usd),
         "avoidable_usd": _usd(found.avoidable),
         "compactions": [row for one in found.threads for row in _compactions(one)],
         "what_if": [
@@ -61,12 +61,6 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
             for run in one.thrash
         ],
     }
-
-
-def _sum(found: SessionCost) -> float | None:
-    prices = [one.usd for one in found.breaks]
-    known = [price for price in prices if price is not None]
-    return _usd(sum(known, Decimal(0))) if len(known) == len(prices) else None
 
 
 def _usd(amount: Decimal | None) -> float | None:

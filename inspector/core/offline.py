@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from inspector.core.calls import COMMAND_KEYS, FILE_KEYS
 from inspector.core.facts.reading import facts, instructions
 from inspector.core.facts.sentences import sentences
 from inspector.core.message import Message, Text, ToolCall
@@ -23,8 +24,6 @@ _DECISION = re.compile(
     r"|决定|原因|因为|改用|而不是|问题在于"
 )
 _WRITES = ("edit", "write", "patch", "create", "replace", "multiedit", "notebookedit")
-_PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file")
-_COMMAND_KEYS = ("command", "cmd", "script")
 
 
 @dataclass
@@ -105,7 +104,7 @@ def _decisions(text: str) -> list[str]:
 
 
 def _action(call: ToolCall) -> str:
-    for key in (*_COMMAND_KEYS, *_PATH_KEYS):
+    for key in (*COMMAND_KEYS, *FILE_KEYS):
         value = call.arguments.get(key) if isinstance(call.arguments, dict) else None
         if isinstance(value, str) and value:
             return f"{call.name} {_short(value)}"
@@ -116,7 +115,7 @@ def _files(call: ToolCall, found: _Extract) -> None:
     if not isinstance(call.arguments, dict):
         return
     place = found.written if any(word in call.name.lower() for word in _WRITES) else found.seen
-    for key in _PATH_KEYS:
+    for key in FILE_KEYS:
         value = call.arguments.get(key)
         if isinstance(value, str) and value:
             place[value] = None

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.core.calls import read_by, writes
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import FactIndex, lost
 from inspector.core.message import Message, Text, ToolCall
-from inspector.core.replay.regret import At, Losses, LossLedger, read_by, writes
+from inspector.core.replay.regret import At, Losses, LossLedger
 from tests.core.policies.build import assistant, result, user
 
 STEP = At(1, "compact")

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from inspector.core.calls import command_of, patched, path_of, read_by, writes
 from inspector.core.constraints import FORBIDDING, forbids
 from inspector.core.message import ToolCall
-from inspector.core.replay.regret import path_of, read_by, writes
 
 Act: TypeAlias = Literal["write", "delete", "read", "git", "run"]
 
@@ -56,11 +56,9 @@ _FILLER = re.compile(
 )
 _SEGMENT = re.compile(r"&&|\|\|?|;|\n|\$\(")
 _REDIRECT = re.compile(r"(?<![0-9&=-])>>?\s*([^\s;&|<>()'\"]+)")
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)
 _WRAPPERS = ("sudo", "env", "time", "nohup", "bash", "sh", "-lc", "-c")
 _DELETERS, _PRINTERS = ("rm", "rmdir", "unlink"), ("cat", "head", "tail", "less", "more")
 _CHANGERS = (*_DELETERS, "mv", "touch", "tee", "truncate", "chmod", "dd")
-_COMMAND_KEYS = ("command", "cmd", "script")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,25 +137,6 @@ def _does(act: Act, name: str, call: ToolCall) -> bool:
         paths = [path_of(call)] if read_by(call) else []
         paths += [one for words in commands if words[0] in _PRINTERS for one in words[1:]]
     return any(_holds(path, name) for path in paths)
-
-
-def command_of(call: ToolCall) -> str:
-    """The command that a call runs; empty where it runs none."""
-    if not isinstance(call.arguments, Mapping):
-        return ""
-    said = next((value for key in _COMMAND_KEYS if (value := call.arguments.get(key))), "")
-    if isinstance(said, list):
-        return " ".join(one for one in said if isinstance(one, str))
-    return said if isinstance(said, str) else ""
-
-
-def patched(call: ToolCall) -> list[str]:
-    """The files that a patch in a call's arguments changes."""
-    said = [call.arguments]
-    if isinstance(call.arguments, Mapping):
-        said = [call.arguments.get(key) for key in ("input", "patch", *_COMMAND_KEYS)]
-        said = [one for value in said for one in (value if isinstance(value, list) else [value])]
-    return [path for one in said if isinstance(one, str) for path in _PATCHED.findall(one)]
 
 
 def _words(command: str) -> list[str]:

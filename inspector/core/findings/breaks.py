@@ -15,9 +15,10 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Prompt
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
-from inspector.core.findings.spending import billed, named_models, written_ttl
+from inspector.core.findings.spending import billed, written_ttl
 from inspector.core.replay.costs import seconds_between
 from inspector.core.session import Request, Session, Sign, SignKind, Thread
+from inspector.core.tokens.prices import named_models
 from inspector.core.usage import HOUR, MINUTES, Usage
 
 BreakCause: TypeAlias = Literal[

@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from inspector.core.buffer import Prompt
+from inspector.core.calls import command_of, patched_files, path_of
 from inspector.core.message import Json, ToolCall
-from inspector.core.replay.regret import command_of, path_of
 
 _SPELLED = re.compile(r"mcp__(?P<one>.+?)(?:__.*)?$|mcp_(?P<two>[^_]+)_.+|(?P<three>[^_].*?)__[^_].*")
 _OPENCODE = re.compile(r"(?P<server>[a-zA-Z0-9-]+)_.+")
 _OPENCODE_OWN = frozenset({"apply_patch", "plan_exit", "plan_enter"})
 _BY_ARGUMENT = ("use_mcp_tool", "access_mcp_resource", "call_mcp_tool")
 _SUBJECTS = ("pattern", "query", "skill", "description", "title", "name", "id", "prompt")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 LONGEST = 200
 """Characters of a file or command in a name."""
 
@@ -55,16 +54,14 @@ def subject_of(call: ToolCall) -> str:
     """The file, else the command, else whatever the call is about, on one line; empty where nothing tells."""
     arguments = call.arguments
     if isinstance(arguments, str):
-        patched = _PATCHED.search(arguments[:100_000])
-        return _one_line(patched[1] if patched else arguments)
+        return _one_line(next(iter(patched_files(arguments)), arguments))
     if not isinstance(arguments, Mapping):
         return ""
     said = path_of(call) or command_of(call)
     said = said or next((v for key in _SUBJECTS if isinstance(v := arguments.get(key), str) and v), "")
     if not said:
         said = next((v for v in arguments.values() if isinstance(v, str) and v), "")
-        patched = _PATCHED.search(said[:100_000])
-        said = patched[1] if patched else said
+        said = next(iter(patched_files(said)), said)
     return _one_line(said)
 
 

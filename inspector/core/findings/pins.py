@@ -7,14 +7,14 @@ allowed: from then on nothing is held against it. No violation is claimed withou
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from inspector.core.calls import command_of, patched, path_of
 from inspector.core.constraints import forbids
 from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
-from inspector.core.findings.bans import Ban, banned_by, command_of, find_ban, patched
+from inspector.core.findings.bans import Ban, banned_by, find_ban
 from inspector.core.message import Message, ToolCall
 from inspector.core.replay.driver import arrivals
 from inspector.core.replay.pins import Pin, PinHistory, PinIndex, PinSpan, PinState, recorded_pins
-from inspector.core.replay.regret import path_of
 from inspector.core.session import Thread
 
 LONGEST_CALL = 200

@@ -10,7 +10,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
 from inspector.core.replay.report import Compacted, recorded
 from inspector.core.session import Session, Thread
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import cost, sum_prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,14 @@ class SessionCost:
         return tuple(one for thread in self.threads for one in thread.breaks)
 
     @property
+    def breaks_usd(self) -> Decimal | None:
+        """What was billed again."""
+        return sum_prices(one.usd for one in self.breaks)
+
+    @property
     def avoidable(self) -> Decimal | None:
         """What reading from the cache would have saved, had none of the breaks come that no compaction made."""
-        return _sum([one.avoidable_usd for one in self.breaks if one.cause != "compaction"])
+        return sum_prices(one.avoidable_usd for one in self.breaks if one.cause != "compaction")
 
 
 def session_cost(session: Session, threads: Sequence[Thread] | None = None) -> SessionCost:
@@ -53,7 +58,7 @@ def session_cost(session: Session, threads: Sequence[Thread] | None = None) -> S
     names = {thread.id for thread in chosen}
     found = tuple(thread_cost_of(session, thread) for thread in chosen)
     calls = [one for one in session.side_calls if one.usage and (threads is None or one.thread in names)]
-    beside = _sum([cost(one.model, one.usage, one.time) for one in calls if one.usage])
+    beside = sum_prices(cost(one.model, one.usage, one.time) for one in calls if one.usage)
     return SessionCost(found, sum_bills(bill for one in found for bill in one.bills), what_ifs(chosen), beside)
 
 
@@ -64,8 +69,3 @@ def thread_cost_of(session: Session, thread: Thread) -> ThreadCost:
         made = recorded(Ground(thread), calls=session.side_calls, losses=False).compactions
     runs = thrash([(one.at.before_request, one.economics) for one in made])
     return ThreadCost(thread, thread_bills(thread), cache_breaks(thread, session), made, runs)
-
-
-def _sum(prices: Sequence[Decimal | None]) -> Decimal | None:
-    known = [price for price in prices if price is not None]
-    return sum(known, Decimal(0)) if len(known) == len(prices) else None

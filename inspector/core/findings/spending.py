@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from inspector.core.replay.costs import seconds_between
 from inspector.core.session import Request, Thread
-from inspector.core.tokens.prices import Rates, parts
+from inspector.core.tokens.prices import Rates, named_models, parts
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
 
@@ -40,14 +40,6 @@ class Bill:
 
 
 BILL_KINDS = tuple(one.name for one in fields(Bill))
-
-
-def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
-    """Each request with its model: where it names none, that of the one before."""
-    model = thread.model
-    for request in thread.requests:
-        model = request.model or model
-        yield request, model
 
 
 def billed(model: str, usage: Usage | None, time: str) -> Bill | None:

@@ -26,7 +26,7 @@ from inspector.core.needs import Answer, RemoteCompact, Summarize
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
-from inspector.core.tokens.prices import cost
+from inspector.core.tokens.prices import cost, sum_prices
 from inspector.core.usage import MINUTES, Usage, cache_ttl, cache_written
 
 _RECENT = 4
@@ -110,20 +110,14 @@ def total(spent: Iterable[Spending]) -> Spending:
     counts = [one.name for one in fields(Spending) if not one.name.endswith("_usd")]
     return Spending(
         **{name: sum(getattr(one, name) for one in listed) for name in counts},
-        cost_usd=_sum(one.cost_usd for one in listed),
-        summaries_usd=_sum(one.summaries_usd for one in listed),
+        cost_usd=sum_prices(one.cost_usd for one in listed),
+        summaries_usd=sum_prices(one.summaries_usd for one in listed),
     )
-
-
-def _sum(prices: Iterable[Decimal | None]) -> Decimal | None:
-    listed = list(prices)
-    known = [price for price in listed if price is not None]
-    return sum(known, Decimal(0)) if len(known) == len(listed) else None
 
 
 def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summary_model: str = "") -> Spending:
     """One request, and the calls for a summary around it."""
-    price, summaries = cost(model, usage, time), _sum(cost(summary_model or model, call, time) for call in calls)
+    price, summaries = cost(model, usage, time), sum_prices(cost(summary_model or model, call, time) for call in calls)
     return Spending(
         usage.input,
         usage.cache_read,
@@ -133,7 +127,7 @@ def spent(usage: Usage, model: str, time: str, calls: Sequence[Usage] = (), summ
         sum(call.prompt for call in calls),
         sum(call.output for call in calls),
         len(calls),
-        _sum((price, summaries)),
+        sum_prices((price, summaries)),
         summaries,
     )
 

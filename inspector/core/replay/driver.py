@@ -21,6 +21,7 @@ from typing import Any
 
 from inspector.core.answering import AnsweredNeed, Answerer, AnswerLog, rehearsed
 from inspector.core.buffer import Buffer, Prompt, View
+from inspector.core.calls import path_of
 from inspector.core.facts.index import FactIndex
 from inspector.core.message import Message, ToolCall
 from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, drive
@@ -30,7 +31,6 @@ from inspector.core.policies.start import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
 from inspector.core.replay.costs import Sizes, cache_facts, seconds_between
 from inspector.core.replay.pins import PinIndex, find_pins
-from inspector.core.replay.regret import path_of
 from inspector.core.session import Request, Thread
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import PressureKind, Pressures, is_prefix, known_pressures

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from inspector.core.replay.costs import CacheFacts, Spending, seconds_between
 from inspector.core.session import Thread
-from inspector.core.tokens.prices import Rates, rates
+from inspector.core.tokens.prices import Rates, named_models, rates
 from inspector.core.usage import MINUTES
 
 THRASH = 3
@@ -148,9 +148,8 @@ def _prompt_usd(one: Spending, price: Rates) -> Decimal:
 def _prices(thread: Thread, cache: Sequence[CacheFacts], spent: Sequence[Spending]) -> list[_RequestPrice] | None:
     """At each request; None where one has no price."""
     found = list[_RequestPrice]()
-    model, time, ttl_s = thread.model, "", MINUTES
-    for request, known, one in zip(thread.requests, cache, spent, strict=True):
-        model = request.model or model
+    time, ttl_s = "", MINUTES
+    for (request, model), known, one in zip(named_models(thread), cache, spent, strict=True):
         priced = rates(model, one.prompt, request.time)
         if priced is None and one.prompt:
             return None

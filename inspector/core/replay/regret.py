@@ -7,10 +7,11 @@ that was repaired: its price is the tokens of reading it again. See docs/regret.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from inspector.core.calls import path_of, read_by, writes
 from inspector.core.facts.distinct import distinct
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.index import BufferFacts, FactIndex, words
@@ -18,51 +19,6 @@ from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
-
-PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path", "url", "uri")
-_COMMAND_KEYS = ("command", "cmd", "script")
-_WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
-_READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
-_WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
-
-
-def writes(call: ToolCall) -> bool:
-    """Does its name say that it changes something?"""
-    name = call.name.lower()
-    return any(word in name for word in _WRITERS)
-
-
-def path_of(call: ToolCall) -> str:
-    """The path or address among its arguments; empty where there is none."""
-    if not isinstance(call.arguments, Mapping):
-        return ""
-    return next((v for key in PATH_KEYS if isinstance(v := call.arguments.get(key), str) and v), "")
-
-
-def read_by(call: ToolCall) -> str:
-    """What a reading call wants to see: its path, or the command that prints a file; empty where it does not read."""
-    if writes(call):
-        return ""
-    return path_of(call) or _printed(call)
-
-
-def command_of(call: ToolCall) -> str:
-    """What a call runs in a shell, without the shell; empty where it runs nothing."""
-    if not isinstance(call.arguments, Mapping):
-        return ""
-    command = next((v for key in _COMMAND_KEYS if (v := call.arguments.get(key))), "")
-    words = [word for word in (command if isinstance(command, list) else [command]) if isinstance(word, str)]
-    if words and words[0] not in _WRAPPERS:
-        return " ".join(words)
-    return next((word for word in words if word not in _WRAPPERS), "")
-
-
-def _printed(call: ToolCall) -> str:
-    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
-    text = command_of(call)
-    first = text.split(None, 1)[0].lower() if text.strip() else ""
-    return text if first in _READERS and " -i" not in text else ""
-
 
 _DEFINES = re.compile(
     r"\b(?:def|func|function|class|const|let|var|type|interface|struct|fn|enum)\s+(?:\([^)\n]*\)\s*)?$"

@@ -1,14 +1,14 @@
 """What model calls cost, by the price catalogue. An unknown model has no price, never a guessed one."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.core.identity import SameObject
-from inspector.core.session import Thread
+from inspector.core.session import Request, Thread
 from inspector.core.tokens.catalogue import priced_model
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 
@@ -156,15 +156,21 @@ def _moment(time: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def thread_cost(thread: Thread) -> Decimal | None:
-    """US dollars of all calls of a thread, each once. None where one of them has no price."""
-    total, model = Decimal(0), thread.model
+def named_models(thread: Thread) -> Iterator[tuple[Request, str]]:
+    """Each request with its model: where it names none, that of the one before."""
+    model = thread.model
     for request in thread.requests:
         model = request.model or model
-        if request.usage is None:
-            continue
-        price = cost(model, request.usage, request.time)
-        if price is None:
-            return None
-        total += price
-    return total
+        yield request, model
+
+
+def thread_cost(thread: Thread) -> Decimal | None:
+    """US dollars of all calls of a thread, each once. None where one of them has no price."""
+    return sum_prices(cost(model, one.usage, one.time) for one, model in named_models(thread) if one.usage)
+
+
+def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
+    """Together; None where one is not known."""
+    listed = list(prices)
+    known = [price for price in listed if price is not None]
+    return sum(known, Decimal(0)) if len(known) == len(listed) else None

@@ -17,6 +17,7 @@ from inspector.core.findings.session_cost import SessionCost, ThreadCost, sessio
 from inspector.core.findings.spending import sum_bills
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.prices import sum_prices
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column
@@ -271,7 +272,7 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     if found.breaks:
         lost = [one for one in found.breaks if one.cause != "compaction"]
         again, saved = (
-            _dollars(_sum(getattr(one, name) for one in of))
+            _dollars(sum_prices(getattr(one, name) for one in of))
             for of, name in ((found.breaks, "usd"), (lost, "avoidable_usd"))
         )
         tokens = _about(sum(one.tokens for one in found.breaks))
@@ -284,9 +285,3 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
     for one in whole.what_ifs:
         if one.saved_usd > 0:
             yield f"{one.name} would have saved {dollars(one.saved_usd)} in the session"
-
-
-def _sum(prices: Iterator[Decimal | None]) -> Decimal | None:
-    listed = list(prices)
-    known = [price for price in listed if price is not None]
-    return sum(known, Decimal(0)) if len(known) == len(listed) else None

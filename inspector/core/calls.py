@@ -1,0 +1,68 @@
+"""What a tool call is about, by the names that harnesses give to arguments: files, commands, patches."""
+
+import re
+from collections.abc import Mapping
+
+from inspector.core.message import ToolCall
+
+FILE_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path")
+PATH_KEYS = (*FILE_KEYS, "url", "uri")
+COMMAND_KEYS = ("command", "cmd", "script")
+_WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
+_READERS = ("cat", "head", "tail", "sed", "nl", "less", "more", "bat", "type", "get-content")
+_WRAPPERS = ("bash", "sh", "zsh", "-c", "-lc", "-l")
+
+
+def writes(call: ToolCall) -> bool:
+    """Does its name say that it changes something?"""
+    name = call.name.lower()
+    return any(word in name for word in _WRITERS)
+
+
+def path_of(call: ToolCall) -> str:
+    """The path or address among its arguments; empty where there is none."""
+    if not isinstance(call.arguments, Mapping):
+        return ""
+    return next((v for key in PATH_KEYS if isinstance(v := call.arguments.get(key), str) and v), "")
+
+
+def read_by(call: ToolCall) -> str:
+    """What a reading call wants to see: its path, or the command that prints a file; empty where it does not read."""
+    if writes(call):
+        return ""
+    return path_of(call) or _printed(call)
+
+
+def command_of(call: ToolCall) -> str:
+    """What a call runs in a shell, without the shell; empty where it runs nothing."""
+    if not isinstance(call.arguments, Mapping):
+        return ""
+    command = next((v for key in COMMAND_KEYS if (v := call.arguments.get(key))), "")
+    words = [word for word in (command if isinstance(command, list) else [command]) if isinstance(word, str)]
+    if words and words[0] not in _WRAPPERS:
+        return " ".join(words)
+    return next((word for word in words if word not in _WRAPPERS), "")
+
+
+def _printed(call: ToolCall) -> str:
+    """`cat a.py`, where the call runs it; a command that prints and does more than that counts as well."""
+    text = command_of(call)
+    first = text.split(None, 1)[0].lower() if text.strip() else ""
+    return text if first in _READERS and " -i" not in text else ""
+
+
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)
+
+
+def patched_files(text: str) -> list[str]:
+    """The files that a patch changes, in order."""
+    return _PATCHED.findall(text)
+
+
+def patched(call: ToolCall) -> list[str]:
+    """The files that a patch in a call's arguments changes."""
+    said = [call.arguments]
+    if isinstance(call.arguments, Mapping):
+        said = [call.arguments.get(key) for key in ("input", "patch", *COMMAND_KEYS)]
+        said = [one for value in said for one in (value if isinstance(value, list) else [value])]
+    return [path for one in said if isinstance(one, str) for path in patched_files(one)]
