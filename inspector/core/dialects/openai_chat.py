@@ -112,6 +112,7 @@ def read_usage(usage: Any) -> Usage | None:
     within, out = object_of(usage, "prompt_tokens_details"), object_of(usage, "completion_tokens_details")
     read = count_of(within.get("cached_tokens")) or count_of(usage.get("prompt_cache_hit_tokens"))
     written = count_of(within.get("cache_write_tokens")) or count_of(within.get("cache_creation_tokens"))
+    written = written or count_of(usage.get("cache_creation_input_tokens"))  # as LiteLLM writes Anthropic's
     prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),

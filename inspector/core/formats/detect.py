@@ -4,16 +4,21 @@ from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
 from inspector.core.formats import (
+    atif,
     claude_code,
     cline,
     codex,
     copilot_cli,
     gemini_cli,
+    inspect_log,
     journal,
+    mini_swe_agent,
     openclaw,
     opencode,
+    openhands,
     pi,
     proxy,
+    swe_agent,
     traces,
 )
 from inspector.core.formats.format import Format, Head
@@ -30,6 +35,11 @@ FORMATS: tuple[Format, ...] = (
     opencode.FORMAT,
     copilot_cli.FORMAT,
     cline.FORMAT,
+    mini_swe_agent.FORMAT,
+    swe_agent.FORMAT,
+    *openhands.FORMATS,
+    inspect_log.FORMAT,
+    *atif.FORMATS,
     proxy.FORMAT,
     *payload.FORMATS,
     *traces.FORMATS,

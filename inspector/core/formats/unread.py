@@ -34,17 +34,10 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
         ("requests responderUsername", "a VS Code Copilot chat export"),
-        ("trajectory_format messages", "a mini-swe-agent trajectory"),
-        ("trajectory history info", "a SWE-agent trajectory"),
-        ("trajectory info", "a SWE-agent trajectory"),
-        ("eval status samples", "an Inspect log"),
-        ("eval status plan", "an Inspect log"),
         ("session agent task packets", "a claude-tap capture"),
         ("v agent cli_version ts content", "an Entire compact transcript"),
         ("dir size text ts", "a log of raw WebSocket frames"),
         ("task_id traj", "a tau-bench result"),
-        ("source action id", "an OpenHands event log"),
-        ("source observation id", "an OpenHands event log"),
         (
             "agentType toolUseId",
             "the note beside a sub-agent of Claude Code (its transcript is the .jsonl of that name)",

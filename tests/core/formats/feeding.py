@@ -79,10 +79,10 @@ def laid_out(session: Session) -> list[tuple[Any, ...]]:
     ]
 
 
-def spoilt(values: Sequence[tuple[int, Any]], bad: Any) -> Iterator[list[tuple[int, Any]]]:
-    """The records over and over, each time with `bad` in another place, down to three levels."""
+def spoilt(values: Sequence[tuple[int, Any]], bad: Any, depth: int = 3) -> Iterator[list[tuple[int, Any]]]:
+    """The records over and over, each time with `bad` in another place, down to so many levels."""
     for n, (line, value) in enumerate(values):
-        for changed in _replaced(value, bad, 3):
+        for changed in _replaced(value, bad, depth):
             yield [*values[:n], (line, changed), *values[n + 1 :]]
 
 

@@ -40,6 +40,14 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
     ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),
+    ("mini-swe-agent", "document", ({"messages": [USER], "trajectory_format": "mini-swe-agent-1.1"},)),
+    ("swe-agent", "document", ({"trajectory": [], "history": [USER], "info": {}},)),
+    ("inspect", "document", ({"eval": {"task": "t"}, "status": "success", "samples": []},)),
+    ("openhands", "list", ([{"id": 0, "source": "agent", "action": "run", "args": {}}],)),
+    ("openhands-v1", "lines", ({"kind": "MessageEvent", "source": "user"}, {"kind": "ActionEvent", "source": "agent"})),
+    ("openhands-log", "document", ({"messages": [USER], "response": {}, "cost": 0, "kwargs": {}},)),
+    ("atif", "document", ({"schema_version": "ATIF-v1.5", "steps": []},)),
+    ("atif-traces", "list", ([{"conversations": [USER], "episode": "episode-0"}],)),
     ("anthropic", "body", ({"model": "m", "max_tokens": 5, "messages": [USER]},)),
     ("anthropic", "system in front", ({"model": "m", "system": "s", "messages": [USER]},)),
     ("anthropic", "blocks", ({"messages": [USER, USED]},)),
@@ -78,16 +86,12 @@ def test_known(name: str, values: tuple[Any, ...]) -> None:
 
 UNREAD: list[tuple[str, Any]] = [
     ("VS Code Copilot", {"requests": [], "responderUsername": "c", "requesterUsername": "u"}),
-    ("mini-swe-agent", {"info": {}, "messages": [USER], "trajectory_format": "mini-swe-agent-1.1"}),
-    ("SWE-agent", {"trajectory": [], "history": [USER], "info": {}}),
-    ("Inspect", {"eval": {}, "status": "success", "samples": []}),
     ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
     ("HAR", {"log": {"version": "1.2", "entries": []}}),
     ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
     ("tau-bench", [{"task_id": 0, "reward": 1.0, "traj": [USER]}]),
-    ("OpenHands", [{"id": 0, "source": "agent", "action": "run"}]),
     ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),
 ]
 

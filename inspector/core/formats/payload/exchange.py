@@ -20,6 +20,8 @@ class BodyPair:
     response: Mapping[str, Any] | None = None
     line: int = 0
     time: str = ""
+    window: int | None = None
+    """The model's window, where the file records it."""
 
     @property
     def previous(self) -> str:

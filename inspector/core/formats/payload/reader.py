@@ -5,13 +5,12 @@ are put into threads by what they share. Events of a stream stand for the respon
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
-from inspector.core.dialects.catalogue import DIALECTS, Endpoint
+from inspector.core.buffer import Prompt, Stretch
+from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect
 from inspector.core.formats.format import Format
 from inspector.core.formats.payload.exchange import (
@@ -25,13 +24,9 @@ from inspector.core.formats.payload.exchange import (
     stream_of,
 )
 from inspector.core.formats.payload.signs import sniff_gemini, sniff_payload
-from inspector.core.formats.proxy.bodies import Bodies
-from inspector.core.formats.proxy.conversation import Conversation
-from inspector.core.formats.proxy.conversations import Conversations
-from inspector.core.formats.proxy.exchange import Exchange
-from inspector.core.formats.proxy.keys import ClientKey, key_of
+from inspector.core.formats.payload.threads import BodyThreads, named_threads
+from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
-from inspector.core.formats.proxy.replies import Reply, reply_of
 from inspector.core.formats.proxy.session import steps_and_singles
 from inspector.core.jsontext import dumps
 from inspector.core.prefix import Prefix
@@ -45,7 +40,7 @@ class PayloadReader:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._pool = Pool()
-        self._threads = _BodyThreads(dialect, self._pool)
+        self._threads = BodyThreads(dialect, self._pool)
         self._sides: list[tuple[int, str]] = []
         self._held: list[BodyPair] = []
         """Side calls of a file that has nothing else so far: should it stay like that, they are its steps."""
@@ -134,16 +129,16 @@ class PayloadReader:
             left = [f"Side calls that are no steps of the conversation were left out: {_told(sides)}."] if sides else []
             if self._loose.own:
                 left.append(f"{len(self._loose)} single messages between the request bodies were left out.")
-            return self._session(_named(steps), left)
+            return self._session(named_threads(steps), left)
         if self._stream:
-            alone, (told, notes) = _BodyThreads(self._dialect, self._pool), self._streamed()
+            alone, (told, notes) = BodyThreads(self._dialect, self._pool), self._streamed()
             alone.add(BodyPair(None, told))
-            return self._session(_named(alone.all), notes)
+            return self._session(named_threads(alone.all), notes)
         if self._held:
-            alone = _BodyThreads(self._dialect, self._pool)
+            alone = BodyThreads(self._dialect, self._pool)
             for one in self._held:
                 alone.add(one)
-            return self._session(_named(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
+            return self._session(named_threads(alone.all), [f"Not a step of a conversation: {_told(self._sides)}."])
         return self._session((self._loose_thread(),) if self._loose.own else (), [])
 
     def _session(self, threads: tuple[Thread, ...], more: list[str]) -> Session:
@@ -170,67 +165,6 @@ def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
 def _told(sides: list[tuple[int, str]]) -> str:
     kinds = Counter(reason for _, reason in sorted(sides))
     return ", ".join(f"{count} x {reason}" for reason, count in kinds.items())
-
-
-def _named(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
-    main, *others = threads
-    return main.thread("main", "", "", ""), *(
-        one.thread(f"thread-{n}", one.asked, "main", "") for n, one in enumerate(others, 2)
-    )
-
-
-class _BodyThreads:
-    """The threads of a row of bodies, told apart as those of a recording are, without a client's keys."""
-
-    def __init__(self, dialect: Dialect, pool: Pool) -> None:
-        self.missing: list[int] = []
-        """Lines of the bodies that go on from a response which is not in the file."""
-        self._dialect = dialect
-        self._pool = pool
-        self._bodies = Bodies(pool)
-        self._conversations = Conversations()
-        self._ends: dict[str, View] = {}
-        """What a response leads to, by its id."""
-        self._bare: Conversation | None = None
-        """Responses without their requests."""
-
-    @property
-    def all(self) -> list[Conversation]:
-        return self._conversations.all
-
-    def add(self, pair: BodyPair, *, step: bool = True) -> None:
-        """Take one exchange. A side call (`step` false) is remembered only as something to continue."""
-        if pair.previous and pair.previous not in self._ends:
-            self.missing.append(pair.line)
-        start = self._ends.get(pair.previous, EMPTY_VIEW)
-        body = self._bodies.read(self._dialect, pair.request or {}, None, start, pair.line, pair.time)
-        body = replace(body, prompt=self._pool.prompt(_prompt(self._dialect, pair)))
-        reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
-        where = Endpoint("call", self._dialect)
-        one = Exchange(0, pair.line, pair.time, "", where, ClientKey(), body, reply=reply, end=body.view)
-        thread = self._place(one, pair) if step else None
-        end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
-        if thread is not None:
-            thread.answered(one, end)
-            self._conversations.saw(thread, end, one.body.view.length)
-        if pair.response_id:
-            self._ends[pair.response_id] = end
-
-    def _place(self, one: Exchange, pair: BodyPair) -> Conversation:
-        if pair.request is not None or self._bare is None:
-            thread = self._conversations.place(one)
-            self._bare = thread if pair.request is None else self._bare
-            return thread
-        self._bare.add(one)
-        return self._bare
-
-
-def _prompt(dialect: Dialect, pair: BodyPair) -> Prompt:
-    """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
-    prompt = dialect.prompt(pair.request if pair.request is not None else pair.response or {})
-    if pair.request is not None and "model" in pair.request:
-        return prompt
-    return Prompt(prompt.system or None, prompt.tools or None)
 
 
 _TITLES = {

@@ -1,0 +1,18 @@
+"""ATIF, harbor's trajectories: steps of one agent, with the runs that it started; and their training form."""
+
+from functools import partial
+
+from inspector.core.formats.atif import reader, traces
+from inspector.core.formats.format import Format
+from inspector.core.formats.many import ManyReader
+
+FORMATS = (
+    Format(reader.NAME, "ATIF trajectory", reader.sniff, reader.AtifReader, reader.companions, reader.is_companion),
+    Format(
+        traces.NAME,
+        "ATIF training conversations",
+        traces.sniff,
+        partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
+        choose=partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
+    ),
+)

@@ -1,0 +1,208 @@
+"""Trajectories (ATIF 1.0 to 1.7): a step of the agent is one call; what it observed belongs to the next buffer.
+
+A system step before the first user step is the prompt; a later one is a note about the run and was not sent. A system
+step that names other trajectories is a compaction: of what stood before it the first user step stays, and steps of the
+named files that are nobody's copies stand after it, where those files lie beside this one. A step with
+`is_copied_context` stands in the buffer and was no call. The sums at the end hold the calls of the other files, too,
+and are counted nowhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.dialects.dialect import count_of, object_of, text_of
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import Head
+from inspector.core.formats.growing import GrowingThread, measured
+from inspector.core.session import Compaction, Problem, Session, Thread
+from inspector.core.usage import Usage, is_absurd
+
+NAME = "atif"
+_COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+
+
+def sniff(head: Head) -> float:
+    """Sure where the schema names itself."""
+    return float(_is_trajectory(head.document))
+
+
+def _is_trajectory(value: Any) -> bool:
+    named = isinstance(value, Mapping) and text_of(value.get("schema_version")).startswith("ATIF-")
+    return named and isinstance(value.get("steps"), list)
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """`trajectory.summarization-1-summary.json`, `trajectory.cont-1.json` beside `trajectory.json`."""
+    return (f"{path.stem}.*.json",) if not set("[]*?") & set(path.stem) else ()
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """A run that this one started, or its continuation."""
+    if not _is_trajectory(head.document):
+        return False
+    about = object_of(object_of(head.document, "agent"), "extra")
+    return session.id in (head.document.get("session_id"), about.get("parent_session_id"))
+
+
+class AtifReader:
+    """A `Reader`: the document, and those of the runs that it started."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        self._problems: list[Problem] = []
+        self._session: tuple[int, Session] | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a trajectory. Never raises for what it holds."""
+        if isinstance(value, Mapping) and isinstance(value.get("steps"), list):
+            self._told[file] = line, value
+        else:
+            self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
+        self._session = None
+
+    def session(self) -> Session:
+        """The session so far; made anew when a file has come."""
+        if self._session is None:
+            self._session = len(self._told), self._made()
+        return self._session[1]
+
+    def _made(self) -> Session:
+        line, main = self._told.get("", (0, {}))
+        name = text_of(main.get("session_id"))
+        others = {file: told for file, (_, told) in self._told.items() if file}
+        parts = [main, *(told for file, told in sorted(others.items()) if told.get("session_id") == name)]
+        threads = [_Trajectory("main", others).read(parts, line)]
+        for file, told in sorted(others.items()):
+            if told.get("session_id") != name:
+                named = text_of(told.get("session_id")).removeprefix(f"{name}-") or file
+                title = text_of(object_of(told, "agent").get("name"))
+                threads.append(_Trajectory(named, {}, title, "main").read([told], 1))
+        agent = object_of(main, "agent")
+        client = f"{text_of(agent.get('name'))} {text_of(agent.get('version'))}".strip()
+        return Session(NAME, tuple(threads), tuple(self._problems), client=client, id=name, notes=tuple(_notes(main)))
+
+
+def _notes(main: Mapping[str, Any]) -> Iterator[str]:
+    if told := text_of(main.get("notes")):
+        yield told[:300]
+    if further := text_of(main.get("continued_trajectory_ref")):
+        yield f"It goes on in {further}."
+
+
+class _Trajectory:
+    """The thread of one trajectory, and of its continuations."""
+
+    def __init__(self, name: str, others: Mapping[str, Mapping[str, Any]], title: str = "", parent: str = "") -> None:
+        self._thread = GrowingThread(name, title, parent)
+        self._others = others
+
+    def read(self, parts: Sequence[Mapping[str, Any]], line: int) -> Thread:
+        """Step by step."""
+        for n, told in enumerate(parts):
+            self._begin(told, n, line)
+            steps = [one for one in _list(told.get("steps")) if isinstance(one, Mapping)]
+            spoken = next((at for at, one in enumerate(steps) if one.get("source") != "system"), len(steps))
+            for at, step in enumerate(steps[spoken:] if self._thread.prompt.system is not None else steps):
+                self._take(step, f"s{n or ''}{'.' if n else ''}{step.get('step_id', at)}", line)
+        return self._thread.thread()
+
+    def _begin(self, told: Mapping[str, Any], part: int, line: int) -> None:
+        agent = object_of(told, "agent")
+        self._thread.model = text_of(agent.get("model_name")) or self._thread.model
+        if part:  # the buffer that it begins with is written there once more
+            self._thread.begin_again((), Compaction(0, "", line=line))
+            return
+        leading = []
+        for step in _list(told.get("steps")):
+            if not isinstance(step, Mapping) or step.get("source") != "system" or step.get("observation"):
+                break
+            leading.append(_text(step.get("message")))
+        tools = agent.get("tool_definitions")
+        known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
+        self._thread.prompt = Prompt("\n\n".join(leading) if leading else None, known)
+
+    def _take(self, step: Mapping[str, Any], name: str, line: int) -> None:
+        time = text_of(step.get("timestamp"))
+        results = [one for one in _list(object_of(step, "observation").get("results")) if isinstance(one, Mapping)]
+        source = step.get("source")
+        if source == "system":
+            refs = [one for result in results for one in _list(result.get("subagent_trajectory_ref"))]
+            if refs:
+                self._compact(refs, name, line, time)
+            return
+        wire: dict[str, Any] = {"role": "user", "content": _content(step.get("message"))}
+        if source == "agent":
+            if not step.get("is_copied_context"):
+                self._call(step, time, line)
+            wire["role"] = "assistant"
+            if thought := text_of(step.get("reasoning_content")):
+                wire["reasoning_content"] = thought
+            if calls := [_call(one) for one in _list(step.get("tool_calls")) if isinstance(one, Mapping)]:
+                wire["tool_calls"] = calls
+        self._thread.hear(CHAT, [wire], name, line, time)
+        for result in results:
+            if content := _content(result.get("content")):
+                self._thread.hear(CHAT, [_observed(result, content)], f"{name}.o", line, time)
+
+    def _call(self, step: Mapping[str, Any], time: str, line: int) -> None:
+        told = object_of(step, "metrics")
+        usage = None
+        if told and not is_absurd({key: value for key, value in told.items() if isinstance(value, int)}):
+            prompt, output, read = (count_of(told.get(key)) for key in _COUNTS)
+            usage = measured(Usage(max(0, prompt - read), min(read, prompt), 0, output))
+        self._thread.call(usage, text_of(step.get("model_name")), time, "", line)
+
+    def _compact(self, refs: Sequence[Any], name: str, line: int, time: str) -> None:
+        """What stays is the first message; what the other runs said between them stands after it."""
+        first = [one for one in self._thread.view().messages()[:1] if one.role == "user"]
+        self._thread.begin_again(first, Compaction(0, "", kept=len(first), line=line, time=time))
+        for n, ref in enumerate(refs):
+            told = self._other(ref)
+            steps = [one for one in _list(told.get("steps")) if isinstance(one, Mapping)]
+            if not any(step.get("is_copied_context") for step in steps):
+                for step in steps:
+                    self._take({**step, "is_copied_context": True}, f"{name}.{n}.{step.get('step_id')}", line)
+
+    def _other(self, ref: Any) -> Mapping[str, Any]:
+        wanted = ref.get("session_id") if isinstance(ref, Mapping) else None
+        return next((told for told in self._others.values() if wanted and told.get("session_id") == wanted), {})
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(message: Any) -> str:
+    if isinstance(message, list):
+        return "\n".join(text_of(one.get("text")) for one in message if isinstance(one, Mapping))
+    return text_of(message)
+
+
+def _content(message: Any) -> Any:
+    """A text, or parts; an image of a part is a file beside the trajectory."""
+    if not isinstance(message, list):
+        return text_of(message)
+    return [_part(one) for one in message]
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, Mapping) and part.get("type") == "image":
+        source = object_of(part, "source")
+        return {"type": "image_url", "image_url": {"url": text_of(source.get("path")) or text_of(source.get("url"))}}
+    return part
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call.get("function_name"), "arguments": call.get("arguments")}
+    return {"id": call.get("tool_call_id"), "function": function}
+
+
+def _observed(result: Mapping[str, Any], content: Any) -> dict[str, Any]:
+    """The answer to a call; where none is named, it was told in the user's place."""
+    call = text_of(result.get("source_call_id"))
+    if call:
+        return {"role": "tool", "tool_call_id": call, "content": content}
+    return {"role": "user", "content": content}

@@ -1,0 +1,105 @@
+"""OpenHands' log of completions: a file a call, each with the whole buffer, the tools, the window and the response.
+
+The files of one conversation lie beside each other; their names end in the time of the call.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.dialects.dialect import object_of, text_of
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import Head
+from inspector.core.formats.growing import iso_time
+from inspector.core.formats.payload.calls import CallList, chat_call
+from inspector.core.formats.payload.exchange import BodyPair
+from inspector.core.same_message import hash_of
+from inspector.core.session import Problem, Session, Thread
+
+NAME = "openhands-log"
+_TIMED = re.compile(r"(.+-)\d{9,}(?:\.\d+)?(?:-\w+)?")
+_GLOB = re.compile(r"([][*?])")
+
+
+def sniff(head: Head) -> float:
+    """Sure where a call stands with its window, cost and latency."""
+    return 1.0 if _is_call(head.document) else 0.0
+
+
+def _is_call(value: Any) -> bool:
+    keys, others = ("messages", "response", "cost"), ("latency_sec", "kwargs")
+    is_object = isinstance(value, Mapping)
+    return is_object and all(key in value for key in keys) and any(key in value for key in others)
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """The other calls of the same model."""
+    timed = _TIMED.fullmatch(path.stem)
+    return (_GLOB.sub(r"[\1]", timed[1]) + "*.json",) if timed else ()
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """Does it begin with the same prompt and the same first words?"""
+    return _is_call(head.document) and _start(head.document) == session.id
+
+
+def _start(value: Mapping[str, Any]) -> str:
+    messages = value.get("messages")
+    return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
+
+
+class LogReader:
+    """A `Reader`: every file is one call; they are put in the order of their times."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[float, str, Mapping[str, Any]]] = []
+        self._problems: list[Problem] = []
+        self._session: tuple[int, Session] | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the log of one call. Never raises for what it holds."""
+        if not isinstance(value, Mapping):
+            self._problems.append(Problem(line, "not the log of a call", excerpt(value), file))
+            return
+        when = value.get("timestamp")
+        number = float(when) if isinstance(when, int | float) else 0.0
+        self._calls.append((number, file, value))
+
+    def session(self) -> Session:
+        """The session so far; made anew when a file has come."""
+        count = len(self._calls) + len(self._problems)
+        if self._session is None or self._session[0] != count:
+            self._session = count, self._made()
+        return self._session[1]
+
+    def _made(self) -> Session:
+        calls = CallList(is_one=True)
+        told = sorted(self._calls, key=lambda one: one[:2])
+        for _, _, value in told:
+            calls.add(_call(value))
+        threads, _ = calls.threads()
+        name = _start(self._calls[0][2]) if self._calls else ""
+        return Session(NAME, threads or (Thread("main"),), tuple(self._problems), client="OpenHands", id=name)
+
+
+def _call(value: Mapping[str, Any]) -> BodyPair:
+    """For a model without function calling the tools were written into the prompt: then none went along."""
+    response, raw = object_of(value, "response"), value.get("raw_response")
+    sent = object_of(value, "kwargs").get("tools") if "kwargs" in value else value.get("tools")
+    written = isinstance(raw, Mapping) or "raw_messages" in value
+    tools = sent if isinstance(sent, list) and not written else []
+    answered = CHAT.answer(raw if isinstance(raw, Mapping) else response)
+    window = value.get("context_window")
+    messages = value.get("messages")
+    return chat_call(
+        messages if isinstance(messages, list) else [],
+        answered[0] if answered else None,
+        CHAT.usage(response.get("usage")),
+        tools=tools,
+        model=text_of(response.get("model")),
+        finish=CHAT.finish(response),
+        time=iso_time(value.get("timestamp")),
+        window=window if type(window) is int and window > 0 else None,
+    )

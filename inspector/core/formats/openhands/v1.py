@@ -1,0 +1,189 @@
+"""OpenHands' events (V1), a line each: every kind of event is named by `kind`.
+
+What was reported stands as running sums, told after each call and before the event with its answer: what was added
+is that call's. The sums of other models (`condenser`) are other calls. An answer with several calls is several events
+of one `llm_response_id`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.dialects.dialect import count_of, object_of, text_of
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import Head
+from inspector.core.formats.growing import GrowingThread, measured
+from inspector.core.message import Message, Opaque, Part, Text, Thinking
+from inspector.core.session import Problem, Session, SideCall
+from inspector.core.usage import Usage
+
+NAME = "openhands-v1"
+_KINDS = (
+    "ActionEvent",
+    "ObservationEvent",
+    "MessageEvent",
+    "SystemPromptEvent",
+    "Condensation",
+    "CondensationRequest",
+    "AgentErrorEvent",
+    "ConversationStateUpdateEvent",
+    "UserRejectObservation",
+    "PauseEvent",
+)
+_COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def sniff(head: Head) -> float:
+    """Sure where every value is an event of a known kind."""
+    told = [value for value in head.values if isinstance(value, Mapping)]
+    events = sum(value.get("kind") in _KINDS and "source" in value for value in told)
+    return 1.0 if events and 2 * events > len(head.values) else 0.0
+
+
+class EventsReader:
+    """A `Reader`, fed line by line."""
+
+    def __init__(self) -> None:
+        self._thread = GrowingThread()
+        self._problems: list[Problem] = []
+        self._sides: list[SideCall] = []
+        self._sums: dict[str, tuple[int, ...]] = {}
+        self._counted: tuple[Usage, str, str, int] | None = None
+        """Reported, and no answer has come since: usage, model, time, line."""
+        self._answers: dict[str, list[Message]] = {}
+        self._answer = ""
+        self._events: list[tuple[str, str]] = []
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take one event. Never raises for what it holds."""
+        if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
+            self._problems.append(Problem(line, "not an event", excerpt(value), file))
+            return
+        name, time, before = (
+            text_of(value.get("id")) or f"L{line}",
+            text_of(value.get("timestamp")),
+            self._thread.view(),
+        )
+        match kind:
+            case "SystemPromptEvent":
+                self._take_prompt(value)
+            case "MessageEvent":
+                self._take_message(value, name, line, time)
+            case "ActionEvent":
+                self._take_action(value, name, line, time)
+            case "ConversationStateUpdateEvent":
+                self._take_sums(value, line, time)
+            case "Condensation":
+                self._condense(value, name, line, time)
+            case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
+                self._take_result(value, name, line, time)
+        if (now := self._thread.view()).stretch is before.stretch and now.length > before.length:
+            self._events.append((name, now.tail(before.length)[0].id))
+
+    def _take_prompt(self, value: Mapping[str, Any]) -> None:
+        tools, told = value.get("tools"), value.get("system_prompt")
+        text = text_of(told) or text_of(object_of(value, "system_prompt").get("text"))
+        known = CHAT.prompt({"tools": tools}).tools if isinstance(tools, list) else None
+        self._thread.prompt = Prompt(text or None, known)
+
+    def _take_message(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
+        wire = object_of(value, "llm_message") or {
+            "role": value.get("source"),
+            "content": text_of(value.get("content")),
+        }
+        if value.get("source") == "agent":
+            self._call(text_of(value.get("llm_response_id")) or name, line, time)
+        more = value.get("extended_content")
+        content = wire.get("content")
+        if isinstance(more, list) and isinstance(content, list):
+            wire = {**wire, "content": [*content, *more]}
+        self._thread.hear(CHAT, [wire], name, line, time)
+
+    def _take_action(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
+        """One call of an answer; a further one of the same answer joins its message."""
+        answer = text_of(value.get("llm_response_id")) or name
+        call = object_of(value, "tool_call")
+        parts: list[Part] = []
+        if answer != self._answer:
+            self._call(answer, line, time)
+            if thought := text_of(value.get("reasoning_content")):
+                parts.append(Thinking(thought))
+            parts += _texts(value.get("thought"), text_of(value.get("reasoning_content")))
+        wire = {"id": value.get("tool_call_id"), "function": {"name": value.get("tool_name"), **_function(call)}}
+        for one in CHAT.read({"role": "assistant", "tool_calls": [wire]}, name, line, time):
+            parts += one.parts
+        self._thread.say([Message(name, "assistant", tuple(parts), answer, line=line, time=time)])
+
+    def _call(self, answer: str, line: int, time: str) -> None:
+        """The call that this answer came of: what was reported last is its own."""
+        usage, model, when, _ = self._counted or (None, "", time, 0)
+        self._counted, self._answer = None, answer
+        self._thread.call(usage, model, when, "", line)
+
+    def _take_result(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
+        observation = object_of(value, "observation")
+        content = observation.get("content") if observation else value.get("error") or value.get("rejection_reason")
+        call = text_of(value.get("tool_call_id"))
+        self._answer = ""
+        self._thread.hear(CHAT, [{"role": "tool", "tool_call_id": call, "content": content}], name, line, time)
+
+    def _take_sums(self, value: Mapping[str, Any], line: int, time: str) -> None:
+        if value.get("key") != "stats":
+            return
+        for name, told in object_of(object_of(value, "value"), "usage_to_metrics").items():
+            sums = object_of(told, "accumulated_token_usage")
+            now = tuple(count_of(sums.get(key)) for key in _COUNTS)
+            before = self._sums.get(name, (0,) * len(_COUNTS))
+            self._sums[name] = now
+            prompt, output, read, written, reasoning = (one - other for one, other in zip(now, before, strict=True))
+            if prompt <= 0 or min(output, read, written) < 0:
+                continue
+            rest = prompt - read - written
+            usage = Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
+            model = text_of(sums.get("model")) or text_of(object_of({"m": told}, "m").get("model_name"))
+            if name != "default":
+                self._aside(name, usage, model, line, time)
+                continue
+            if self._counted is not None:
+                lost, by, when, at = self._counted
+                self._aside("answer not in file", lost, by, at, when)
+            window = count_of(sums.get("context_window"))
+            self._thread.window = window or self._thread.window
+            self._counted = (usage, model, time, line) if measured(usage) else None
+
+    def _aside(self, kind: str, usage: Usage, model: str, line: int, time: str) -> None:
+        before = len(self._thread.thread().requests)
+        self._sides.append(SideCall(kind, "main", before, None, "", model, usage, None, line, time))
+
+    def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
+        told = value.get("forgotten_event_ids")
+        forgotten = {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
+        gone = {message for event, message in self._events if event in forgotten}
+        summary, offset = text_of(value.get("summary")), value.get("summary_offset")
+        self._thread.condense(gone, summary, offset, name, line, time)
+
+    def session(self) -> Session:
+        """The session so far."""
+        threads, sides = (self._thread.thread(),), tuple(self._sides)
+        return Session(NAME, threads, tuple(self._problems), client="OpenHands", side_calls=sides)
+
+
+def _texts(thought: Any, reasoning: str) -> list[Part]:
+    """The texts of an answer; what was thought stands in them once more and counts once."""
+    found: list[Part] = []
+    for one in thought if isinstance(thought, list) else ():
+        text = text_of(one.get("text")) if isinstance(one, Mapping) else ""
+        if reasoning and reasoning.strip() in text:
+            text = text.replace(reasoning, "").replace("<think>", "").replace("</think>", "").strip()
+        if text:
+            found.append(Text(text))
+        elif not isinstance(one, Mapping):
+            found.append(Opaque("", one, 0))
+    return found
+
+
+def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Name and arguments, in the form of either of the two APIs."""
+    inner = object_of(call, "function") or call
+    return {key: inner[key] for key in ("name", "arguments") if key in inner}

@@ -1,0 +1,108 @@
+"""The threads of a row of bodies, and of any other record of whole calls: told apart as those of a recording are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.buffer import EMPTY_VIEW, Prompt, View
+from inspector.core.dialects.catalogue import Endpoint
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.openai_responses import RESPONSES
+from inspector.core.formats.payload.exchange import BodyPair
+from inspector.core.formats.proxy.bodies import Bodies, Body, BodyBase
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.conversations import Conversations
+from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.keys import ClientKey
+from inspector.core.formats.proxy.pool import Pool
+from inspector.core.formats.proxy.replies import Reply, reply_of
+from inspector.core.session import Thread
+
+
+def named_threads(threads: Sequence[Conversation]) -> tuple[Thread, ...]:
+    """With the ids and titles that such threads get: the first is the main one."""
+    main, *others = threads
+    return main.thread("main", "", "", ""), *(
+        one.thread(f"thread-{n}", one.asked, "main", "") for n, one in enumerate(others, 2)
+    )
+
+
+class BodyThreads:
+    """Told apart as those of a recording are, without a client's keys."""
+
+    def __init__(self, dialect: Dialect, pool: Pool, *, is_one: bool = False) -> None:
+        """`is_one`: all are of one conversation, whatever they say."""
+        self.missing: list[int] = []
+        """Lines of the bodies that go on from a response which is not in the file."""
+        self._dialect = dialect
+        self._pool = pool
+        self._is_one = is_one
+        self._before: tuple[list[Any], Body] | None = None
+        """The items of the last body, and how it was read."""
+        self._bodies = Bodies(pool)
+        self._conversations = Conversations()
+        self._ends: dict[str, View] = {}
+        """What a response leads to, by its id."""
+        self._bare: Conversation | None = None
+        """Responses without their requests."""
+
+    @property
+    def all(self) -> list[Conversation]:
+        """The threads so far."""
+        return self._conversations.all
+
+    def add(self, pair: BodyPair, *, step: bool = True) -> None:
+        """Take one exchange. A side call (`step` false) is remembered only as something to continue."""
+        if pair.previous and pair.previous not in self._ends:
+            self.missing.append(pair.line)
+        start = self._ends.get(pair.previous, EMPTY_VIEW)
+        body = self._read(pair, start)
+        body = replace(body, prompt=self._pool.prompt(_prompt(self._dialect, pair)))
+        reply = reply_of(self._dialect, pair.response) if pair.response is not None else Reply()
+        where = Endpoint("call", self._dialect)
+        one = Exchange(
+            0, pair.line, pair.time, "", where, ClientKey(), body, window=pair.window, reply=reply, end=body.view
+        )
+        thread = self._place(one, pair) if step else None
+        end = self._bodies.add(self._dialect, one.body.view, reply.wire, pair.line, pair.time)
+        if thread is not None:
+            thread.answered(one, end)
+            self._conversations.saw(thread, end, one.body.view.length)
+        if pair.response_id:
+            self._ends[pair.response_id] = end
+
+    def _read(self, pair: BodyPair, start: View) -> Body:
+        """What it shares with the body before it at its beginning is not read again."""
+        request, key = pair.request or {}, self._dialect.key
+        items, like = request.get(key), None
+        if isinstance(items, list) and not start.length and self._before is not None:
+            same = 0
+            for one, other in zip(items, self._before[0], strict=False):
+                if one != other:
+                    break
+                same += 1
+            if same and self._dialect is not RESPONSES:
+                like, request = BodyBase(self._before[1], frozenset(), {key: same}), {**request, key: items[same:]}
+        body = self._bodies.read(self._dialect, request, like, start, pair.line, pair.time)
+        if isinstance(items, list) and not start.length:
+            self._before = items, body
+        return body
+
+    def _place(self, one: Exchange, pair: BodyPair) -> Conversation:
+        if self._is_one and self.all:
+            self.all[0].add(one)
+            return self.all[0]
+        if pair.request is not None or self._bare is None:
+            thread = self._conversations.place(one)
+            self._bare = thread if pair.request is None else self._bare
+            return thread
+        self._bare.add(one)
+        return self._bare
+
+
+def _prompt(dialect: Dialect, pair: BodyPair) -> Prompt:
+    """A body that names a model is complete: what it does not hold was not sent. A bare list holds no prompt."""
+    prompt = dialect.prompt(pair.request if pair.request is not None else pair.response or {})
+    if pair.request is not None and "model" in pair.request:
+        return prompt
+    return Prompt(prompt.system or None, prompt.tools or None)

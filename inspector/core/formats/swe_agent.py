@@ -1,0 +1,152 @@
+"""SWE-agent's trajectories: the history of one agent, and in newer files the list that each step sent.
+
+Where a step holds that list (`query`, or `messages`), it is the buffer. Else the buffer is the history before the
+answer: older versions cut long observations out of it before they sent it, and the file does not say where. Tokens
+stand there as totals only. A replayed demonstration has neither calls nor tokens of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.dialects.dialect import count_of, object_of, text_of
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import Format, Head
+from inspector.core.formats.growing import GrowingThread, split_prompt
+from inspector.core.formats.payload.calls import CallList, chat_call
+from inspector.core.message import Message
+from inspector.core.session import Problem, Session, Thread
+
+NAME = "swe-agent"
+_OWN = ("agent", "message_type", "thought", "action", "is_demo", "tool_call_ids", "tags", "cache_control")
+_UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of it is not in this file."
+_DEMO = "The first messages are a demonstration; its answers were no calls."
+
+
+def sniff(head: Head) -> float:
+    """Sure where steps and history stand together; a history alone is known by what only SWE-agent writes."""
+    value = head.document
+    if not isinstance(value, Mapping):
+        return 0.0
+    history, steps = value.get("history"), value.get("trajectory")
+    if isinstance(steps, list) and (isinstance(history, list) or "info" in value):
+        return 0.97 if not steps or "action" in _first(steps) or "response" in _first(steps) else 0.0
+    if isinstance(history, list) and "role" in _first(history):
+        return 0.95 if any(key in one for one in history[:4] if isinstance(one, Mapping) for key in _OWN[:4]) else 0.5
+    return 0.0
+
+
+def _first(items: Sequence[Any]) -> Mapping[str, Any]:
+    return items[0] if items and isinstance(items[0], Mapping) else {}
+
+
+class TrajectoryReader:
+    """A `Reader`: the document is fed whole."""
+
+    def __init__(self) -> None:
+        self._threads: tuple[Thread, ...] = (Thread("main"),)
+        self._problems: list[Problem] = []
+        self._notes: list[str] = []
+        self._id = ""
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the document. Never raises for what it holds."""
+        if not isinstance(value, Mapping):
+            self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
+            return
+        self._id = text_of(value.get("environment"))
+        steps = [one for one in _list(value.get("trajectory")) if isinstance(one, Mapping)]
+        sent = [_sent(step) for step in steps]
+        if steps and all(sent):
+            self._take_steps(line, steps, sent)
+        else:
+            self._take_history(line, _list(value.get("history")), steps)
+        self._note_totals(object_of(object_of(value, "info"), "model_stats"))
+
+    def _take_steps(self, line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> None:
+        calls = CallList(is_one=True)
+        for n, (step, messages) in enumerate(zip(steps, sent, strict=True)):
+            following = sent[n + 1] if n + 1 < len(sent) else ()
+            calls.add(chat_call([_wire(one) for one in messages], _answer(step, messages, following), line=line))
+        self._threads, _ = calls.threads()
+
+    def _take_history(self, line: int, history: Sequence[Any], steps: Sequence[Mapping[str, Any]]) -> None:
+        told = [one for one in history if isinstance(one, Mapping)] or _from_steps(steps)
+        agents = list(dict.fromkeys(text_of(one.get("agent")) for one in told))
+        if agents:
+            self._threads = tuple(
+                _thread(line, [one for one in told if text_of(one.get("agent")) == agent], agent, n)
+                for n, agent in enumerate(agents)
+            )
+        if any(one.get("is_demo") for one in told):
+            self._notes.append(_DEMO)
+        self._notes.append(_UNSEEN)
+
+    def _note_totals(self, stats: Mapping[str, Any]) -> None:
+        sent, received, calls = (count_of(stats.get(key)) for key in ("tokens_sent", "tokens_received", "api_calls"))
+        if sent:
+            told = f"{sent:,} sent, {received:,} received, {calls:,} calls"
+            self._notes.append(f"Tokens stand in this file as totals only: {told}.")
+
+    def session(self) -> Session:
+        """The session."""
+        problems, notes = tuple(self._problems), tuple(self._notes)
+        return Session(NAME, self._threads, problems, client="SWE-agent", id=self._id, notes=notes)
+
+
+def _thread(line: int, told: Sequence[Mapping[str, Any]], agent: str, number: int) -> Thread:
+    grown = GrowingThread("main") if not number else GrowingThread(agent or f"agent-{number}", agent, "main")
+    system, rest = split_prompt(list(told))
+    grown.prompt = Prompt(system)
+    for n, one in enumerate(rest):
+        if one.get("role") == "assistant" and not one.get("is_demo"):
+            grown.call(None, line=line)
+        grown.say(_read(one, f"{number}.{n}", line))
+    return grown.thread()
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _sent(step: Mapping[str, Any]) -> list[Any]:
+    """The messages that a step sent, where it holds them."""
+    return next((found for key in ("query", "messages") if (found := _list(step.get(key)))), [])
+
+
+def _wire(message: Any) -> Any:
+    """As it was sent: without what SWE-agent notes beside it."""
+    if not isinstance(message, Mapping):
+        return message
+    wire = {key: told for key, told in message.items() if key not in _OWN and told is not None}
+    ids = message.get("tool_call_ids")
+    if message.get("role") == "tool" and isinstance(ids, list) and ids and "tool_call_id" not in wire:
+        wire["tool_call_id"] = ids[0]
+    return wire
+
+
+def _answer(step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[Any]) -> Mapping[str, Any]:
+    """What was answered: as the next step sends it back, else as the step notes it."""
+    after = _first(following[len(sent) :])
+    if following[: len(sent)] == sent and after.get("role") == "assistant":
+        return {**_wire(after)}
+    return {"role": "assistant", "content": text_of(step.get("response")) or text_of(step.get("thought"))}
+
+
+def _from_steps(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A file without a history: answers and observations alone."""
+    found: list[Mapping[str, Any]] = []
+    for step in steps:
+        found.append({"role": "assistant", "content": text_of(step.get("response"))})
+        if observed := text_of(step.get("observation")):
+            found.append({"role": "user", "content": observed})
+    return found
+
+
+def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
+    return [replace(one, id=f"h{name}") for one in CHAT.read(_wire(message), name, line, "")]
+
+
+FORMAT = Format(NAME, "SWE-agent trajectory", sniff, TrajectoryReader)

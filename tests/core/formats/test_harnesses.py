@@ -1,0 +1,273 @@
+"""Logs of harnesses and benchmarks: what each call was sent, what was reported of it, many sessions in one file."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.core.errors import NothingToRead
+from inspector.core.formats.detect import FORMATS, detect
+from inspector.core.formats.format import Head
+from inspector.core.message import Thinking
+from inspector.core.session import Session, Thread
+from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.follow import Follower
+from tests.core.formats.feeding import DATA, check, deep, laid_out, records, spoilt, told
+
+HERE = DATA / "harnesses"
+SAMPLES = {
+    "mini-swe-agent.traj.json": "mini-swe-agent",
+    "swe-agent.traj": "swe-agent",
+    "swe-agent-query.traj": "swe-agent",
+    "inspect.json": "inspect",
+    "atif/trajectory.json": "atif",
+    "atif-traces.json": "atif-traces",
+    "openhands.json": "openhands",
+    "openhands-output.jsonl": "openhands",
+    "openhands-v1.jsonl": "openhands-v1",
+    "openhands-log/acorn__oak-2-1767225600.125.json": "openhands-log",
+}
+
+
+def opened(name: str, wanted: str = "") -> Session:
+    return open_transcript(path_of(HERE / name, wanted) if wanted else HERE / name)
+
+
+def buffers(thread: Thread) -> list[list[str]]:
+    """What stood in the buffer of each request: role and beginning of each message, results by what they say."""
+    return [[said(message) for message in request.view] for request in thread.requests]
+
+
+def said(message: Any) -> str:
+    text = message.result.content if message.result else message.text
+    return f"{message.role}: {text}" + "".join(f" [{call.name}]" for call in message.calls)
+
+
+def prompts(thread: Thread) -> list[tuple[int, int, int] | None]:
+    """(prompt, of it read from the cache, output) of each request."""
+    used = (request.usage for request in thread.requests)
+    return [(one.prompt, one.cache_read, one.output) if one else None for one in used]
+
+
+def values(name: str) -> list[tuple[int, Any]]:
+    """As they are fed: a document on line 1, or a value a line."""
+    text = (HERE / name).read_bytes()
+    return records(HERE / name) if name.endswith(".jsonl") else [(1, json.loads(text))]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_is_known_by_its_content(name: str) -> None:
+    session = opened(name)
+    assert session.format == SAMPLES[name]
+    assert session.main.requests
+    assert not session.problems
+    check(session)
+    told_all = [value for _, value in values(name)]
+    head = Head(told_all[:60], told_all[0] if len(told_all) == 1 and not name.endswith(".jsonl") else None)
+    sure = {one.name: one.sniff(head) for one in FORMATS}
+    assert sure.pop(SAMPLES[name]) >= 0.9
+    assert max(sure.values()) < 0.9
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_any_value_in_any_place(name: str) -> None:
+    given = values(name)
+    format_ = next(one for one in FORMATS if one.name == SAMPLES[name])
+    for bad in (None, [7], {"role": 1}, -(10**30), deep(60)):
+        for changed in spoilt(given, bad, depth=9):
+            for thread in told(format_, changed).threads:
+                for request in thread.requests:
+                    assert len(request.view) == len(request.view.messages())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_same_file_gives_the_same_ids(name: str) -> None:
+    assert laid_out(opened(name)) == laid_out(opened(name))
+
+
+def test_mini_swe_agent() -> None:
+    session = opened("mini-swe-agent.traj.json")
+    thread = session.main
+    first, second = buffers(thread)
+    assert first == ["user: The sum of an empty list is wrong in numbers.py."]
+    assert second[1] == "assistant: Let me see. [bash]"
+    assert second[2].startswith("tool: <returncode>0")
+    assert prompts(thread) == [(60, 0, 20), (140, 60, 20)]
+    assert thread.prompt.system == "You fix code with one shell command at a time."
+    assert thread.prompt.tools is None
+    assert [message.role for message in thread.end] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert (thread.requests[0].finish, thread.requests[0].time[:19]) == ("tool_calls", "2026-01-01T00:00:00")
+    assert (session.id, session.client) == ("numbers-1", "mini-swe-agent 2.2.7")
+
+
+def test_what_a_scrubber_wrote_is_no_measurement() -> None:
+    value = json.loads((HERE / "mini-swe-agent.traj.json").read_text())
+    for message in value["messages"]:
+        if "response" in message.get("extra", {}):
+            message["extra"]["response"]["usage"] = {"prompt_tokens": 0, "completion_tokens": 0}
+    assert prompts(told(detect(Head([value], value)), [(1, value)]).main) == [None, None]
+
+
+def test_swe_agent_by_its_history() -> None:
+    session = opened("swe-agent.traj")
+    first, second = buffers(session.main)
+    assert [len(first), len(second)] == [3, 5]
+    assert first[-1] == "user: Fix numbers.py."
+    assert prompts(session.main) == [None, None]
+    assert session.main.prompt.system == "You are a programmer."
+    assert any("900 sent" in note for note in session.notes)
+    assert any("demonstration" in note for note in session.notes)
+
+
+def test_swe_agent_with_its_history_alone() -> None:
+    history = json.loads((HERE / "swe-agent.traj").read_text())["history"]
+    value = {"history": history}
+    assert detect(Head([value], value)).name == "swe-agent"
+    assert buffers(told(detect(Head([value], value)), [(1, value)]).main) == buffers(opened("swe-agent.traj").main)
+
+
+def test_swe_agent_by_what_its_steps_sent() -> None:
+    """A message that was shortened later is another one; the answer is as the next step sends it."""
+    first, second = buffers(opened("swe-agent-query.traj").main)
+    assert first == ["user: Fix numbers.py."]
+    assert second[0] == "user: Fix numbers.py. (shortened)"
+    assert second[2] == "user: [File: numbers.py (2 lines total)]"
+
+
+@pytest.mark.parametrize("wanted", ["", "2_epoch_1"])
+def test_inspect_samples(wanted: str) -> None:
+    """With its messages in place, and by reference."""
+    session = opened("inspect.json", wanted)
+    assert [one.id for one in session.held] == ["1_epoch_1", "2_epoch_1"]
+    thread = session.main
+    number = wanted[:1] or "1"
+    ask = f"user: What stands at x? ({number})"
+    assert buffers(thread) == [[ask], [ask, "assistant:  [look]", "tool: It is 7."]]
+    assert prompts(thread) == [(50, 0, 10), (70, 60, 12)]
+    assert thread.requests[1].usage is not None
+    assert thread.requests[1].usage.cache_write == 6
+    assert thread.prompt.tools is not None
+    assert "Looks at a place." in json.dumps(thread.prompt.tools[0].definition)
+    assert isinstance(thread.end.messages()[-1].parts[0], Thinking)
+    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [("scorer", 9)]
+
+
+@pytest.fixture
+def eval_log(tmp_path: Path) -> Path:
+    """The same log as a zip file, as Inspect writes it."""
+    value = json.loads((HERE / "inspect.json").read_text())
+    samples = value.pop("samples")
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("_journal/start.json", json.dumps({"version": 2, "eval": value["eval"]}))
+        for sample in reversed(samples):
+            made.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+        made.writestr("header.json", json.dumps(value))
+    return path
+
+
+def test_an_eval_log_is_the_same_log(eval_log: Path) -> None:
+    for number in ("0", "1"):
+        same = open_transcript(path_of(eval_log, number))
+        assert laid_out(same) == laid_out(opened("inspect.json", number))
+        assert [one.id for one in same.held] == ["1_epoch_1", "2_epoch_1"]
+    with pytest.raises(NothingToRead, match="1_epoch_1, 2_epoch_1"):
+        open_transcript(path_of(eval_log, "9"))
+
+
+def test_an_eval_log_is_read_again_when_it_was_written_again(eval_log: Path) -> None:
+    seen: list[Session] = []
+    follower = Follower(eval_log, seen.append)
+    follower.look()
+    with zipfile.ZipFile(eval_log, "a") as made:
+        made.writestr("samples/3_epoch_1.json", json.dumps({"id": 3, "epoch": 1, "events": []}))
+    follower.look()
+    assert [len(session.held) for session in seen] == [2, 3]
+
+
+def test_atif_compacts_and_goes_on() -> None:
+    """The questions of the handoff stand in the buffer; copies are no calls; the continuation is the same thread."""
+    session = opened("atif/trajectory.json")
+    thread = session.main
+    told_before = buffers(thread)
+    assert told_before[1] == ["user: Make hello.txt.", "assistant: I make a folder. [run]", "tool: made"]
+    assert told_before[2] == [
+        "user: Make hello.txt.",
+        "user: Ask what you must know.",
+        "assistant: Which folder?",
+        "user: Here are the answers.",
+    ]
+    assert told_before[3] == ["user: Make hello.txt."]
+    assert prompts(thread) == [(40, 8, 9), (60, 0, 3), (70, 0, 5), (33, 0, 2)]
+    assert [one.before_request for one in thread.compactions] == [2, 3]
+    assert [(one.id, prompts(one)) for one in session.threads[1:]] == [
+        ("questions", [(30, 0, 4)]),
+        ("summary", [(50, 0, 6)]),
+    ]
+
+
+def test_atif_training_conversations() -> None:
+    session = opened("atif-traces.json")
+    assert [one.id for one in session.held] == ["a/hello", "b/other"]
+    assert buffers(session.main) == [
+        ["user: Make hello.txt."],
+        ["user: Make hello.txt.", "assistant: one", "user: made"],
+    ]
+    assert [said(message) for message in session.main.end][-1] == "assistant: two"
+    assert buffers(opened("atif-traces.json", "b/other").main) == [["user: Another."]]
+
+
+def test_openhands_events() -> None:
+    """An answer with two actions is one call; the model reads reports, not differences; a condensation is recorded."""
+    thread = opened("openhands.json").main
+    first, second, third = buffers(thread)
+    assert first == ["user: List the files."]
+    assert second == [
+        "user: List the files.",
+        "assistant: I list. [bash] [bash]",
+        "tool: numbers.py\n[done]\n[Current working directory: /w]\n[Command finished with exit code 0]",
+        "tool: /w",
+    ]
+    assert third == ["user: List the files.", "user: Files were listed.", "assistant: I edit. [bash]", "tool: Edited."]
+    assert prompts(thread) == [(100, 0, 20), (160, 100, 30), None]
+    assert thread.prompt.system == "You are OpenHands."
+    assert thread.compactions[0].summary is not None
+
+
+def test_openhands_runs_a_line_each() -> None:
+    session = opened("openhands-output.jsonl")
+    assert [one.id for one in session.held] == ["task-1", "task-2"]
+    assert buffers(opened("openhands-output.jsonl", "task-2").main) == [["user: Do 2."]]
+    assert any("without what the provider reported" in note for note in session.notes)
+
+
+def test_openhands_v1_by_its_running_sums() -> None:
+    session = opened("openhands-v1.jsonl")
+    thread = session.main
+    assert prompts(thread) == [(200, 0, 20), (300, 250, 20), (200, 200, 5)]
+    first, second, third = buffers(thread)
+    assert first == ["user: List the files."]
+    assert second[-2:] == ["tool: a.py", "tool: /w"]
+    assert third == ["user: List the files.", "user: Files were listed.", "assistant:  [terminal]", "tool: print(1)"]
+    said_first = thread.messages[1]
+    assert (said_first.text, type(said_first.parts[0])) == ("I list.", Thinking)
+    assert [(call.kind, call.usage.prompt if call.usage else 0) for call in session.side_calls] == [
+        ("answer not in file", 60),
+        ("condenser", 90),
+    ]
+    assert thread.requests[1].window == 128_000
+
+
+def test_openhands_log_is_all_its_files() -> None:
+    """Whichever is opened: the calls in the order of their times, with the window and the tools."""
+    for number in (0, 1):
+        session = opened(f"openhands-log/acorn__oak-2-176722560{number}.125.json")
+        thread = session.main
+        assert prompts(thread) == [(80, 0, 20), (130, 0, 20)]
+        assert [len(request.view) for request in thread.requests] == [1, 4]
+        assert {request.window for request in thread.requests} == {128_000}
+        assert thread.prompt.tools is not None
+        assert [tool.name for tool in thread.prompt.tools] == ["terminal"]
+        assert thread.prompt.system == "You are OpenHands."
