@@ -146,7 +146,7 @@ class EvalLog(TranscriptFile):
             with _opened(self.path) as archive:
                 document = self._read(archive)
             self._read_all = self._is_document = True
-            self._document, self._kept = document, [(1, document)]
+            self._document, self._kept, self._feeder.values = document, [(1, document)], 1
         return Head([self._document], self._document)
 
     def _read(self, archive: zipfile.ZipFile) -> Any:

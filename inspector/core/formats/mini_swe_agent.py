@@ -29,7 +29,7 @@ def sniff(head: Head) -> float:
     return 0.95 if "mini_version" in object_of(value, "info") else 0.0
 
 
-class TrajectoryReader:
+class MiniSweAgentReader:
     """A `Reader`: the document is fed whole."""
 
     def __init__(self) -> None:
@@ -85,4 +85,4 @@ def _dialect_of(response: Mapping[str, Any]) -> Dialect:
     return RESPONSES if RESPONSES.is_response(response) else CHAT
 
 
-FORMAT = Format(NAME, "mini-swe-agent trajectory", sniff, TrajectoryReader)
+FORMAT = Format(NAME, "mini-swe-agent trajectory", sniff, MiniSweAgentReader)

@@ -42,7 +42,7 @@ def _first(items: Sequence[Any]) -> Mapping[str, Any]:
     return items[0] if items and isinstance(items[0], Mapping) else {}
 
 
-class TrajectoryReader:
+class SweAgentReader:
     """A `Reader`: the document is fed whole."""
 
     def __init__(self) -> None:
@@ -149,4 +149,4 @@ def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
     return [replace(one, id=f"h{name}") for one in CHAT.read(_wire(message), name, line, "")]
 
 
-FORMAT = Format(NAME, "SWE-agent trajectory", sniff, TrajectoryReader)
+FORMAT = Format(NAME, "SWE-agent trajectory", sniff, SweAgentReader)

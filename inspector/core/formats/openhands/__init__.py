@@ -11,9 +11,9 @@ FORMATS = (
         events.NAME,
         "OpenHands event log (V0)",
         events.sniff,
-        partial(ManyReader, events.NAME, events.split, events.EventsReader),
-        choose=partial(ManyReader, events.NAME, events.split, events.EventsReader),
+        partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
+        choose=partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
     ),
-    Format(v1.NAME, "OpenHands event log (V1)", v1.sniff, v1.EventsReader),
-    Format(log.NAME, "OpenHands completion log", log.sniff, log.LogReader, log.companions, log.is_companion),
+    Format(v1.NAME, "OpenHands event log (V1)", v1.sniff, v1.OpenHandsV1Reader),
+    Format(log.NAME, "OpenHands completion log", log.sniff, log.OpenHandsLogReader, log.companions, log.is_companion),
 )

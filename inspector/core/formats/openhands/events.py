@@ -55,7 +55,7 @@ def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     return [(HeldSession(""), value)]
 
 
-class EventsReader:
+class OpenHandsReader:
     """A `Reader` of one conversation."""
 
     def __init__(self) -> None:

@@ -50,7 +50,7 @@ def _start(value: Mapping[str, Any]) -> str:
     return hash_of(messages[:2] if isinstance(messages, list) else None, 8)
 
 
-class LogReader:
+class OpenHandsLogReader:
     """A `Reader`: every file is one call; they are put in the order of their times."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ def sniff(head: Head) -> float:
     return 1.0 if events and 2 * events > len(head.values) else 0.0
 
 
-class EventsReader:
+class OpenHandsV1Reader:
     """A `Reader`, fed line by line."""
 
     def __init__(self) -> None:
