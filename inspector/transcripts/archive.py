@@ -19,7 +19,7 @@ from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.database import begins_with, database_of, named
-from inspector.transcripts.opencode import DatabaseSession
+from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 

@@ -17,12 +17,12 @@ from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.formats.codex.rollout import parent_of
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Head
-from inspector.core.jsontext import dumps
+from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Message
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
-from inspector.transcripts.opencode import StoredSession, sessions_in
+from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat
 
@@ -45,6 +45,7 @@ _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
 _DATABASE = ".db"
+_CRUSH_LIST, _LONGEST_LIST = "crush/projects.json", 1 << 20
 _ROOT, _LONGEST = ".project_root", 4096
 _DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^()\n\"]+)\) Files")
 _WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
@@ -97,21 +98,44 @@ def _main_sessions(path: Path) -> list[StoredSession]:
 
 def _found_in(path: Path, size: int, modified: float, row: StoredSession) -> FoundSession:
     title = _shortened(row.title)
-    return FoundSession(path, "opencode", size, datetime.fromtimestamp(modified, UTC), row.directory, title)
+    return FoundSession(path, row.format, size, datetime.fromtimestamp(modified, UTC), row.directory, title)
 
 
 def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
     for variable, under, inside, pattern in _FOLDERS:
-        moved = os.environ.get(variable) if home is None else None
-        folder = Path(moved) if moved else (home or Path.home()) / under
-        for path in (folder / inside).glob(pattern):
-            try:
-                about = path.stat()
-            except OSError:  # it went away, or is not for us to see
-                continue
-            if about.st_size:
-                yield about.st_mtime, path, about.st_size
+        for path in (_moved(variable, under, home) / inside).glob(pattern):
+            yield from _seen(path)
+    for path in _crush_databases(home):
+        yield from _seen(path)
+
+
+def _moved(variable: str, under: str, home: Path | None) -> Path:
+    moved = os.environ.get(variable) if home is None else None
+    return Path(moved) if moved else (home or Path.home()) / under
+
+
+def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
+    try:
+        about = path.stat()
+    except (OSError, ValueError):  # it went away, or is not for us to see
+        return
+    if about.st_size:
+        yield about.st_mtime, path, about.st_size
+
+
+def _crush_databases(home: Path | None) -> Iterator[Path]:
+    """Crush keeps its sessions in the folders that it works in, and a list of these under the home folder."""
+    try:
+        with (_moved("XDG_DATA_HOME", ".local/share", home) / _CRUSH_LIST).open("rb") as file:
+            listed = loads(file.read(_LONGEST_LIST))
+    except (OSError, NotJson):
+        return
+    projects = listed.get("projects") if isinstance(listed, Mapping) else None
+    for project in projects if isinstance(projects, list) else ():
+        match project:
+            case {"path": str(folder), "data_dir": str(data)}:
+                yield Path(folder) / data / "crush.db"
 
 
 def _look(path: Path, size: int, modified: float) -> FoundSession | None:

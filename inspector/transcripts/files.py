@@ -20,7 +20,7 @@ from inspector.core.session import Problem, Session
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import ZippedFile, first_in_folder, sessions_in_folder, source_of
 from inspector.transcripts.database import named, session_path
-from inspector.transcripts.opencode import DatabaseSession
+from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import FileStat, file_stat
 

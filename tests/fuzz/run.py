@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from inspector.transcripts import opencode
+from inspector.transcripts import stores
 from tests.fuzz.samples import samples
 from tests.fuzz.test_fuzz import INPUTS
 from tests.fuzz.trial import Failure, Trials
@@ -30,7 +30,7 @@ def main() -> int:
     until, number, done, places = time.monotonic() + 60 * asked.minutes, asked.first, 0, Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        opencode._REST = 0.0  # a database that is damaged is tried again and again
+        stores._REST = 0.0  # a database that is damaged is tried again and again
         trials = Trials(samples(Path(folder)), Path(folder), thorough=True)
         while time.monotonic() < until and (asked.only is None or not done):
             for one in trials.failures(asked.only if asked.only is not None else number):

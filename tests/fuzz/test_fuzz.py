@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.transcripts import opencode
+from inspector.transcripts import stores
 from inspector.transcripts.files import open_transcript
 from tests.fuzz.samples import samples
 from tests.fuzz.trial import Trials
@@ -15,7 +15,7 @@ INPUTS, BATCHES = 1000, 10
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_nothing_falls_over(batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(opencode, "_REST", 0.0)  # a database that is damaged is tried again and again
+    monkeypatch.setattr(stores, "_REST", 0.0)  # a database that is damaged is tried again and again
     trials = Trials(samples(tmp_path), tmp_path)
     found = [str(one) for number in range(batch, INPUTS, BATCHES) for one in trials.failures(number)]
     assert not found, "\n".join(found)

@@ -12,7 +12,7 @@ import pytest
 
 from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.session import Session
-from inspector.transcripts import database, discover, opencode
+from inspector.transcripts import database, discover, stores
 from inspector.transcripts import follow as following
 from inspector.transcripts.database import database_of, named, session_path
 from inspector.transcripts.discover import NewestSession, found_sessions, project_folder
@@ -33,7 +33,7 @@ SETTLED = database._SETTLED_NS
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_SETTLED_NS", 0)
-    monkeypatch.setattr(opencode, "_SHARE", 0)
+    monkeypatch.setattr(stores, "_SHARE", 0)
 
 
 @pytest.fixture
@@ -247,6 +247,6 @@ def test_one_that_is_torn_all_the_time_is_told(
 ) -> None:
     put(writer, ASKED)
     monkeypatch.setattr(database, "_SETTLED_NS", 1 << 62)
-    monkeypatch.setattr(opencode, "_REST", 0.0)
+    monkeypatch.setattr(stores, "_REST", 0.0)
     with pytest.raises(NothingToRead, match="being written"):
         open_transcript(path)

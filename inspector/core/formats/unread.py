@@ -22,7 +22,7 @@ def _by_bytes(data: bytes) -> str:
         inspect = b"header.json" in data or b"_journal/" in data or b"samples/" in data
         return "an Inspect .eval log" if inspect else "a zip archive"
     if data.startswith(b"SQLite format 3\x00"):
-        return "an SQLite database that is not opencode's"
+        return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
         return "a VCR cassette"
     if b"# aider chat started at" in data:

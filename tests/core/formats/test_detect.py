@@ -37,6 +37,7 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("openclaw-trajectory", "events", ({"traceSchema": "openclaw-trajectory", "type": "session.started", "data": {}},)),
     ("cline", "history", ([{**USER, "modelInfo": {"modelId": "m"}}],)),
     ("cline", "log", ([{"ts": 1, "type": "say", "say": "text"}],)),
+    ("crush", "rows", ({"table": "crush.database", "row": {}}, {"table": "crush.messages", "row": {}})),
     ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
     ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
     ("pi", "v3", ({"type": "session", "version": 3, "id": "a", "cwd": "/"}, {"type": "message", "id": "b"})),

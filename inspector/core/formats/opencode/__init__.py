@@ -1,4 +1,4 @@
-"""opencode sessions: the JSON of `opencode export`, and rows of its database as `transcripts.opencode` reads them."""
+"""opencode sessions: the JSON of `opencode export`, and rows of its database as `transcripts.stores` reads them."""
 
 from collections.abc import Mapping
 from typing import Any

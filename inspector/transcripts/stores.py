@@ -1,4 +1,4 @@
-"""opencode's database: which sessions it holds, and one of them read like a file, then followed.
+"""Databases of agents: which sessions they hold, and one of them read like a file, then followed.
 
 A session is read with those that it started (its sub-agents). Rows are compared by what they hold; a row that is gone
 means that the user has taken turns back, and that all is to be read anew.
@@ -27,19 +27,81 @@ _TRIES, _SOON, _REST = 100, 4, 0.013
 """How often it is read once more where it changed meanwhile (to open it, to look again), after how many seconds."""
 _SHARE = 3
 """So many times as long as a look took nobody looks again: most of the time is for others."""
+_IN_MS = 10**11
+"""A time since 1970 that is as large as this is in ms."""
 _STEP = 2000
 """Rows between two reports of progress."""
-_ABOUT = ("id", "parent_id", "directory", "title", "version", "revert", "model", "time_created", "time_updated",
-          "time_archived")  # fmt: skip
-_JSON = frozenset(("revert", "model", "data"))
 Row = dict[str, Any]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLayout:
+    """How an agent keeps its sessions: tables and columns, each with an `id`."""
+
+    format: str
+    title: str
+    sessions: str
+    """The table of sessions."""
+    tables: tuple[str, ...]
+    """Tables whose rows belong to a session (`session_id`), in the order in which they are fed."""
+    others: tuple[str, ...]
+    """Further tables by which it is known."""
+    parent: str
+    times: tuple[str, str]
+    """Columns: when it was created, and updated last."""
+    archived: str
+    """The column that says when it was put away; empty where none does."""
+    about: tuple[str, ...]
+    """The columns of a session that are fed."""
+    json: frozenset[str]
+    seconds: bool = False
+    """Its times are seconds, as a rule, and not ms."""
+    prefix: str = ""
+    """Of the names of tables, as rows are fed."""
+
+    def holds(self, tables: set[str]) -> bool:
+        """Are these the tables of such a database?"""
+        return tables.issuperset((self.sessions, *self.tables, *self.others))
+
+
+LAYOUTS = (
+    StoreLayout(
+        format="opencode",
+        title="opencode",
+        sessions="session",
+        tables=("message", "part"),
+        others=(),
+        parent="parent_id",
+        times=("time_created", "time_updated"),
+        archived="time_archived",
+        about=("id", "parent_id", "directory", "title", "version", "revert", "model"),
+        json=frozenset(("revert", "model", "data")),
+    ),
+    StoreLayout(
+        format="crush",
+        title="Crush",
+        sessions="sessions",
+        tables=("messages",),
+        others=("files", "goose_db_version"),
+        parent="parent_session_id",
+        times=("created_at", "updated_at"),
+        archived="",
+        about=("id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "summary_message_id"),
+        json=frozenset(("parts",)),
+        seconds=True,  # whatever its schema says
+        prefix="crush.",
+    ),
+)
+_CRUSH_FOLDER = ".crush"
+"""Crush keeps its database in the folder that it works in."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
     """A session of the database."""
 
+    format: str
     id: str
     parent: str
     directory: str
@@ -53,64 +115,79 @@ class StoredSession:
 
 def sessions_in(path: Path) -> list[StoredSession]:
     """The sessions of a database, the one that was changed last first. Raises NothingToRead."""
-    return _patiently(path, _sessions)
+    return _patiently(path, lambda database, layout: _sessions(path, database, layout))
 
 
-def _patiently(path: Path, read: Callable[[apsw.Connection], T]) -> T:
+def _patiently(path: Path, read: Callable[[apsw.Connection, StoreLayout], T]) -> T:
     try:
         return _read(path, read, _TRIES)
     except Torn as why:
         raise NothingToRead(f"{path} cannot be read: {why}") from None
 
 
-def _read(path: Path, read: Callable[[apsw.Connection], T], tries: int) -> T:
+def _read(path: Path, read: Callable[[apsw.Connection, StoreLayout], T], tries: int) -> T:
     while True:
         tries -= 1
         try:
             with reading(path) as database:
-                tables = {name for (name,) in database.execute("select name from sqlite_schema where type = 'table'")}
-                if not {"session", "message", "part"} <= tables:
-                    raise NothingToRead(f"{path} is an SQLite database, but none of opencode's")
-                return read(database)
+                return read(database, _layout_of(path, database))
         except Torn:
             if not tries:
                 raise
             time.sleep(_REST)
 
 
-def _columns(database: apsw.Connection, table: str) -> tuple[list[str], str]:
+def _layout_of(path: Path, database: apsw.Connection) -> StoreLayout:
+    tables = {name for (name,) in database.execute("select name from sqlite_schema where type = 'table'")}
+    if not tables:
+        raise NothingToRead(f"{path} is an SQLite database without tables: was its -wal file left behind?")
+    for layout in LAYOUTS:
+        if layout.holds(tables):
+            return layout
+    known = " or ".join(f"{layout.title}'s" for layout in LAYOUTS)
+    raise NothingToRead(f"{path} is an SQLite database, but none of {known}")
+
+
+def _columns(database: apsw.Connection, layout: StoreLayout, table: str) -> tuple[list[str], str]:
     """The columns of a table, and how they are selected: JSON as bytes, whatever text it is."""
     names = [name for (name,) in database.execute("select name from pragma_table_info(?)", (table,))]
-    names = [name for name in names if table != "session" or name in _ABOUT]
+    wanted = (*layout.about, *layout.times, layout.archived)
+    names = [name for name in names if table != layout.sessions or name in wanted]
     if "id" not in names:
-        raise NothingToRead(f"the table {table} is none of opencode's: it has no ids")
-    return names, ", ".join(f'cast("{name}" as blob)' if name in _JSON else f'"{name}"' for name in names)
+        raise NothingToRead(f"the table {table} is none of {layout.title}'s: it has no ids")
+    return names, ", ".join(f'cast("{name}" as blob)' if name in layout.json else f'"{name}"' for name in names)
 
 
-def _sessions(database: apsw.Connection) -> list[StoredSession]:
-    names, selected = _columns(database, "session")
-    rows = [_parsed(names, values) for values in database.execute(f"select {selected} from session")]
-    return sorted(map(_stored_session, rows), key=lambda one: (one.updated, one.id), reverse=True)
+def _sessions(path: Path, database: apsw.Connection, layout: StoreLayout) -> list[StoredSession]:
+    names, selected = _columns(database, layout, layout.sessions)
+    query = f"select {selected} from {layout.sessions}"
+    rows = [_parsed(layout, names, values) for values in database.execute(query)]
+    found = [_stored_session(path, layout, row) for row in rows]
+    return sorted(found, key=lambda one: (one.updated, one.id), reverse=True)
 
 
-def _stored_session(row: Row) -> StoredSession:
-    row = dict.fromkeys(_ABOUT) | row
+def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
+    about = dict.fromkeys(layout.about) | {name: value for name, value in row.items() if name in layout.about}
+    if "directory" not in about:
+        about["directory"] = str(path.absolute().parent.parent) if path.parent.name == _CRUSH_FOLDER else ""
+    created, updated = (_ms(layout, row.get(name)) for name in layout.times)
     return StoredSession(
-        id=_str(row["id"]),
-        parent=_str(row["parent_id"]),
-        directory=_str(row["directory"]),
-        title=_str(row["title"]),
-        created=_int(row["time_created"]),
-        updated=_int(row["time_updated"]),
-        archived=row["time_archived"] is not None,
-        row={name: value for name, value in row.items() if not name.startswith("time_")},
+        format=layout.format,
+        id=_str(about["id"]),
+        parent=_str(about[layout.parent]),
+        directory=_str(about["directory"]),
+        title=_str(about["title"]),
+        created=created,
+        updated=updated,
+        archived=row.get(layout.archived) is not None,
+        row=about,
     )
 
 
-def _parsed(names: Iterable[str], values: Iterable[Any]) -> Row:
+def _parsed(layout: StoreLayout, names: Iterable[str], values: Iterable[Any]) -> Row:
     """With the JSON of some columns read; what is none stays a text, and the reader says so."""
     row: Row = dict(zip(names, values, strict=True))
-    for name in _JSON & row.keys():
+    for name in layout.json & row.keys():
         if isinstance(value := row[name], bytes):
             try:
                 row[name] = loads(value)
@@ -119,18 +196,19 @@ def _parsed(names: Iterable[str], values: Iterable[Any]) -> Row:
     return row
 
 
+def _ms(layout: StoreLayout, time: Any) -> int:
+    """A time in ms since 1970."""
+    return 0 if not isinstance(time, int) else 1000 * time if layout.seconds and time < _IN_MS else time
+
+
 def _str(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _int(value: Any) -> int:
-    return value if isinstance(value, int) else 0
 
 
 class DatabaseSession:
     """A session in a database; to be opened and followed as a `TranscriptFile` is.
 
-    Raises NothingToRead where it is none of opencode's, or cannot be read for long.
+    Raises NothingToRead where it is no agent's that is known, or cannot be read for long.
     """
 
     held: Sequence[HeldSession] = ()
@@ -145,7 +223,7 @@ class DatabaseSession:
         self._chosen: str | None = None
         self._begun = 0
         """When the newest session was begun that was there at first."""
-        self._known: dict[str, dict[Any, int]] = {"session": {}, "message": {}, "part": {}}
+        self._known: dict[str, dict[Any, int]] = {}
         """By table and id: the rows that were read, and what they held."""
         self._feed: Callable[[int, Any], None] = lambda line, row: None
 
@@ -204,21 +282,23 @@ class DatabaseSession:
         self._chosen, self._known = found.chosen, found.known
         return found.rows
 
-    def _changes(self, database: apsw.Connection) -> "_Changes":
-        sessions = _sessions(database)
+    def _changes(self, database: apsw.Connection, layout: StoreLayout) -> "_Changes":
+        sessions = _sessions(self.path, database, layout)
         chosen = self._choose(sessions)
         rows: list[Row] = []
         if self._chosen is None:
             held = [{"id": one.id, "title": one.title} for one in sessions if not one.parent]
-            rows.append({"table": "database", "row": {"session": chosen.id, "held": held}})
+            rows.append({"table": f"{layout.prefix}database", "row": {"session": chosen.id, "held": held}})
         elif chosen.id != self._chosen:
             raise Rewritten
         tree = _tree(sessions, chosen)
-        known = {"session": {one.id: hash(repr(one.row)) for one in tree}}
-        before = self._known["session"]
-        rows += [{"table": "session", "row": one.row} for one in tree if before.get(one.id) != known["session"][one.id]]
-        for table in ("message", "part"):
-            known[table] = self._changed_rows(database, table, list(known["session"]), rows)
+        table = layout.sessions
+        known = {table: {one.id: hash(repr(one.row)) for one in tree}}
+        before = self._known.get(table, {})
+        changed = [one.row for one in tree if before.get(one.id) != known[table][one.id]]
+        rows += [{"table": f"{layout.prefix}{table}", "row": row} for row in changed]
+        for table in layout.tables:
+            known[table] = self._changed_rows(database, layout, table, [one.id for one in tree], rows)
         return _Changes(chosen.id, max(one.created for one in sessions), known, rows)
 
     def _choose(self, sessions: Sequence[StoredSession]) -> StoredSession:
@@ -240,19 +320,20 @@ class DatabaseSession:
         return next((one for one in main if one.id == self._chosen), newest)
 
     def _changed_rows(
-        self, database: apsw.Connection, table: str, sessions: Sequence[str], found: list[Row]
+        self, database: apsw.Connection, layout: StoreLayout, table: str, sessions: Sequence[str], found: list[Row]
     ) -> dict[Any, int]:
         """Adds the rows that are new or hold something else. Returns all that there are now."""
-        names, selected = _columns(database, table)
-        before, now, place = self._known[table], dict[Any, int](), 1 + names.index("id")
+        names, selected = _columns(database, layout, table)
+        before, now, place = self._known.get(table, {}), dict[Any, int](), 1 + names.index("id")
         which = "session_id in (select value from json_each(?))"
         query = f"select rowid, {selected} from {table} where {which}"
         changed: list[tuple[int, Row]] = []
         for values in database.execute(query, (json.dumps(sessions),)):
             now[values[place]] = held = hash(values)
             if held != before.get(values[place]):
-                changed.append((values[0], _parsed(names, values[1:])))
-        found += [{"table": table, "row": row} for _, row in sorted(changed, key=itemgetter(0))]
+                changed.append((values[0], _parsed(layout, names, values[1:])))
+        name = f"{layout.prefix}{table}"
+        found += [{"table": name, "row": row} for _, row in sorted(changed, key=itemgetter(0))]
         if not before.keys() <= now.keys():
             raise Rewritten
         return now
