@@ -35,7 +35,7 @@ _FOLDERS = (
     ("COPILOT_HOME", ".copilot", "session-state", "*/events.jsonl"),
     ("XDG_CONFIG_HOME", ".config", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
     ("", "Library/Application Support", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
-    ("CLINE_DIR", ".cline", "data/tasks", "*/ui_messages.json"),
+    ("", ".cline", "data/tasks", "*/ui_messages.json"),
     ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
 )
 """(variable that moves the folder, folder under home, folder in it, pattern)."""
