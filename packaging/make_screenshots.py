@@ -53,6 +53,7 @@ def overview(stage: Stage) -> None:
     stage.open(resource("sample.jsonl"))
     for mode in THEMES:
         stage.set_up(mode)
+        stage.window.choose_workspace("Read")
         stage.stand(FULL)
         save(stage, DOCS / "images" / f"window-{mode}.png")
 

@@ -35,21 +35,20 @@ def welcome(stage: Stage) -> None:
 
 
 def walk(stage: Stage) -> None:
-    """A request early on: its buffer, one of its messages, the compactions of the session."""
+    """A request early on: what fills it, its buffer, one of its messages."""
     stage.open(resource("sample.jsonl"))
     stage.set_up("dark")
     stage.stand(EARLY)
-    stage.bring("Message", "Compactions")
+    stage.bring("Message")
     newest = stage.bench.state.buffer().messages[-11:]
     stage.bench.select(max(newest, key=lambda message: len(message.text)).id)
 
 
 def watermarks(stage: Stage) -> None:
     """The fullest request, right before the harness compacted; the estimators against what was reported."""
-    stage.set_up("dark", bottom=330)
+    stage.set_up("dark")
+    stage.bring("Calibration")
     stage.stand(FULL)
-    stage.newest()
-    stage.bring("Message", "Calibration")
 
 
 def tiers(stage: Stage) -> None:
@@ -61,7 +60,7 @@ def tiers(stage: Stage) -> None:
 
 def preview(stage: Stage) -> None:
     """L0 foreseen, in the diff."""
-    stage.set_up("dark", bottom=330)
+    stage.set_up("dark")
     stage.look_at("L0")
 
 
@@ -74,7 +73,7 @@ def step_l0(stage: Stage) -> None:
 def diff_l1(stage: Stage) -> None:
     """Another way from the same buffer: L1, its summary read line by line."""
     stage.stepping.undo()
-    stage.set_up("dark", bottom=400)
+    stage.set_up("dark")
     stage.run("L1")
     stage.show_text()
 
@@ -82,7 +81,7 @@ def diff_l1(stage: Stage) -> None:
 def need(stage: Stage) -> None:
     """L3b waits for the person, an answer is typed."""
     stage.stepping.undo()
-    stage.set_up("dark", bottom=370)
+    stage.set_up("dark", bottom=330)
     stage.answer_by("by hand")
     stage.run("L3b")
     stage.paste(WRITTEN)
@@ -115,7 +114,7 @@ def remote(stage: Stage) -> None:
     stage.run("L3a")
     messages = stage.bench.state.buffer().messages
     stage.bench.select(next(one.id for one in messages if any(isinstance(part, Opaque) for part in one.parts)))
-    stage.bring("Message", "Diff")
+    stage.bring("Message")
     bar = stage.panel("Message", MessageView).text.verticalScrollBar()
     bar.setValue(bar.maximum() * 2 // 5)
 
@@ -134,7 +133,7 @@ def reactive(stage: Stage) -> None:
 
 def branches(stage: Stage) -> None:
     """All ways tried from one buffer, two of them compared."""
-    stage.set_up("dark", bottom=440)
+    stage.set_up("dark")
     stage.bring("Steps", "Diff")
     stage.stepping.compare(1)
     stage.rest()
@@ -145,7 +144,7 @@ def lost(stage: Stage) -> None:
     """What the last step lost, and where it stood."""
     stage.set_up("dark", bottom=330)
     stage.stepping.compare(None)
-    stage.bring("Message", "Lost")
+    stage.bring("Lost")
     table = stage.panel("Lost", LostPanel).table
     table.selectRow(0)
     table.chosen.emit(0, 0)
@@ -163,15 +162,15 @@ def what_if(stage: Stage) -> None:
 def compare(stage: Stage) -> None:
     """Policies side by side over the whole session."""
     stage.stepping.choose(settings=())
-    stage.set_up("dark", bottom=400)
-    stage.bring("Tiers", "Compare")
+    stage.set_up("dark")
+    stage.bring("Compare")
     stage.click(stage.panel("Compare", ComparePanel).bar.button)
 
 
 def cost(stage: Stage) -> None:
     """What the session cost, a cache break looked at."""
-    stage.set_up("dark", bottom=520)
-    stage.bring("Tiers", "Cost")
+    stage.set_up("dark")
+    stage.bring("Cost")
     table = stage.panel("Cost", CostPanel).table
     stage.rest(lambda: bool(table.rows))
     table.selectRow(0)
@@ -181,7 +180,7 @@ def cost(stage: Stage) -> None:
 def pins(stage: Stage) -> None:
     """What the users said should hold, as recorded and under two policies."""
     stage.set_up("dark", bottom=330)
-    stage.bring("Message", "Pins")
+    stage.bring("Pins")
     panel = stage.panel("Pins", PinsPanel)
     stage.bench.pin("CLAUDE.md has the house rules.")
     for action in panel.policies.menu().actions():
@@ -190,9 +189,9 @@ def pins(stage: Stage) -> None:
 
 def breakdown(stage: Stage) -> None:
     """What fills the window where it is fullest, and when it came in."""
-    stage.set_up("dark", bottom=260)
-    stage.stand(FULL)
+    stage.set_up("dark")
     stage.bring("Message", "Breakdown")
+    stage.stand(FULL)
     timeline, panel = stage.panel("Timeline", Timeline), stage.panel("Breakdown", BreakdownPanel)
     timeline.way.setCurrentText("by tool")
     stage.rest(

@@ -100,10 +100,11 @@ class Stage:
     def stand(self, at: int | None) -> None:
         """At a request."""
         self.bench.move(at)
-        self.rest(lambda: self.bench.state.previews is not None)
+        self.rest(lambda: self.bench.state.previews is not None or not self.tiers.seen)
 
     def look_at(self, tier: str) -> None:
         """A click on the tier's row keeps its preview in the diff."""
+        self.bring("Tiers")
         if self.bench.state.pointed != tier:
             QTest.mouseClick(
                 self.tiers.rows[tier], Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(4, 4)
@@ -112,11 +113,13 @@ class Stage:
 
     def run(self, tier: str) -> None:
         """Step or force it; returns when it has ended, or waits for the person."""
+        self.bring("Tiers")
         self.click(self.tiers.rows[tier].button)
         self.rest(lambda: self.bench.state.asking is None or not self.bench.state.asking.busy)
 
     def answer_by(self, word: str) -> None:
         """offline, simulated, by hand."""
+        self.bring("Tiers")
         self.click(self.tiers.answers.chips.buttons[word])
 
     def fail_with(self, words: str) -> None:
