@@ -88,7 +88,7 @@ class Docks(WorkspacePage):
 
     def _make_room_for_run(self) -> None:
         """Without a run the table of exchanges has the whole of Live."""
-        dock = self.dock("Run")
+        dock = self.workspaces["Live"].docks.get("Run")  # none before the panels are placed
         if dock is not None and self.workspaces["Live"].laid_out and not dock.isFloating():
             dock.setVisible(self._desk.workbench.state.run is not None)
 

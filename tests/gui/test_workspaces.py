@@ -122,3 +122,9 @@ def test_the_thirty_second_answer(opened: MainWindow, qtbot: QtBot) -> None:
         click(glance.cards[name])  # type: ignore[index]
         assert title in seen(opened)
     assert opened.workbench.state.at == wanted[2].request
+
+
+def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> None:
+    window.docks.reset()
+    window.docks.restore_all()
+    window.docks.keep(window.settings)
