@@ -7,6 +7,8 @@ As the source of Codex says it (`compact.rs`, spec Part 3), and where that is si
   is cut out;
 - the summary is asked for once and taken as it came; retrying a broken stream is the business of the one who answers;
 - the wording of the request is ours, the prefix of the summary is Codex's;
+- after a compaction it goes by an estimate of the new buffer, until the next report (`recompute_token_usage`): records
+  (6) tell 6,135 to 24,525 tokens then, ours is 1 to 15 % less, and 9,839 to 27,270 were sent;
 - its effective window of 95 % only moves the figure that Codex shows, so it is not here;
 - after an overflow Codex ends the turn and takes the window for full, so that the next turn begins by compacting; here
   it compacts at once.
@@ -69,6 +71,7 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
         TierName(TIER, "Compact", "A summary and the newest user messages are all that stays.", calls_model=True),
     )
     settings_type = CodexSettings
+    estimates_after_compaction = True
 
     def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
@@ -116,7 +119,7 @@ def _compact(buffer: Buffer, settings: CodexSettings, running: SimpleState, mome
     changed: dict[str, FateName] = {m.id: "summarised" for m in buffer.messages if m.id not in stays}
     changed |= {m.id: "cut" for m in users if m.id in stays}
     events = [Event("ContextCompacted", {"step": moment.step, "trimmed_items": trimmed}), Event("Warning", WARNING)]
-    return settled(TIER, buffer, after, running, settings, events, changed)
+    return settled(TIER, buffer, after, SimpleState(failures=running.failures), settings, events, changed)
 
 
 def _summary(buffer: Buffer, moment: PolicyInput) -> Conversation[tuple[str, int]]:

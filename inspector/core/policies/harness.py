@@ -47,6 +47,8 @@ class Policy(Generic[S, R]):
     goes by what was reported."""
     samples: int = MAX_SAMPLES
     """How many of the newest reports it remembers, at most."""
+    estimates_after_compaction = False
+    """After a compaction it goes by an estimate of the new buffer until the next report, not by what it has learned."""
     memory_setting: tuple[str, str] | None = None
     """The setting, with its value, by which a tier has a summary made where none is at hand (`PolicyInput.summary`)."""
 

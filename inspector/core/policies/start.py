@@ -94,7 +94,7 @@ def place(thread: Thread, at: int) -> Request:
 
 
 def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int) -> Any:
-    """Running state of a session that came to `at` without compacting: the calibration of the calls before it.
+    """Running state of a session that came to `at` as recorded: the calibration of the calls before it.
 
     Looks at the last calls only: older samples have left the calibration by then.
     """
@@ -104,7 +104,11 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
         return policy.calibrated(running, settings, samples)
     if policy.learn(running, settings, 100, 200) is running:
         return running
-    told = [request for request in thread.requests[max(0, at - MAX_SAMPLES) : at] if request.usage is not None]
+    first = max(0, at - MAX_SAMPLES)
+    if policy.estimates_after_compaction:
+        summaries = (one.before_request for one in thread.compactions if one.kind == "summary")
+        first = max(first, *(place for place in summaries if place <= at), 0)
+    told = [request for request in thread.requests[first:at] if request.usage is not None]
     for request in told[-policy.samples :]:
         raw, _ = policy.measure(request.buffer(), settings, running)
         running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)

@@ -13,8 +13,11 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies import anthropic_editing, codex, gemini, none, opencode
 from inspector.core.policies.harness import Policy, SimpleState
 from inspector.core.policies.replacements import PLACEHOLDER
+from inspector.core.policies.start import believed_at
 from inspector.core.policies.verdict import PolicyInput
+from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import Script, assistant, buffer, build, result, texts, user
+from tests.shared import transcripts
 
 OTHERS: list[Policy[Any, Any]] = [
     codex.POLICY,
@@ -68,6 +71,21 @@ def test_size_is_what_was_reported_and_what_came_since() -> None:
     too_much = codex.POLICY.learn(SimpleState(), settings, raw, 100)
     assert codex.POLICY.measure(longer, settings, too_much)[1] == 105
     assert codex.POLICY.learn(known, settings, 0, 10) is known
+
+
+def test_codex_goes_by_an_estimate_after_a_compaction() -> None:
+    before = buffer(user("x" * 400), assistant("y" * 400))
+    (done,) = before_call(codex.POLICY, before, Script("S"), running=SimpleState(200, 190_000))
+    assert done.running == SimpleState()
+    sizes = [
+        (one.tokens_after, believed_at(codex.POLICY, codex.POLICY.settings(), session.main, one.before_request))
+        for pattern in ("codex/**/*.jsonl", "clients/codex-*.jsonl")
+        for session in map(open_transcript, transcripts(pattern))
+        for one in session.main.compactions
+        if one.kind == "summary" and one.tokens_after and one.before_request < len(session.main.requests)
+    ]
+    for recorded, ours in sizes:
+        assert ours == pytest.approx(recorded, rel=0.2), "what Codex itself wrote down"
 
 
 @pytest.mark.parametrize("policy", OTHERS, ids=lambda policy: policy.name)
