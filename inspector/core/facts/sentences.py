@@ -7,7 +7,7 @@ in a heading or in a table is none.
 import re
 from collections.abc import Iterator
 
-from inspector.core.constraints import constrains
+from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
 
 LONGEST = 400

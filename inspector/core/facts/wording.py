@@ -11,7 +11,7 @@ from functools import cached_property
 
 from rapidfuzz import fuzz, process
 
-from inspector.core.constraints import constrains, may_bind
+from inspector.core.facts.constraints import constrains, may_bind
 from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import LONGEST as CUT

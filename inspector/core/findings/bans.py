@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
-from inspector.core.constraints import FORBIDDING, forbids
+from inspector.core.facts.constraints import FORBIDDING, forbids
 from inspector.core.message import ToolCall
 
 Act: TypeAlias = Literal["write", "delete", "read", "git", "run"]

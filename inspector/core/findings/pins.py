@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.core.calls import command_of, patched, path_of
-from inspector.core.constraints import forbids
+from inspector.core.facts.constraints import forbids
 from inspector.core.facts.sentences import sentences
 from inspector.core.facts.wording import plain
 from inspector.core.findings.bans import Ban, banned_by, find_ban
