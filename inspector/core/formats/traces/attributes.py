@@ -136,7 +136,7 @@ def _value(whole: Mapping[str, Any], *keys: str) -> Any:
             return found
         found = whole
         for word in key.split("."):
-            found = found.get(word) if isinstance(found, Mapping) else None
+            found = found.get(word) if isinstance(found, dict) else None
         if found is not None:
             return found
     return None
@@ -195,14 +195,14 @@ def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
     asked: list[Any] = []
     made: list[Any] = []
     for event in events:
-        if not isinstance(event, Mapping):
+        if not isinstance(event, dict):
             continue
         own = event.get("attributes")
-        told = {**event, **own} if isinstance(own, Mapping) else dict(event)
+        told = {**event, **own} if isinstance(own, dict) else dict(event)
         name = text(told.get("event.name")) or text(event.get("name"))
         if name == "gen_ai.choice":
             said = parsed(told.get("message", told))
-            made.append({"role": "assistant", **said} if isinstance(said, Mapping) else said)
+            made.append({"role": "assistant", **said} if isinstance(said, dict) else said)
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             asked.append({"role": name.split(".")[1], **{key: parsed(one) for key, one in told.items()}})
         else:

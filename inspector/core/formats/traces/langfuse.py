@@ -22,8 +22,8 @@ def sniff_langfuse(head: Head) -> float:
 def _rows(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         for one in value:
-            yield from _rows(one) if isinstance(one, Mapping) and "observations" in one else [one]
-    elif isinstance(value, Mapping):
+            yield from _rows(one) if isinstance(one, dict) and "observations" in one else [one]
+    elif isinstance(value, dict):
         told = value.get("observations", mapping(value.get("trace")).get("observations"))
         if isinstance(told, list):
             yield from told
@@ -32,15 +32,15 @@ def _rows(value: Any) -> Iterator[Any]:
 
 
 def _is_observation(row: Any) -> bool:
-    return isinstance(row, Mapping) and row.get("type") in _TYPES and "startTime" in row and "id" in row
+    return isinstance(row, dict) and row.get("type") in _TYPES and "startTime" in row and "id" in row
 
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
     """The observations of an export, as spans."""
-    trace = mapping(value.get("trace")) if isinstance(value, Mapping) else {}
+    trace = mapping(value.get("trace")) if isinstance(value, dict) else {}
     session = text(trace.get("sessionId")) or text(trace.get("id"))
     for row in _rows(value):
-        if isinstance(row, Mapping) and isinstance(row.get("id"), str):
+        if isinstance(row, dict) and isinstance(row.get("id"), str):
             yield _span(row, session, line)
 
 

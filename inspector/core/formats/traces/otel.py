@@ -29,7 +29,7 @@ def _first(head: Head) -> list[Any]:
 def _is_otel(value: Any) -> bool:
     if isinstance(value, list):
         return any(_is_otel(row) for row in value[:5])
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     spans = value.get("spans")
     inner = isinstance(spans, list) and any(_is_sdk(one) or _is_otlp(one) for one in spans[:5])
@@ -37,16 +37,16 @@ def _is_otel(value: Any) -> bool:
 
 
 def _is_sdk(value: Any) -> bool:
-    return isinstance(value, Mapping) and "attributes" in value and bool(_context(value))
+    return isinstance(value, dict) and "attributes" in value and bool(_context(value))
 
 
 def _is_otlp(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
+    return isinstance(value, dict) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
 
 
 def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
     found = value.get("context") or value.get("_spanContext") or value.get("spanContext")
-    if isinstance(found, Mapping) and ("span_id" in found or "spanId" in found):
+    if isinstance(found, dict) and ("span_id" in found or "spanId" in found):
         return found
     return {}
 
@@ -56,7 +56,7 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
     if isinstance(value, list):
         for row in value:
             yield from spans_of(row, line)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         if _is_otlp(value):
             yield _otlp(value, line)
         elif _is_sdk(value):
@@ -78,7 +78,7 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     events = [
         {**event, "attributes": plain_attributes(event.get("attributes"))}
         for event in (told if isinstance(told, list) else ())
-        if isinstance(event, Mapping)
+        if isinstance(event, dict)
     ]
     return describe(span, plain_attributes(value.get("attributes")), events)
 
@@ -105,11 +105,11 @@ def _hex(value: Any) -> str:
 
 def plain_attributes(told: Any) -> Mapping[str, Any]:
     """Attributes as an object: OTLP writes a list of keys with typed values."""
-    if isinstance(told, Mapping):
+    if isinstance(told, dict):
         return told
     found: dict[str, Any] = {}
     for one in told if isinstance(told, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("key"), str):
+        if isinstance(one, dict) and isinstance(one.get("key"), str):
             found[one["key"]] = _plain(one.get("value"))
     return found
 

@@ -46,7 +46,7 @@ def read_input(told: Any) -> Logged:
         rows = [one for one in map(pythonic, value) if _is_said(one)]
         offered = [definition for one in rows if (definition := _offered(one))]
         return Logged(tuple(one for one in rows if not _offered(one)), tools=offered or None)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return _NOTHING
     if role_of(unwrapped(value)):
         return Logged((value,))
@@ -62,15 +62,15 @@ def read_input(told: Any) -> Logged:
 
 def _is_said(one: Any) -> bool:
     """Anything but an object that neither says who speaks nor is an item of its own."""
-    if not isinstance(one, Mapping):
+    if not isinstance(one, dict):
         return isinstance(one, str)
     return role_of(unwrapped(one)) is not None or isinstance(one.get("type"), str) or "parts" in one
 
 
 def _offered(one: Any) -> Mapping[str, Any]:
     """The definition of a tool, where one stands among the messages (Langfuse's LangChain handler)."""
-    content = one.get("content") if isinstance(one, Mapping) and one.get("role") == "tool" else None
-    return content if isinstance(content, Mapping) and isinstance(content.get("function"), Mapping) else {}
+    content = one.get("content") if isinstance(one, dict) and one.get("role") == "tool" else None
+    return content if isinstance(content, dict) and isinstance(content.get("function"), dict) else {}
 
 
 _SPEAKER = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
@@ -94,7 +94,7 @@ def read_output(told: Any) -> Logged:
         return Logged(({"role": "assistant", "content": value},), is_text=True) if value else _NOTHING
     if isinstance(value, list):
         return _listed(value)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return _NOTHING
     for dialect in DIALECTS.values():
         if dialect.is_response(value):
@@ -108,16 +108,16 @@ def read_output(told: Any) -> Logged:
         said = mapping(generations)
         return _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
     for key in ("messages", "message", "output", "content"):
-        if isinstance(inner := value.get(key), list | Mapping) and not role_of(unwrapped(value)):
+        if isinstance(inner := value.get(key), list | dict) and not role_of(unwrapped(value)):
             return read_output(inner)
     return _listed([value])
 
 
 def _listed(value: list[Any]) -> Logged:
     rows = [unwrapped(one) for one in value]
-    if rows and all(isinstance(one, Mapping) and "toolCallId" in one for one in rows):  # Vercel: bare calls
+    if rows and all(isinstance(one, dict) and "toolCallId" in one for one in rows):  # Vercel: bare calls
         return Logged(({"role": "assistant", "tool_calls": rows},))
-    objects = [one for one in rows if isinstance(one, Mapping)]
+    objects = [one for one in rows if isinstance(one, dict)]
     finish = next((text(one.get("finish_reason")) for one in objects if one.get("finish_reason")), "")
     said = tuple(_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one)
     return Logged(said, finish=finish)

@@ -23,7 +23,7 @@ def sniff_langsmith(head: Head) -> float:
 
 
 def _is_run(row: Any) -> bool:
-    return isinstance(row, Mapping) and isinstance(row.get("run_type"), str) and bool(_TREE & row.keys())
+    return isinstance(row, dict) and isinstance(row.get("run_type"), str) and bool(_TREE & row.keys())
 
 
 _TREE = {"dotted_order", "parent_run_id", "trace_id", "child_run_ids", "child_runs"}
@@ -36,7 +36,7 @@ def _runs(value: Any) -> Iterator[Any]:
         one = waiting.pop()
         if isinstance(one, list):
             waiting += reversed(one)
-        elif isinstance(one, Mapping):
+        elif isinstance(one, dict):
             if isinstance(one.get("runs"), list) and "run_type" not in one:
                 waiting.append(one["runs"])
                 continue
@@ -91,17 +91,17 @@ def sniff_agents(head: Head) -> float:
 def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
     rows = value if isinstance(value, list) else [value]
     for row in rows:
-        if not isinstance(row, Mapping):
+        if not isinstance(row, dict):
             continue
         if row.get("object") == "trace.span":
             yield row
         for key in ("traces", "spans", "data"):
             inner = row.get(key)
             for one in inner if isinstance(inner, list) else ():
-                if isinstance(one, Mapping) and one.get("object") == "trace.span":
+                if isinstance(one, dict) and one.get("object") == "trace.span":
                     yield one
-                elif isinstance(one, Mapping) and isinstance(one.get("spans"), list):
-                    yield from (each for each in one["spans"] if isinstance(each, Mapping))
+                elif isinstance(one, dict) and isinstance(one.get("spans"), list):
+                    yield from (each for each in one["spans"] if isinstance(each, dict))
 
 
 def agents_spans(value: Any, line: int) -> Iterator[Span]:
@@ -132,17 +132,17 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
 def sniff_replay(head: Head) -> float:
     """Sure of prompts with their logs."""
     value = _first(head)
-    known = isinstance(value, Mapping) and isinstance(value.get("prompts"), list) and "exportedAt" in value
-    logs = isinstance(value, Mapping) and isinstance(value.get("logs"), list) and "prompt" in value
+    known = isinstance(value, dict) and isinstance(value.get("prompts"), list) and "exportedAt" in value
+    logs = isinstance(value, dict) and isinstance(value.get("logs"), list) and "prompt" in value
     return 0.98 * (known or logs)
 
 
 def replay_spans(value: Any, line: int) -> Iterator[Span]:
     """The requests of all prompts. The log has an answer's text only: where tools ran after it, the next request
     holds it whole."""
-    prompts = value.get("prompts") if isinstance(value, Mapping) else None
+    prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
-    logs = [log for row in rows for log in _list(mapping(row).get("logs")) if isinstance(log, Mapping)]
+    logs = [log for row in rows for log in _list(mapping(row).get("logs")) if isinstance(log, dict)]
     for at, log in enumerate(logs):
         if log.get("kind") != "request":
             continue

@@ -65,9 +65,9 @@ class TraceReader:
                 self._read.pop(span.id, None)
             if span.absurd:
                 self._problems.append(Problem(line, ABSURD, span.name[:80]))
-        if not found and not isinstance(value, Mapping):
+        if not found and not isinstance(value, dict):
             self._problems.append(Problem(line, "this is no span; it was left out", excerpt(value)))
-        self._passed += not found and isinstance(value, Mapping)
+        self._passed += not found and isinstance(value, dict)
 
     def session(self) -> Session:
         """The session so far: built anew where spans came since, from messages that are read once."""

@@ -60,7 +60,7 @@ def parsed(value: Any) -> Any:
 def mapping(value: Any) -> Mapping[str, Any]:
     """The object that a value is, or that stands in it as JSON; an empty one where there is none."""
     found = parsed(value)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def text(value: Any) -> str:

@@ -28,7 +28,7 @@ _CACHE_MARK = 3
 
 def role_of(wire: Any) -> Role | None:
     """Who wrote a message; None where it does not say."""
-    if not isinstance(wire, Mapping):
+    if not isinstance(wire, dict):
         return None
     role = wire.get("role")
     if role is None:
@@ -38,21 +38,21 @@ def role_of(wire: Any) -> Role | None:
 
 def is_answer_item(wire: Any) -> bool:
     """Is it one of the items that an answer of the Responses API is cut into?"""
-    if not isinstance(wire, Mapping) or "type" not in wire or wire["type"] not in (*_ITEMS, "message"):
+    if not isinstance(wire, dict) or "type" not in wire or wire["type"] not in (*_ITEMS, "message"):
         return False
     return read_item(dict(wire), id="").role == "assistant"
 
 
 def unwrapped(wire: Any) -> Any:
     """The message inside what some tracers put around one."""
-    if not isinstance(wire, Mapping):
+    if not isinstance(wire, dict):
         return wire
-    if isinstance(inner := wire.get("message"), Mapping) and "role" not in wire:
+    if isinstance(inner := wire.get("message"), dict) and "role" not in wire:
         return inner
     kind, kwargs = wire.get("id"), wire.get("kwargs")
-    if isinstance(kind, list) and kind and isinstance(kwargs, Mapping):  # LangChain
+    if isinstance(kind, list) and kind and isinstance(kwargs, dict):  # LangChain
         return {**kwargs, "role": kind[-1]}
-    if isinstance(inner := wire.get("data"), Mapping) and role_of(wire) and "content" not in wire:
+    if isinstance(inner := wire.get("data"), dict) and role_of(wire) and "content" not in wire:
         return {**inner, "role": wire.get("type")}
     return wire
 
@@ -62,7 +62,7 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     wire = unwrapped(wire)
     if isinstance(wire, str):
         return (Message("", "user", (Text(wire),), line=line, time=time),) if wire else ()
-    if not isinstance(wire, Mapping):
+    if not isinstance(wire, dict):
         return ()
     kind = wire.get("type")
     if kind in _ITEMS and "role" not in wire and isinstance(kind, str):
@@ -112,7 +112,7 @@ def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
     more = mapping(wire.get("additional_kwargs"))
     for source in (wire, more):
         calls = source.get("tool_calls") or source.get("toolCalls")
-        made = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+        made = [_call(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
         yield from (call for call in made if call.id not in known or not call.id)
         if made:
             break
@@ -126,7 +126,7 @@ def _part(block: Any, role: Role) -> Part | None:
         return Text(block) if block else None
     if block is None:
         return None
-    if not isinstance(block, Mapping):
+    if not isinstance(block, dict):
         return Opaque("unknown", block, len(dumps(block).encode()))
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
@@ -159,11 +159,11 @@ def _anthropic(block: Mapping[str, Any]) -> Part:
 
 def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
     image = block.get("image_url", block.get("image"))
-    while isinstance(image, Mapping):
+    while isinstance(image, dict):
         image = image.get("url", image.get("image"))
     if isinstance(image, str) and image:
         return read_image(image)
-    if name == "image" and isinstance(block.get("source"), Mapping):
+    if name == "image" and isinstance(block.get("source"), dict):
         return read_part(dict(block))
     if name in ("blob", "uri") and (text(block.get("mime_type")) or text(block.get("modality"))).startswith("image"):
         data = text(block.get("content")) or text(block.get("data"))
@@ -208,9 +208,9 @@ def said(told: Any) -> str:
     """The text of a result: blocks of text joined, any other value as its JSON."""
     if isinstance(told, str):
         return told
-    if isinstance(told, list) and told and all(isinstance(one, Mapping) and "text" in one for one in told):
+    if isinstance(told, list) and told and all(isinstance(one, dict) and "text" in one for one in told):
         return "\n".join(text(one["text"]) for one in told)
-    if isinstance(told, Mapping) and isinstance(told.get("content"), list):  # MCP
+    if isinstance(told, dict) and isinstance(told.get("content"), list):  # MCP
         return said(told["content"])
     return "" if told is None else dumps(told)
 
@@ -218,7 +218,7 @@ def said(told: Any) -> str:
 def read_tools(told: Any) -> tuple[Tool, ...] | None:
     """The tools of a list of definitions, each an object or its JSON; None where there is no list."""
     told = parsed(told)
-    if isinstance(told, Mapping):
+    if isinstance(told, dict):
         told = list(told.values())
     if not isinstance(told, list):
         return None
