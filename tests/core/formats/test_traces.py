@@ -141,6 +141,16 @@ def test_the_sum_on_an_agent_is_no_call() -> None:
     assert (session.main.title, texts(session, 1)) == ("a", ["one", "two", "three"])
 
 
+def test_a_call_belongs_to_the_conversation_of_its_agent() -> None:
+    """Asked again in the next trace, an agent goes on; in another conversation it begins anew."""
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"}
+    for others, counts in (("c", [2]), ("d", [1, 1])):
+        rows = [span(1, [], **agent, **{"gen_ai.conversation.id": "c"}), span(2, TURN[:1], parent="0x1")]
+        rows += [span(3, [], **agent, **{"gen_ai.conversation.id": others}), span(4, TURN, parent="0x3")]
+        session = read(*rows)
+        assert (session.id, [len(thread.requests) for thread in session.threads]) == ("c", counts)
+
+
 def test_calls_beside_their_agent_are_its_own() -> None:
     """The agent's span and its calls have the same parent."""
     rows = []

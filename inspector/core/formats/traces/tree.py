@@ -169,9 +169,10 @@ class SpanTree:
                     more["tools"] = logged.tools
             call = _completed(call, more)
         agent = self._agent(call)
-        if agent is None or agent.kind != "agent":
+        if agent is None:
             return call
-        return _completed(call, {"system": agent.system, "tools": agent.tools})
+        more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
+        return _completed(call, more | {"conversation": agent.conversation})
 
 
 def _completed(call: Span, more: Mapping[str, object]) -> Span:
