@@ -13,7 +13,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.traces import FORMATS
 from inspector.core.formats.traces.payloads import pythonic, read_input
 from inspector.core.formats.traces.span import moment, usage_of
-from inspector.core.formats.traces.wire import read_wire
+from inspector.core.formats.traces.wire import read_tools, read_wire
 from inspector.core.message import Image, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Session
 from inspector.core.tokens.estimators import estimator
@@ -216,6 +216,8 @@ def test_former_words_are_read() -> None:
     plain = span(1, [], **said, **{"gen_ai.usage.prompt_tokens": 9, "gen_ai.completion.0.content": "two"})
     session = read(plain)
     assert (texts(session, 0), [one.text for one in session.main.end]) == (["one"], ["one", "two"])
+    blocks = json.dumps([{"type": "text", "text": "one"}])
+    assert texts(read(span(1, [], **{**said, "gen_ai.prompt.0.content": blocks})), 0) == ["one"]
     chat = {"gen_ai.operation.name": "chat"}
     choice = {"name": "gen_ai.choice", "attributes": {"message": '{"content": "two"}'}}
     each = [{"name": "gen_ai.user.message", "attributes": {"content": "one"}}, choice]
@@ -262,17 +264,40 @@ VALUE = {"type": "text", "value": "v"}
             (Image("image/png", "QQ=="),),
         ),
         ({"role": "tool", "tool_call_id": "i", "content": "v"}, (ToolResult("i", "v"),)),
+        (
+            {"role": "assistant", "content": [{"text": "a"}, {"toolUse": {"toolUseId": "i", "name": "f", "input": {}}}]},
+            (Text("a"), ToolCall("i", "f", {})),
+        ),
+        (
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "i", "content": [{"text": "v"}]}}]},
+            (ToolResult("i", "v"),),
+        ),
+        (
+            {"type": "AssistantMessage", "content": [{"id": "i", "name": "f", "arguments": "{}"}]},
+            (ToolCall("i", "f", {}),),
+        ),
+        (
+            {"type": "FunctionExecutionResultMessage", "content": [{"call_id": "i", "name": "f", "content": "v"}]},
+            (ToolResult("i", "v"),),
+        ),
+        ({"role": "user", "blocks": [{"block_type": "text", "text": "a"}]}, (Text("a"),)),
     ],
 )  # fmt: skip
 def test_messages_in_every_shape(wire: Any, parts: tuple[Any, ...]) -> None:
     assert [part for message in read_wire(wire) for part in message.parts] == list(parts)
 
 
-def test_a_python_repr_is_taken_apart() -> None:
+def test_bodies_and_reprs_are_taken_apart() -> None:
     assert pythonic("A(x='y', n=[B(k=1), {'z': None}], f=g.h)") == {"x": "y", "n": [{"k": 1}, {"z": None}], "f": None}
     assert pythonic("role='user' content='it\\'s' calls=[{'a': 'b c'}] m=M(x=1)") == {
         "role": "user", "content": "it's", "calls": [{"a": "b c"}], "m": None
     }  # fmt: skip
+    google = {
+        "model": "g",
+        "config": {"system_instruction": "s", "tools": [{"function_declarations": [{"name": "f"}]}]},
+    }
+    logged = read_input({**google, "contents": [{"role": "user", "parts": [{"text": "a"}]}]})
+    assert (len(logged.items), logged.system, [tool.name for tool in read_tools(logged.tools) or ()]) == (1, "s", ["f"])
     for odd in ("A(", "A(((((", "role='user' content='", "A(" + "[" * 5000 + ")", "A(" + "-" * 9000 + "1)"):
         pythonic(odd)
     assert [item["role"] for item in read_input("system: a\nuser: b\nassistant: c: d").items] == [

@@ -164,8 +164,16 @@ def _nested(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     for prefix in _FLAT:
         told = _value(tree, prefix[:-1])
         if isinstance(told, dict):
-            found[prefix[:-1]] = _listed_again(told)
+            found[prefix[:-1]] = [_unpacked(one) for one in _listed(_listed_again(told))]
     return found
+
+
+def _unpacked(message: Any) -> Any:
+    """OpenLLMetry writes content that is a list of blocks as its JSON."""
+    blocks = parsed(message.get("content")) if isinstance(message, dict) else None
+    if isinstance(blocks, list) and blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
+        return {**message, "content": blocks}
+    return message
 
 
 def _listed_again(value: Any) -> Any:

@@ -31,7 +31,7 @@ class Logged:
 
 
 _NOTHING = Logged()
-_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "history")
+_MESSAGES = ("messages", "input_messages", "input", "contents", "prompt", "history", "chat_ctx", "items")
 _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 
 

@@ -16,9 +16,11 @@ from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, 
 
 _ROLES: Mapping[Any, Role] = {
     **dict.fromkeys(("system", "developer", "SystemMessage", 0), "system"),
-    **dict.fromkeys(("user", "human", "HumanMessage", 1), "user"),
-    **dict.fromkeys(("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", 2), "assistant"),
-    **dict.fromkeys(("tool", "function", "ToolMessage", "tool_result", 3), "tool"),
+    **dict.fromkeys(("user", "human", "HumanMessage", "UserMessage", 1), "user"),
+    **dict.fromkeys(
+        ("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "AssistantMessage", 2), "assistant"
+    ),
+    **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionExecutionResultMessage", "tool_result", 3), "tool"),
 }
 _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
@@ -101,7 +103,7 @@ def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
             break
     found: list[Part] = []
     content = next(
-        (told for key in ("parts", "contents", "content", "text") if (told := wire.get(key)) is not None), ""
+        (told for key in ("parts", "contents", "content", "blocks", "text") if (told := wire.get(key)) is not None), ""
     )
     for block in content if isinstance(content, list | tuple) else [content]:
         part = _part(block, role)
@@ -139,6 +141,12 @@ def _part(block: Any, role: Role) -> Part | None:
         return _result(block)
     if inner := mapping(block.get("functionResponse") or block.get("function_response")):
         return _result(inner)
+    if used := mapping(block.get("toolUse")):  # Bedrock's Converse
+        return _call(used)
+    if inner := mapping(block.get("toolResult")):
+        return _result({**inner, "is_error": inner.get("status") == "error"})
+    if not name and "name" in block and ("arguments" in block or "call_id" in block):  # AutoGen
+        return _call(block) if "arguments" in block else _result(block)
     if name in ("tool_use", "tool_result"):
         return _anthropic(block)
     if name in ("reasoning", "thinking", "redacted_thinking"):
@@ -177,7 +185,7 @@ def _other(name: str, block: Mapping[str, Any], role: Role) -> Part:
     return Opaque(name or "unknown", dict(block), len(dumps(block).encode()))
 
 
-_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "name")
+_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "name")
 _CALL_IDS = ("tool_call_id", *_IDS)
 
 
@@ -227,7 +235,7 @@ def read_tools(told: Any) -> tuple[Tool, ...] | None:
         tool = mapping(one)
         tool = mapping(tool.get("tool")) or tool
         schema = tool.get("json_schema", tool.get("tool.json_schema"))
-        tool = mapping(schema) if schema is not None else tool
+        tool = mapping(schema) if schema is not None else mapping(tool.get("toolSpec")) or tool
         if isinstance(many := tool.get("functionDeclarations", tool.get("function_declarations")), list):
             found += [Tool(text(mapping(each).get("name")), each) for each in many]
         elif tool or schema is not None:
