@@ -265,8 +265,8 @@ VALUE = {"type": "text", "value": "v"}
         ),
         ({"role": "tool", "tool_call_id": "i", "content": "v"}, (ToolResult("i", "v"),)),
         (
-            {"role": "assistant", "content": [{"text": "a"}, {"toolUse": {"toolUseId": "i", "name": "f", "input": {}}}]},
-            (Text("a"), ToolCall("i", "f", {})),
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "i", "name": "f", "input": {}}}]},
+            (ToolCall("i", "f", {}),),
         ),
         (
             {"role": "user", "content": [{"toolResult": {"toolUseId": "i", "content": [{"text": "v"}]}}]},
