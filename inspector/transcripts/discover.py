@@ -47,7 +47,7 @@ _OFTEN = 0.3
 _DATABASE = ".db"
 _CRUSH_LIST, _LONGEST_LIST = "crush/projects.json", 1 << 20
 _ROOT, _LONGEST = ".project_root", 4096
-_DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^()\n\"]+)\) Files")
+_DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^\n\"]+?)\) Files")
 _WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
 
 
