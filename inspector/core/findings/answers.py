@@ -88,11 +88,14 @@ def lost(losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = ()) -> S
 
 def costs(found: SessionCost) -> ShortAnswer:
     """What the session cost, and what of it was avoidable."""
-    if not any(request.usage for one in found.threads for request in one.thread.requests):
+    told = [request.usage is not None for one in found.threads for request in one.thread.requests]
+    if not any(told):
         return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
     words = _dollars(found.bill.total) if found.bill is not None else "It has no known price"
+    if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
+        words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
     if dearest is not None:
         count = f"{len(breaks):,} cache break{'s' if len(breaks) > 1 else ''}"
@@ -100,12 +103,14 @@ def costs(found: SessionCost) -> ShortAnswer:
         why = f", all {_CAUSES.get(dearest.cause, dearest.cause)}" if len(causes) == 1 and len(breaks) > 1 else ""
         words += f"; {count} sent {again:,} tokens anew{why}"
         words += f", ${found.avoidable:,.2f} of it avoidable" if found.avoidable else ""
-    else:
+    elif sum(told) > 1:
         words += "; the cache never broke"
     words += _paid(found.threads)
     return ShortAnswer("cost", f"{words}.", dearest.request if dearest is not None else None)
 
 
+_NEARLY_ALL = 0.9
+"""Of the calls. Of a few, as those that failed, no usage is told anywhere."""
 _CAUSES = {
     "expired": "after pauses that its entries did not outlive",
     "prefix-changed": "because earlier messages changed",
