@@ -24,7 +24,9 @@ FORMATS = {
     "clients/gemini": "gemini-cli",
     "clients/opencode": "opencode",
     "clients/pi": "pi",
+    "cline": "cline",
     "codex": "codex",
+    "crush/arc42": "crush",
     "copilot-cli": "copilot-cli",
     "derived-merged": "claude-code",
     "derived-payloads/anthropic": "anthropic",
@@ -32,6 +34,7 @@ FORMATS = {
     "gemini-cli": "gemini-cli",
     "mini-swe-agent": "mini-swe-agent",
     "mini-swe-agent/SWE-agent+mini-swe-agent/tests": "openai-chat",
+    "openclaw": "openclaw",
     "openhands": "openhands",
     "openhands-llm-log": "openhands-log",
     "openhands-v1": "openhands-v1",
@@ -69,7 +72,7 @@ def test_each_file(path: Path) -> None:
             open_transcript(path)
         assert "what can be read: Claude Code session" in str(caught.value)
         return
-    expected = what(FORMATS, name)
+    expected = "openclaw-trajectory" if name.endswith(".trajectory.jsonl") else what(FORMATS, name)
     if expected is None:
         pytest.skip("a file that this table does not know")
     session = open_transcript(path)
