@@ -24,6 +24,7 @@ from inspector.core.tokens.sizing import sizer
 Question: TypeAlias = Literal["filled", "lost", "cost"]
 _MUCH_REPEATED = 0.02
 """Share of the buffer from which on repeats are worth a word."""
+NO_MESSAGES = "This file holds no messages: what was lost is not known."
 _NAME = re.compile(r"[\w./~-]{6}")
 """Begins what names a file or a command, not a bracket or a tag."""
 _LARGE = 0.5
@@ -93,7 +94,7 @@ def costs(found: SessionCost) -> ShortAnswer:
         return ShortAnswer("cost", "No usage is recorded here, so nobody knows what it cost.")
     breaks = [one for one in found.breaks if one.cause != "compaction"]
     again = sum(one.tokens for one in breaks)
-    words = _dollars(found.bill.total) if found.bill is not None else "It has no known price"
+    words = _dollars(found.bill.total) if found.bill is not None else "The price is not known"
     if found.bill is not None and sum(told) < _NEARLY_ALL * len(told):
         words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
@@ -177,4 +178,5 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
     losses = lost_by_compactions(thread, session.side_calls)
     pins = pin_findings(thread, find_pins(thread)) if losses else ()
-    return fills, lost(losses, pins), costs(session_cost(session))
+    gone = lost(losses, pins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
+    return fills, gone, costs(session_cost(session))
