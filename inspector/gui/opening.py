@@ -50,8 +50,9 @@ def open_transcript(
 class Opener:
     """One transcript at a time: opening another stops the one on its way."""
 
-    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings) -> None:
-        self._workbench, self._bridge, self._settings = workbench, bridge, settings
+    def __init__(self, workbench: Workbench, bridge: Bridge, settings: Settings, choose: Callable[[], None]) -> None:
+        """`choose` offers the sessions of what holds many, where none of them was named."""
+        self._workbench, self._bridge, self._settings, self._choose = workbench, bridge, settings, choose
         self._task: Task | None = None
         self._painted = Event()
         self._shown: Session | None = None
@@ -74,7 +75,8 @@ class Opener:
                 keep=opened.append,
             )
 
-        self._task = self._bridge.run(job, self._done, self._failed, self._reported, partial(self._fell, path))
+        done, fell = partial(self._done, path), partial(self._fell, path)
+        self._task = self._bridge.run(job, done, self._failed, self._reported, fell)
 
     def _show_first(self, task: Task, session: Session) -> None:
         """On the reading thread: rest until the first picture is painted; two that compute take thrice as long."""
@@ -107,10 +109,12 @@ class Opener:
         else:
             self._workbench.progress(*value)
 
-    def _done(self, session: Session) -> None:
+    def _done(self, path: str, session: Session) -> None:
         self._task = None
         self._settings.remember(session.path)
         self._workbench.open(session)
+        if session.held and all(path != one.path for one in session.held):
+            self._choose()
 
     def _failed(self, error: InspectorError) -> None:
         self._task = None

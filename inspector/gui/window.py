@@ -46,7 +46,7 @@ class MainWindow(Guarded, QMainWindow):
         self.theme, self.settings = theme, settings
         self.bridge = Bridge(self)
         self.workbench = Workbench(self.bridge.work, answerers)
-        self.opener = Opener(self.workbench, self.bridge, settings)
+        self.opener = Opener(self.workbench, self.bridge, settings, self._offer_sessions)
         self.follow = Follow(self.workbench, self.bridge, self.opener)
         self.runs = RunDesk(self.workbench, self.bridge, settings, self, self.follow_path)
         self.proxies = ProxyDesk(self.workbench, self.bridge, settings, self, self.follow_path)
@@ -330,6 +330,14 @@ class MainWindow(Guarded, QMainWindow):
         """Bring a panel to the front, where there are panels."""
         if self.workbench.state.session is not None:
             self.docks.bring(title)
+
+    def _offer_sessions(self, tries: int = 40) -> None:
+        """Bring the sessions of the open file to the front; once more while the panels still find their places."""
+        panel = self.docks.panels.get("Sessions")
+        if panel is not None and not panel.seen:
+            self.show_panel("Sessions")
+        if tries and (panel is None or not panel.seen):
+            QTimer.singleShot(50, self, lambda: self._offer_sessions(tries - 1))
 
     def tell_trouble(self, sentence: str, report: str) -> None:
         """A bug, once, with a button that copies what helps to mend it."""

@@ -15,9 +15,11 @@ from inspector.core.message import Message
 from inspector.core.session import Session
 from inspector.gui import opening
 from inspector.gui.bridge import Bridge, Task
+from inspector.gui.panels.lists.sessions import SessionsPanel
 from inspector.gui.window import MainWindow
 from inspector.transcripts.files import TranscriptReading
-from tests.gui.hands import click
+from tests.core.formats.feeding import DATA
+from tests.gui.hands import click, double_click
 from tests.gui.made import session
 
 
@@ -194,3 +196,25 @@ def test_sessions_are_let_go_when_others_were_opened(window: MainWindow, qtbot: 
 
 def _shows(window: MainWindow, name: str) -> bool:
     return window.windowTitle().startswith(name) and not window.bridge.busy
+
+
+def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) -> None:
+    """The first one is shown, the others are listed, and a double click opens one."""
+    log = DATA / "harnesses" / "inspect.json"
+    window.open_path(str(log))
+    qtbot.waitUntil(lambda: "Sessions" in window.docks.panels and window.docks.panels["Sessions"].seen)
+    panel = window.docks.panels["Sessions"]
+    assert isinstance(panel, SessionsPanel)
+    qtbot.waitUntil(
+        lambda: [one.title for one in panel.table.rows[:2]] == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
+    )
+    assert "first the 2 of what is open" in panel.says.text()
+    row = panel.table.visualRect(panel.table.model().index(1, 0))
+    click(panel.table.viewport(), row.center())
+    double_click(panel.table.viewport(), row.center())
+    qtbot.waitUntil(lambda: shown(window).path == f"{log}#2_epoch_1")
+    assert "What stands at x? (2)" in shown(window).main.messages[0].text
+
+
+def shown(window: MainWindow) -> Session:
+    return window.workbench.state.session or Session("")

@@ -5,7 +5,6 @@ Each message is told once; a request is what stands when its answer comes.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
@@ -90,13 +89,6 @@ class GrowingThread:
 def measured(usage: Usage | None) -> Usage | None:
     """None where a provider, or a scrubber, put 0 or 1: no prompt is that short, so nothing was measured."""
     return usage if usage is not None and usage.prompt > 1 else None
-
-
-def iso_time(seconds: Any) -> str:
-    """Seconds since 1970 as ISO 8601; empty for what is no such time."""
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < 1e11:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-    return ""
 
 
 def split_prompt(messages: list[Any]) -> tuple[str | None, list[Any]]:

@@ -13,7 +13,8 @@ from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Format, Head
-from inspector.core.formats.growing import GrowingThread, iso_time, measured, split_prompt
+from inspector.core.formats.growing import GrowingThread, measured, split_prompt
+from inspector.core.formats.times import iso_time
 from inspector.core.session import Problem, Session
 
 NAME = "mini-swe-agent"
@@ -62,7 +63,7 @@ class MiniSweAgentReader:
         if message.get("role") == "exit":
             return
         extra = object_of(message, "extra")
-        time = iso_time(extra.get("timestamp"))
+        time = iso_time(extra.get("timestamp"), 1)
         whole = message.get("object") == "response"
         dialect: Dialect = RESPONSES if whole or message.get("type") == "function_call_output" else CHAT
         if whole or message.get("role") == "assistant":

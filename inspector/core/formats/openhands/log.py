@@ -12,9 +12,9 @@ from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
-from inspector.core.formats.growing import iso_time
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.formats.payload.exchange import BodyPair
+from inspector.core.formats.times import iso_time
 from inspector.core.same_message import hash_of
 from inspector.core.session import Problem, Session, Thread
 
@@ -100,6 +100,6 @@ def _call(value: Mapping[str, Any]) -> BodyPair:
         tools=tools,
         model=text_of(response.get("model")),
         finish=CHAT.finish(response),
-        time=iso_time(value.get("timestamp")),
+        time=iso_time(value.get("timestamp"), 1),
         window=window if type(window) is int and window > 0 else None,
     )

@@ -1,4 +1,5 @@
-"""Transcripts to open: those opened lately, and those that lie in the agents' folders on this machine.
+"""Transcripts to open: the others of a file or folder with many, those opened lately, and those that lie in the agents'
+folders on this machine.
 
 The disk is looked at off the GUI thread, when the panel is first seen and on demand.
 """
@@ -9,14 +10,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
+from inspector.core.session import HeldSession
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
+from inspector.transcripts.database import named
 from inspector.transcripts.discover import FoundSession, found_sessions
 from inspector.workbench.state import State
 
-LATELY = "opened lately"
+LATELY, HELD = "opened lately", "in the open"
 
 
 class SessionsPanel(ListPanel[FoundSession]):
@@ -25,8 +28,8 @@ class SessionsPanel(ListPanel[FoundSession]):
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
     COLUMNS: ClassVar[Sequence[Column[FoundSession]]] = (
-        Column("title", lambda one: one.title or one.path.name),
-        Column("project", lambda one: one.project, 34),
+        Column("title", lambda one: one.title or one.path.name, 34),
+        Column("project", lambda one: one.project),
         Column("format", lambda one: one.format, 13),
         Column("size", lambda one: _size(one.size), 8, figures=True),
         Column("changed", lambda one: one.when, 15),
@@ -36,6 +39,7 @@ class SessionsPanel(ListPanel[FoundSession]):
         super().__init__(desk)
         self._on_disk: Sequence[FoundSession] | None = None
         self._open = ""
+        self._held: Sequence[HeldSession] = ()
         self.filter = field("Filter by title, project or path", "Filter sessions")
         self.filter.textChanged.connect(lambda _: self._show())
         self.filter.returnPressed.connect(lambda: self.open(0))
@@ -47,14 +51,14 @@ class SessionsPanel(ListPanel[FoundSession]):
         """Looks once, and again when another transcript was opened: it is a recent one now."""
         path = state.session.path if state.session else ""
         if self._on_disk is None or path != self._open:
-            self._open = path
+            self._open, self._held = path, state.session.held if state.session else ()
             self.refresh()
 
     def refresh(self) -> None:
         self.again.setEnabled(False)
         self.says.setText("looking …")
-        recents = self.desk.settings.recents()
-        self.desk.bridge.run(lambda task: on_disk(recents), self._arrived, waits=True)
+        recents, held = self.desk.settings.recents(), self._held
+        self.desk.bridge.run(lambda task: [*beside(held), *on_disk(recents)], self._arrived, waits=True)
 
     def _arrived(self, rows: Sequence[FoundSession]) -> None:
         self._on_disk = rows
@@ -69,7 +73,7 @@ class SessionsPanel(ListPanel[FoundSession]):
             if all(word in f"{one.title} {one.project} {one.path}".casefold() for word in words)
         ]
         self.table.show_rows(rows)
-        self.says.setText(_says(len(rows), len(self._on_disk or ())))
+        self.says.setText(_says(len(rows), len(self._on_disk or ())) + _says_held(self._held))
 
     def open(self, place: int) -> None:
         if place < len(self.table.rows):
@@ -84,14 +88,21 @@ def on_disk(recents: Sequence[str]) -> list[FoundSession]:
     return [replace(one, format=LATELY) for one in lately] + others
 
 
+def beside(held: Sequence[HeldSession]) -> list[FoundSession]:
+    """Those of the file or folder that is open, the open one among them, by their ids."""
+    rows = [(one, _elsewhere(one.path)) for one in held]
+    return [replace(row, format=HELD, title=f"{one.id}  {one.title}".strip()) for one, row in rows if row]
+
+
 def _elsewhere(path: str) -> FoundSession | None:
     """A transcript that was opened from elsewhere; None where it is gone."""
+    file = named(Path(path))[0]
     try:
-        about = Path(path).stat()
+        about = file.stat()
     except OSError:
         return None
     changed = datetime.fromtimestamp(about.st_mtime).astimezone()
-    return FoundSession(Path(path), LATELY, about.st_size, changed, str(Path(path).parent), "")
+    return FoundSession(Path(path), LATELY, about.st_size, changed, str(file.parent), "")
 
 
 def _size(size: int) -> str:
@@ -102,3 +113,7 @@ def _says(shown: int, total: int) -> str:
     if not total:
         return "No sessions of Claude Code, Codex, pi, Gemini CLI or opencode in their usual folders."
     return f"{shown:,} of {total:,}" if shown < total else f"{total:,}"
+
+
+def _says_held(held: Sequence[HeldSession]) -> str:
+    return f"; first the {len(held):,} of what is open" if held else ""
