@@ -109,7 +109,7 @@ class TranscriptReading:
         ]
         held = held if len(held) > 1 else []
         if held:
-            notes.append(f"One of {len(held):,} sessions that are to be found there: choose another with --session.")
+            notes.append(f"One of {len(held):,} sessions there: choose another in Sessions, or with --session.")
         problems = [*more, *(problem for one in self.files for problem in one.problems)]
         merged = sorted([*session.problems, *problems], key=lambda problem: (problem.file, problem.line))
         all_notes = (*session.notes, *notes)

@@ -13,7 +13,6 @@ NOT_YET = {
     "api-cassettes": "VCR cassette",
     "api-trace": "claude-tap",
     "api-trace/lis186": "raw WebSocket frames",
-    "openai-chat": "tau-bench",
     "vscode-copilot-chat": "VS Code Copilot",
     "derived-payloads/expected": "no transcript",
 }
@@ -35,6 +34,7 @@ FORMATS = {
     "mini-swe-agent": "mini-swe-agent",
     "mini-swe-agent/SWE-agent+mini-swe-agent/tests": "openai-chat",
     "openclaw": "openclaw",
+    "openai-chat": "tau-bench",
     "openhands": "openhands",
     "openhands-llm-log": "openhands-log",
     "openhands-v1": "openhands-v1",

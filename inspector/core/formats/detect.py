@@ -20,6 +20,7 @@ from inspector.core.formats import (
     pi,
     proxy,
     swe_agent,
+    tau_bench,
     traces,
 )
 from inspector.core.formats.format import Format, Head
@@ -38,6 +39,7 @@ FORMATS: tuple[Format, ...] = (
     cline.FORMAT,
     mini_swe_agent.FORMAT,
     swe_agent.FORMAT,
+    tau_bench.FORMAT,
     *openhands.FORMATS,
     inspect_log.FORMAT,
     *atif.FORMATS,

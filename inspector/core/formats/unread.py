@@ -37,7 +37,6 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("session agent task packets", "a claude-tap capture"),
         ("v agent cli_version ts content", "an Entire compact transcript"),
         ("dir size text ts", "a log of raw WebSocket frames"),
-        ("task_id traj", "a tau-bench result"),
         (
             "agentType toolUseId",
             "the note beside a sub-agent of Claude Code (its transcript is the .jsonl of that name)",

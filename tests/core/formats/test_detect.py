@@ -47,6 +47,7 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("openhands", "list", ([{"id": 0, "source": "agent", "action": "run", "args": {}}],)),
     ("openhands-v1", "lines", ({"kind": "MessageEvent", "source": "user"}, {"kind": "ActionEvent", "source": "agent"})),
     ("openhands-log", "document", ({"messages": [USER], "response": {}, "cost": 0, "kwargs": {}},)),
+    ("tau-bench", "list", ([{"task_id": 0, "reward": 1.0, "traj": [USER]}],)),
     ("atif", "document", ({"schema_version": "ATIF-v1.5", "steps": []},)),
     ("atif-traces", "list", ([{"conversations": [USER], "episode": "episode-0"}],)),
     ("anthropic", "body", ({"model": "m", "max_tokens": 5, "messages": [USER]},)),
@@ -92,7 +93,6 @@ UNREAD: list[tuple[str, Any]] = [
     ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
-    ("tau-bench", [{"task_id": 0, "reward": 1.0, "traj": [USER]}]),
     ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),
 ]
 

@@ -24,6 +24,7 @@ SAMPLES = {
     "inspect.json": "inspect",
     "atif/trajectory.json": "atif",
     "atif-traces.json": "atif-traces",
+    "tau-bench.json": "tau-bench",
     "openhands.json": "openhands",
     "openhands-output.jsonl": "openhands",
     "openhands-v1.jsonl": "openhands-v1",
@@ -271,3 +272,16 @@ def test_openhands_log_is_all_its_files() -> None:
         assert thread.prompt.tools is not None
         assert [tool.name for tool in thread.prompt.tools] == ["terminal"]
         assert thread.prompt.system == "You are OpenHands."
+
+
+def test_tau_bench_trials() -> None:
+    session = opened("tau-bench.json")
+    assert [(one.id, one.title) for one in session.held] == [
+        ("0_trial_0", "reward 1: You want a seat."),
+        ("0_trial_1", "reward 0: You want a seat."),
+    ]
+    assert buffers(session.main) == [
+        ["user: A seat, please."],
+        ["user: A seat, please.", "assistant:  [seats]", "tool: 12A"],
+    ]
+    assert buffers(opened("tau-bench.json", "1").main) == [["user: Hello."]]

@@ -19,7 +19,7 @@ from inspector.transcripts.database import named
 from inspector.transcripts.discover import FoundSession, found_sessions
 from inspector.workbench.state import State
 
-LATELY, HELD = "opened lately", "in the open"
+LATELY, HELD = "opened lately", "in this file"
 
 
 class SessionsPanel(ListPanel[FoundSession]):

@@ -1,0 +1,73 @@
+"""tau-bench's results: a list of tasks, each one conversation.
+
+The file holds neither the tokens of a call nor the tools that went along.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from inspector.core.buffer import Prompt
+from inspector.core.dialects.dialect import object_of, text_of
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import Format, Head
+from inspector.core.formats.growing import GrowingThread, split_prompt
+from inspector.core.formats.many import ManyReader
+from inspector.core.session import HeldSession, Problem, Session
+
+NAME = "tau-bench"
+
+
+def sniff(head: Head) -> float:
+    """Sure where every row is a task with its conversation."""
+    rows = head.document if isinstance(head.document, list) else [head.document, *head.values]
+    told = [row for row in rows[:8] if isinstance(row, Mapping)]
+    return 0.97 if told and all("task_id" in row and isinstance(row.get("traj"), list) for row in told) else 0.0
+
+
+def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
+    """A trial of a task is a session."""
+    rows = [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, Mapping)]
+    return [(HeldSession(f"{row.get('task_id')}_trial_{row.get('trial', 0)}", _title(row)), row) for row in rows]
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    instruction = text_of(object_of(object_of(row, "info"), "task").get("instruction"))
+    reward = row.get("reward")
+    told = f"reward {reward:g}: " if isinstance(reward, int | float) and not isinstance(reward, bool) else ""
+    return f"{told}{instruction}".partition("\n")[0][:80]
+
+
+class TauBenchReader:
+    """A `Reader` of one trial."""
+
+    def __init__(self) -> None:
+        self._thread = GrowingThread()
+        self._problems: list[Problem] = []
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the trial. Never raises for what it holds."""
+        told = value.get("traj")
+        system, rest = split_prompt(told if isinstance(told, list) else [])
+        self._thread.prompt = Prompt(system)
+        for n, message in enumerate(rest):
+            if not isinstance(message, Mapping):
+                self._problems.append(Problem(line, "not a message", excerpt(message), file))
+                continue
+            if message.get("role") == "assistant":
+                self._thread.call(None, line=line)
+            self._thread.hear(CHAT, [message], f"m{n}", line)
+
+    def session(self) -> Session:
+        """The session."""
+        return Session(NAME, (self._thread.thread(),), tuple(self._problems), client="tau-bench")
+
+
+FORMAT = Format(
+    NAME,
+    "tau-bench result",
+    sniff,
+    partial(ManyReader, NAME, split, TauBenchReader),
+    choose=partial(ManyReader, NAME, split, TauBenchReader),
+)
