@@ -24,6 +24,8 @@ class RunView:
     """None while it is being prepared."""
     reports: "tuple[TurnReport, ...]" = ()
     """Its newest turns, the newest last."""
+    pausing: bool = False
+    """The person wants it to pause, and it has not come to a place where it can."""
 
     @property
     def record(self) -> str:

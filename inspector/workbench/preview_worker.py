@@ -55,7 +55,7 @@ class PreviewWorker:
     def settled(self, state: State) -> State:
         """`state` with the previews that are known for where it stands, if any, and the preview that is looked at."""
         known = self._known.get(_key(state)) if state.thread is not None else None
-        wanted = state.pointed
+        wanted = state.asking.tier if state.asking is not None else state.pointed  # of a tier that waits: its own
         if wanted is None:
             steps = state.steps
             first = steps is None or steps.at == ORIGIN

@@ -64,6 +64,8 @@ class PendingNeed:
     number: int
     """1 = the tier's first need."""
     busy: bool = False
+    who: str = ""
+    """Who is answering, while somebody is."""
 
 
 @dataclass(frozen=True, slots=True)

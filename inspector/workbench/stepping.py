@@ -116,7 +116,7 @@ class Stepping:
         self._call += 1
         call = self._call
         running.need = need  # what was really sent is what the step remembers
-        self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True)))
+        self._bench.show(replace(state, asking=replace(state.asking, need=need, busy=True, who=name)))
 
         def answered(reply: Answer | Failure | InspectorError) -> None:
             if call != self._call:

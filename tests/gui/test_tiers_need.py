@@ -14,6 +14,7 @@ from inspector.core.needs import Answer, Failure, Need, Summarize
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.tiers.need import FAILURES
 from inspector.gui.panels.tiers.need_panel import NeedPanel
+from inspector.gui.panels.tiers.panel import TierPanel
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.text import LARGEST, NeedText, editable
 from inspector.gui.window import MainWindow
@@ -241,3 +242,23 @@ def test_what_an_editor_would_harm_is_shown_as_it_is(
     assert (shown.currentWidget() is shown.editor) is fits
     assert shown.text() == text
     assert not shown.edited
+
+
+def test_who_answers_is_told_by_name_and_the_cost_is_of_the_tier_that_waits(
+    waiting: MainWindow, qtbot: QtBot, slow: Slow
+) -> None:
+    """Whatever stood in the panel before, and whatever would fire next."""
+    panel, bench = panel_of(waiting), waiting.workbench
+    tiers = waiting.docks.panels["Tiers"]
+    assert isinstance(tiers, TierPanel)
+    bench.stepping.give_up()
+    panel.who.setCurrentText("offline")
+    bench.stepping.choose(answer_by="slow")
+    bench.stepping.step("L3b")
+    qtbot.waitUntil(lambda: bool(slow.asked))
+    waiting.show_panel("Need")
+    qtbot.waitUntil(lambda: panel.note.text() == "slow is answering…")
+    waiting.show_panel("Tiers")
+    qtbot.waitUntil(lambda: tiers.cost.isVisible() and tiers.cost.caption.text() == "WHAT L3b WOULD COST")
+    slow.go.set()
+    ended(waiting, qtbot)

@@ -54,6 +54,8 @@ class RunController(QObject):
         self._closed = self._given_up = False
         self._then: Callable[[], object] | None = None
         self._new: deque[TurnReport] = deque()
+        self._path = ""
+        """Of the session that was open last."""
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
         self._frames = Frames(self._show, FRAME)
@@ -77,8 +79,16 @@ class RunController(QObject):
     def _seen(self, state: State) -> None:
         """The journal may have caught up with a pause, or be open again while a need waits."""
         self._pause.settle(state.run_is_open)
+        self._leave(state)
         if self._need is None and state.run is not None and state.run.now.state == "needing" and state.run_is_open:
             QTimer.singleShot(0, self, self._pass_need_on)  # the others are still being told
+
+    def _leave(self, state: State) -> None:
+        """A run that is over is taken away when another session is opened."""
+        path = state.session.path if state.session is not None else ""
+        before, self._path = self._path, path or self._path
+        if state.run is not None and state.run.record == before != self._path and not self.active:
+            QTimer.singleShot(0, self, self.forget)  # the others are still being told
 
     def _tell(self, now: RunStatus) -> None:
         """On the run's threads: keep the newest, and ask for a picture."""
@@ -97,7 +107,7 @@ class RunController(QObject):
             new = [self._new.popleft() for _ in range(len(self._new))]
             reports = (*reports, *new)[-KEPT:]
         self._pause.tell(now, status.now, status.plan.policy)
-        self._change(now=now, reports=reports)
+        self._change(now=now, reports=reports, pausing=status.pausing and now.state not in ("paused", "ended"))
         self._pass_need_on()
         if now.state == "ended":
             self._ended()
@@ -225,8 +235,9 @@ class RunController(QObject):
 
     def pause(self) -> None:
         """Stop at the next place where one can."""
-        if self._runner is not None and self.active:
+        if self._runner is not None and self.status is not None and self.active:
             self._runner.pause()
+            self._change(pausing=self.status.now.state != "paused")
 
     def stop(self) -> None:
         """End the run now."""

@@ -20,6 +20,7 @@ from inspector.workbench.steps import Steps
 from inspector.workbench.workbench import Workbench
 
 GO, GO_WITH = "Run", "Go on with this buffer"
+PAUSING = "stops before the next tier, model call or tool"
 Kind: TypeAlias = Literal["runs", "waits", "good", "bad"]
 _STATES: dict[RunState, tuple[Kind, str]] = {
     "starting": ("runs", "▶ starting"),
@@ -47,7 +48,9 @@ def chip(standing: RunStatus) -> tuple[Kind, str]:
 def told(standing: RunStatus) -> str:
     """One line: where it is, how full the window is, and why it stands there."""
     words = []
-    if standing.state != "starting":
+    if standing.state == "ended" and standing.thread == "main":
+        words.append(plural(standing.turn, "turn"))  # it names the one that would come next
+    elif standing.state != "starting":
         words.append(f"turn {standing.turn}" if standing.thread == "main" else f"sub-agent, turn {standing.turn}")
     if standing.tokens and standing.window:
         kind = f" {standing.kind}" if standing.kind != "unknown" else ""
@@ -109,13 +112,15 @@ class RunBar(QFrame):
         self.setVisible(run is not None)
         if run is None:
             return
-        kind, words = chip(run.now)
+        pausing = run.pausing and run.now.state not in ("asking", "needing")
+        kind, words = ("waits", "‖ pausing") if pausing else chip(run.now)
         mark(self, "kind", kind)
         mark(self.chip, "kind", kind)
         self.chip.setText(words)
         self.chip.setAccessibleName(f"Run: {words}")
         paused, stepped = run.now.state == "paused", bool(self._instead)
-        self.says.show_text(self._instead if paused and stepped else told(run.now))
+        running = f"{PAUSING} · {told(run.now)}" if pausing else told(run.now)
+        self.says.show_text(self._instead if paused and stepped else running)
         self.go.setText(GO_WITH if stepped else GO)
         mark(self.go, "role", "primary" if paused else "")
         for one in self._controls:
@@ -124,7 +129,7 @@ class RunBar(QFrame):
             one.setVisible(not run.active)
         for one in (self.go, self.model, self.tool):
             one.setEnabled(paused)
-        self.pause.setEnabled(run.active and not paused)
+        self.pause.setEnabled(run.active and not paused and not run.pausing)
         self.stop.setEnabled(run.active)
 
 

@@ -6,7 +6,7 @@ Only what is on its way is shown here; all that lasts is in the journal, which t
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QWidget
 
@@ -14,6 +14,7 @@ from inspector.agent.status import RunStatus, TurnReport
 from inspector.agent.tools.schemas import TOOLS
 from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
+from inspector.core.policies.verdict import Verdict
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, empty_page
 from inspector.gui.look.labels import label, tip
@@ -56,7 +57,7 @@ def size(report: TurnReport) -> str:
 
 
 COLUMNS: Sequence[Column[TurnReport]] = (
-    Column("turn", lambda one: str(one.number), 4, figures=True),
+    Column("turn", lambda one: str(one.turn), 4, figures=True),
     Column("tokens", size, 8, figures=True),
     Column("believed", lambda one: grouped(one.calibrated), 8, figures=True),
     Column("what", lambda one: ("sub-agent · " if one.thread != "main" else "") + happened(one)),
@@ -76,6 +77,8 @@ class RunPanel(Panel):
         self._run: RunView | None = None
         self._plan: Plan | None = None
         self._brought: Plan | None = None
+        self._verdict: Verdict | None = None
+        """Of the tier that the run paused for and that was brought to the front."""
         self.task = label(role="strong", wrap=True)
         self.about = label(role="small", wrap=True)
         self.notes = label(role="small", wrap=True)
@@ -120,12 +123,25 @@ class RunPanel(Panel):
         permission = run.now.asked if run is not None and doing == "asking" else None
         new = self.question.show_permission(permission)
         self._around.setVisible(permission is not None)
+        self._look_at_tier(state)
         if new:
             self.desk.show_panel(self.TITLE)
             self._split.setSizes([self._split.height() // 2, self._split.height() // 4, self._split.height() // 4])
         elif run is not None and run.plan is not self._brought and state.run_is_open:
             self._brought = run.plan  # a new run, once its journal is there
             self.desk.show_panel(self.TITLE)
+
+    def _look_at_tier(self, state: State) -> None:
+        """A run that paused before a tier shows what that tier would do."""
+        now = state.run.now if state.run is not None else None
+        stands = now is not None and state.run_is_open and state.at is None and state.thread_id == now.thread
+        verdict = now.verdict if now is not None and stands and now.stop == "tier" else None
+        if verdict is not None and verdict is not self._verdict:
+            tier = verdict.tier
+            QTimer.singleShot(0, self, lambda: self.desk.workbench.previews.point(tier))  # others are still being told
+            self.desk.show_panel("Tiers")
+        if now is None or now.state != "paused" or verdict is not None:
+            self._verdict = verdict
 
     def show_state(self, state: State) -> None:
         """The run as it stands."""

@@ -26,6 +26,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import PROVIDERS
@@ -161,9 +162,10 @@ class NeedPanel(Panel):
     def show_state(self, state: State) -> None:
         """The need, where it is another one; who is busy."""
         if state.asking is not self._asking:
+            new = state.asking is not None and state.asking.need is not self._need
             self._show_asking(state.asking)
             who = state.choices.answer_by
-            if state.asking is not None and who != HAND and not self.who.hasFocus():
+            if new and who != HAND and not self.who.hasFocus():
                 self.who.setCurrentText(who)
 
     def _show_asking(self, asking: PendingNeed | None) -> None:
@@ -181,8 +183,8 @@ class NeedPanel(Panel):
             self._show_need(asking.need)
         for text in (self.text, self.instructions):
             text.hold(asking.busy)
-        self.note.setText(f"{self.who.currentText()} is answering…" if asking.busy else "")
-        self.note.setVisible(asking.busy)
+        self.note.setText(f"{line(asking.who, 60)} is answering…" if asking.who else "")
+        self.note.setVisible(bool(asking.who) and asking.busy)
         for widget in (self.bar, self.stop):
             widget.setVisible(asking.busy)
         self._enable()

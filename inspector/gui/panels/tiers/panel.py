@@ -161,7 +161,7 @@ class TierPanel(Panel):
 
 
 def _costed(state: State) -> Preview | None:
-    """The preview that is looked at, else that of the tier that would fire."""
-    if state.preview is not None or state.previews is None:
+    """The preview that is looked at (of a tier that waits: its own), else that of the tier that would fire."""
+    if state.preview is not None or state.previews is None or state.asking is not None:
         return state.preview
     return state.previews.by_tier.get(state.previews.next)
