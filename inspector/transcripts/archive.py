@@ -6,8 +6,9 @@ Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read
 
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -24,8 +25,8 @@ from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 
 _SUFFIXES = frozenset((".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db"))
-_MOST = 10_000
-"""Files that are looked for in a folder."""
+_MOST, _LOOKED = 10_000, 200_000
+"""Files that are listed of a folder, and names that are looked at for them."""
 _TRIED = 50
 """Files of which a head is read, to find the first transcript."""
 _CHUNK = 1 << 18
@@ -36,8 +37,8 @@ _BAD = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFEr
 def sessions_in_folder(folder: Path) -> list[HeldSession]:
     """Its files that may be transcripts, in it or below, the one that was changed last first."""
     found: list[tuple[float, str]] = []
-    for path in folder.rglob("*"):
-        if len(found) == _MOST:
+    for n, path in enumerate(folder.rglob("*")):
+        if n == _LOOKED or len(found) == _MOST:
             break
         try:
             about = path.stat()
@@ -51,14 +52,14 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
     """The first of them that a format knows. Raises NothingToRead."""
     for one in held[:_TRIED]:
-        if _is_known(TranscriptFile(Path(one.path))):
+        if _is_known(partial(source_of, Path(one.path))):
             return Path(one.path)
     raise NothingToRead(f"{folder} is a folder without a transcript; name a file in it")
 
 
-def _is_known(file: TranscriptFile) -> bool:
+def _is_known(file: Callable[[], TranscriptFile | DatabaseSession]) -> bool:
     try:
-        detect(file.head(), None, all_formats()[0])
+        detect(file().head(), None, all_formats()[0])
     except InspectorError:
         return False
     return True
@@ -108,7 +109,7 @@ class ZippedFile(TranscriptFile):
             what = f"holds no file {wanted!r}" if wanted else "is a zip archive without a transcript"
             raise NothingToRead(f"{path} {what}")
         self.held = held if len(held) > 1 else []
-        super().__init__(path, progress, growing=growing, source=lambda: MemberSource(path, held[place].id))
+        super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, held[place].id))
 
 
 def _may_be_transcript(one: zipfile.ZipInfo) -> bool:
@@ -118,7 +119,7 @@ def _may_be_transcript(one: zipfile.ZipInfo) -> bool:
 
 def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
     for n, one in enumerate(held[:_TRIED]):
-        if _is_known(TranscriptFile(path, source=lambda name=one.id: MemberSource(path, name))):  # type: ignore[misc]
+        if _is_known(partial(TranscriptFile, path, source=partial(MemberSource, path, one.id))):
             return n
     return None
 

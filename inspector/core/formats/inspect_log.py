@@ -101,7 +101,7 @@ class SampleReader:
             answer = choice.get("message")
             calls.add(
                 chat_call(
-                    [_wire(one) for one in texts.messages(event)],
+                    texts.messages(event),
                     _wire(texts.whole(answer)) if isinstance(answer, Mapping) else None,
                     usage,
                     tools=[_tool(texts.whole(one)) for one in _list(event.get("tools")) if isinstance(one, Mapping)],
@@ -145,7 +145,9 @@ class _Texts:
     def __init__(self, sample: Mapping[str, Any]) -> None:
         self._attached = object_of(sample, "attachments") or object_of(object_of(sample, "transcript"), "content")
         pool = _list(sample.get("message_pool")) or _list(object_of(sample, "events_data").get("messages"))
-        self._pool = [self.whole(one) for one in pool]
+        self._pool = [_wire(self.whole(one)) for one in pool if isinstance(one, Mapping)]
+        self._before: tuple[list[Any], list[dict[str, Any]]] = [], []
+        """The last input, and as it was sent: the next one begins with it, as a rule."""
 
     def whole(self, value: Any) -> Any:
         """The value with its texts in place."""
@@ -158,13 +160,18 @@ class _Texts:
             return {key: self.whole(one) for key, one in value.items()}
         return value
 
-    def messages(self, event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """The input of a call."""
-        found = [self.whole(one) for one in _list(event.get("input"))]
+    def messages(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The input of a call, in the words of Chat Completions."""
+        told, before = _list(event.get("input")), self._before
+        same = next((n for n, (one, other) in enumerate(zip(told, before[0], strict=False)) if one != other), None)
+        count = min(len(told), len(before[0])) if same is None else same
+        wires = [*before[1][:count], *(_wire(self.whole(one)) for one in told[count:] if isinstance(one, Mapping))]
+        if len(wires) == len(told):  # else some were no messages
+            self._before = told, wires
         for span in _list(event.get("input_refs")):
             if isinstance(span, list) and len(span) == 2 and all(type(one) is int and one >= 0 for one in span):
-                found += self._pool[span[0] : span[1]]
-        return [one for one in found if isinstance(one, Mapping)]
+                wires += self._pool[span[0] : span[1]]
+        return wires
 
 
 class _Spans:

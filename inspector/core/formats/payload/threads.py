@@ -78,7 +78,7 @@ class BodyThreads:
         if isinstance(items, list) and not start.length and self._before is not None:
             same = 0
             for one, other in zip(items, self._before[0], strict=False):
-                if one != other:
+                if one is not other and one != other:
                     break
                 same += 1
             if same and self._dialect is not RESPONSES:
