@@ -199,6 +199,12 @@ def test_without_content_there_are_tokens_and_a_note() -> None:
     assert any("without messages: 1 of 1" in note for note in session.notes)
 
 
+def test_spans_without_any_call_are_an_empty_thread_and_a_note() -> None:
+    session = read(span(1, [], agent="a"))
+    assert [(thread.id, len(thread.requests)) for thread in session.threads] == [("main", 0)]
+    assert any("None of the 1 spans" in note for note in session.notes)
+
+
 def test_tools_alone_are_shown_without_requests() -> None:
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.result": "done"}
     session = read(span(1, [], **tool, **{"gen_ai.tool.call.arguments": '{"a":1}'}))

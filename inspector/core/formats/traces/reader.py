@@ -131,7 +131,7 @@ class _TraceSession:
         sides = [replace(side, kind="call without tools", what="") for side in sides]
         whose = next((call.conversation for _, _, call, _ in calls if call.conversation), "")
         notes = tuple(self._notes(len(calls), passed))
-        return Session(name, tuple(threads), problems, id=whose, notes=notes, side_calls=sides)
+        return Session(name, tuple(threads) or (Thread("main"),), problems, id=whose, notes=notes, side_calls=sides)
 
     # -- one call
 
