@@ -18,8 +18,12 @@ from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.message import Message
 from inspector.core.session import Problem, Session, Thread
+from inspector.core.tokens.estimators import buffer_tokens, estimator
 
 NAME = "swe-agent"
+_BY_CHARACTERS = estimator("chars4")
+_MORE = 1.15
+"""So many times what was sent is more than an estimate by characters is off by."""
 _OWN = ("agent", "message_type", "thought", "action", "is_demo", "tool_call_ids", "tags", "cache_control")
 _UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of it is not in this file."
 _DEMO = "The first messages are a demonstration; its answers were no calls."
@@ -89,6 +93,11 @@ class SweAgentReader:
         if sent:
             told = f"{sent:,} sent, {received:,} received, {calls:,} calls"
             self._notes.append(f"Tokens stand in this file as totals only: {told}.")
+            requests = [one for thread in self._threads for one in thread.requests]
+            shown = sum(buffer_tokens(_BY_CHARACTERS, one.view, one.prompt) for one in requests)
+            if shown > _MORE * sent:
+                more = f"The buffers shown come to some {shown:,} tokens by their characters"
+                self._notes.append(f"{more}: a part of them was left out before they were sent.")
 
     def session(self) -> Session:
         """The session."""

@@ -122,6 +122,14 @@ def test_swe_agent_by_its_history() -> None:
     assert any("demonstration" in note for note in session.notes)
 
 
+def test_swe_agent_says_where_its_totals_contradict_the_history() -> None:
+    value = json.loads((HERE / "swe-agent.traj").read_text())
+    value["info"]["model_stats"]["tokens_sent"] = 20
+    notes = told(detect(Head([value], value)), [(1, value)]).notes
+    assert any("left out before they were sent" in note for note in notes)
+    assert not any("left out before they were sent" in note for note in opened("swe-agent.traj").notes)
+
+
 def test_swe_agent_with_its_history_alone() -> None:
     history = json.loads((HERE / "swe-agent.traj").read_text())["history"]
     value = {"history": history}
