@@ -119,7 +119,9 @@ def _number(value: float | None) -> float:
 WATERFALL = 9
 """The column with the bars."""
 COLUMNS: Sequence[ExchangeColumn] = (
-    ExchangeColumn("#", lambda row: f"{row.what.number:,}", lambda row: row.what.line, 4, figures=True),
+    ExchangeColumn(
+        "#", lambda row: f"{row.what.number:,}", lambda row: (row.what.time, row.what.number), 4, figures=True
+    ),
     ExchangeColumn("status", lambda row: status_words(row.what), lambda row: row.what.status or 0, 5),
     ExchangeColumn("client", lambda row: row.what.client, lambda row: row.what.client, 10, rank=6),
     ExchangeColumn("model", lambda row: row.what.model, lambda row: row.what.model, 14, rank=4),

@@ -180,8 +180,9 @@ class _ExchangeCell(Guarded, QStyledItemDelegate):
         if at is not None:
             left, first, right = (room.left() + share * wide for share in at)
             right = max(right, left + 2)
-            painter.fillRect(QRectF(left, top, first - left, high), ink(c.missing))
-            painter.fillRect(QRectF(first, top, right - first, high), ink(c.high if row.what.has_failed else c.accent))
+            before, after = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
+            painter.fillRect(QRectF(left, top, first - left, high), ink(before))
+            painter.fillRect(QRectF(first, top, right - first, high), ink(after))
         painter.setPen(ink(c.quiet))
         where = QRect(int(right) + gap if at is not None else room.left(), room.top(), width + gap, room.height())
         painter.drawText(where, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
