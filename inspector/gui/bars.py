@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from PySide6.QtCore import QMargins, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QTabBar, QToolButton
 
@@ -32,7 +33,7 @@ _FOLLOWING: Mapping[Following, str] = {
 }
 
 
-class TopBar(QFrame):
+class TopBar(Guarded, QFrame):
     """Shows the State's choices; what is chosen goes to the workbench."""
 
     def __init__(
@@ -48,6 +49,7 @@ class TopBar(QFrame):
         super().__init__()
         self.setObjectName("TopBar")
         self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
+        self._limits: Sequence[str] = ("",)
         self.opener = button("Open…", open_file)
         self.follow = button("Follow", follow, about="Show every new request while the agent writes this transcript")
         self.follow.setCheckable(True)
@@ -60,7 +62,7 @@ class TopBar(QFrame):
         self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
         begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
-        row(*begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
+        self._row = row(*begin, 8, self.workspaces, 8, *shown, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
 
     def show_state(self, state: State) -> None:
         """The chosen ones as the buttons' words."""
@@ -80,9 +82,34 @@ class TopBar(QFrame):
         window, model = state.window, model_at(thread, state.at) or "model unknown"
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
-        self.limit.setText(f"{_cut(model, 24)} · {tokens} {source} ▾")
+        self._limits = (f"{_cut(model, 30)} · {tokens} {source} ▾", f"{tokens} {source} ▾", f"{tokens} ▾")
+        self._fit()
         known = (model, window.basis, *window.warnings) if window else (model,)
         self.limit.setToolTip(tip("\n".join(filter(None, known))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """All in full where there is room; else the window in fewer words, the search by its key, and what the palette
+        can do as well goes."""
+        shown = self._workbench.state.thread is not None
+        for choice in (self.agent, self.estimator, self.limit):
+            choice.setVisible(shown)
+        self.box.setText("Search    Ctrl+K")
+        steps = [
+            *(partial(self.limit.setText, words) for words in self._limits),
+            partial(self.box.setText, "Ctrl+K"),
+            *(partial(one.hide) for one in (self.estimator, self.agent, self.live, self.box)),
+        ]
+        self.live.show()
+        self.box.show()
+        for step in steps:
+            step()
+            self._row.invalidate()
+            if self._row.sizeHint().width() <= self.width():
+                return
 
     # -- menus ---------------------------------------------------------------------------------------------------------
 
@@ -120,7 +147,7 @@ class TopBar(QFrame):
         menu.addAction("Other…").triggered.connect(self._ask_window)
 
 
-class WorkspaceTabs(QTabBar):
+class WorkspaceTabs(Guarded, QTabBar):
     """The names of the workspaces; the one that is shown is marked."""
 
     def __init__(self, choose: Callable[[str], None]) -> None:
@@ -133,6 +160,14 @@ class WorkspaceTabs(QTabBar):
         for n, name in enumerate(WORKSPACES):
             self.setTabToolTip(self.addTab(name), f"Ctrl+{n + 1}")
         self.currentChanged.connect(lambda at: choose(WORKSPACES[at]))
+
+    def sizeHint(self) -> QSize:
+        """All of them, whichever is the bold one."""
+        return super().sizeHint().grownBy(QMargins(0, 0, 8, 0))
+
+    def minimumSizeHint(self) -> QSize:
+        """No less."""
+        return self.sizeHint()
 
     def show_name(self, name: str) -> None:
         """That one is shown."""
@@ -162,7 +197,12 @@ class StatusStrip(Guarded, QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The keys give way where there is no room for both."""
         super().resizeEvent(event)
-        self.keys.setVisible(self.width() > self.words.sizeHint().width() + self.keys.sizeHint().width() + 140)
+        self._fit()
+
+    def _fit(self) -> None:
+        problems = 0 if self.problems.isHidden() else self.problems.sizeHint().width()
+        needed = self.words.sizeHint().width() + problems + self.keys.sizeHint().width() + 60
+        self.keys.setVisible(self.width() > needed)
 
     def show_state(self, state: State) -> None:
         """Counts of the whole session."""
@@ -176,6 +216,7 @@ class StatusStrip(Guarded, QFrame):
             return
         self.words.setText(f"{_FOLLOWING[following]}{_counts(session)}")
         self.problems.setText(plural(len(session.problems), "problem"))
+        self._fit()
 
 
 def _name(thread: Thread) -> str:

@@ -99,15 +99,16 @@ class Docks(WorkspacePage):
 
     def _sizes(self) -> dict[str, int]:
         """Pixels that suit this window: of width or of height, by title."""
-        width, height = self.width(), self.height()
+        gauge, figure = self.panels["Pressure"].minimumWidth(), self.fontMetrics().horizontalAdvance("0")
+        width, height = self.width() - gauge, self.height()
         return {
-            "Pressure": 226,
-            "Timeline": max(150, height * 22 // 100),
-            "Breakdown": max(150, height * 21 // 100),
-            "Message": (width - 226) * 42 // 100,
-            "Tiers": max(280, (width - 226) * 30 // 100),
+            "Pressure": gauge,
+            "Timeline": max(150, height * 24 // 100),
+            "Breakdown": max(110, height * 21 // 100 - 4 * max(0, self.fontMetrics().height() - 18)),
+            "Message": width * 42 // 100,
+            "Tiers": max(min(34 * figure, width * 45 // 100), width * 30 // 100),
             "Lost": height * 30 // 100,
-            "Run": (width - 226) * 45 // 100,
+            "Run": width * 45 // 100,
         }
 
     def reset(self) -> None:
@@ -132,6 +133,10 @@ class Docks(WorkspacePage):
     def titles(self) -> tuple[str, ...]:
         """Of all panels."""
         return tuple(self.panels)
+
+    def home(self, title: str) -> str:
+        """Name of a panel's workspace; empty for those that are always there."""
+        return self._home[title]
 
     def dock(self, title: str) -> QDockWidget | None:
         """The dock of a panel; None for one in the middle of its workspace."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QIcon, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
@@ -27,6 +27,7 @@ from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place
 from inspector.gui.panels.tiers.commands import stepper_commands, tier_offers
 from inspector.gui.proxies.desk import ProxyDesk
+from inspector.gui.reading_order import next_stop
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
 from inspector.gui.welcome import Welcome, sample_path
@@ -344,6 +345,13 @@ class MainWindow(Guarded, QMainWindow):
         self.notice.say(sentence, "Copy a report", lambda: QGuiApplication.clipboard().setText(report))
 
     # -- Qt ------------------------------------------------------------------------------------------------------------
+
+    def focusNextPrevChild(self, on: bool) -> bool:
+        """Tab and Shift+Tab."""
+        stop = next_stop(self, self.focusWidget(), on)
+        if stop is not None:
+            stop.setFocus(Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason)
+        return stop is not None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The palette closes; it would stand askew."""

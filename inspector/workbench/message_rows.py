@@ -2,6 +2,7 @@
 what a readable summary would have kept where a provider compacted into something only it can read.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -20,6 +21,16 @@ FIRST_LINE = 400
 """Characters of a first line that are kept."""
 _LOOK = 4000
 """Characters that are searched for the first line."""
+_TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url")
+"""Arguments that say by themselves what a call does: they come first, without their names."""
+_SAYS_LITTLE = re.compile(
+    r"(chunk id|wall time|exit code|original token count|total output lines|duration|session id)\b.*|output:|stdout:"
+    r"|process (exited with code|running with session id) .*|[.sxFEX]+ *\[ *\d+%\]|</?[\w-]+>|```\w*|[\W_]*",
+    re.IGNORECASE,
+)
+"""A whole line of a result that tools put around what matters: frames, counts, dots of tests."""
+_NUMBERED = re.compile(r"\d+(\t|→)\s*")
+"""Before a line of a file that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +61,13 @@ def tool_names(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def first_line(message: Message) -> str:
-    """The first line with something on it: of text or a result, else a call's arguments, else of thinking."""
+    """The first line with something on it: of text, the first telling one of a result, else a call's arguments, else
+    of thinking."""
     for part in message.parts:
         match part:
-            case Text(text) | ToolResult(content=text) if found := _line(text):
+            case Text(text) if found := _line(text):
+                return found
+            case ToolResult(content=text) if found := telling_line(text):
                 return found
             case _:
                 pass
@@ -73,11 +87,34 @@ def first_line(message: Message) -> str:
 
 
 def _arguments(arguments: Json) -> str:
-    """What a call asks for, without the brackets: `command: ls -l  timeout: 5`."""
+    """What a call asks for, without the brackets: `ls -l  timeout: 5`."""
     if not isinstance(arguments, Mapping):
         return _line(arguments if isinstance(arguments, str) else dumps(arguments))
-    words = ((key, value if isinstance(value, str) else dumps(value)) for key, value in arguments.items())
-    return "  ".join(f"{_line(key)}: {_line(value)}" for key, value in words)[:FIRST_LINE]
+    told = [name for name in _TELLING if arguments.get(name)][:1]
+    words = [_value(arguments[name]) for name in told]
+    words += [f"{_line(name)}: {_value(value)}" for name, value in arguments.items() if name not in told]
+    return "  ".join(words)[:FIRST_LINE]
+
+
+def _value(value: Json) -> str:
+    """One argument. Of a command in a shell: what the shell is told."""
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value):
+        words = [str(one) for one in value]
+        return _line(words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words))
+    return _line(value if isinstance(value, str) else dumps(value))
+
+
+def telling_line(text: str) -> str:
+    """The first line of a result that says something, without its line number; else the last that is not empty."""
+    last = ""
+    for line in text[:_LOOK].splitlines():
+        if not (stripped := line.strip()):
+            continue
+        bare = _NUMBERED.sub("", line.lstrip(), count=1).rstrip()
+        if bare and not _SAYS_LITTLE.fullmatch(bare):
+            return bare[:FIRST_LINE]
+        last = stripped
+    return last[:FIRST_LINE]
 
 
 def _line(text: str) -> str:

@@ -79,7 +79,7 @@ def test_every_part_stands_under_its_heading(show: Show, qtbot: QtBot) -> None:
 
 def test_the_header_says_who_where_when_and_how_many(show: Show) -> None:
     view = show(Text("x" * 400))
-    shown = "\n".join(label.text() for label in view.header.findChildren(QLabel))
+    shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
     assert "user" in shown
     assert "m1 · line 7 · 2026-01-03T10:11:12Z" in shown
     assert "roku counts 104 tokens, estimated" in shown
@@ -96,7 +96,7 @@ def test_a_message_weighs_what_the_gauge_says(desk: Desk, qtbot: QtBot) -> None:
     view.show()
     desk.workbench.select("m3")
     view.show_state(desk.workbench.state)
-    shown = "\n".join(label.text() for label in view.header.findChildren(QLabel))
+    shown = "\n".join(label.accessibleName() or label.text() for label in view.header.findChildren(QLabel))
     assert "2,000 tokens of the prompt · roku counts 1,004" in shown
 
 
@@ -270,3 +270,43 @@ def test_deep_arguments_do_not_end_the_program(show: Show, qtbot: QtBot) -> None
     view = show(ToolCall("c", "x", json.loads("[1]")), ToolCall("d", "y", deep))  # type: ignore[arg-type]
     fill(view, qtbot)
     assert "[[[[" in displayed(view)
+
+
+def test_a_result_shows_its_call_and_a_call_its_result(desk: Desk, qtbot: QtBot) -> None:
+    """With the way to the next use of the same tool, and the message in three forms."""
+    ask = Message("a1", "assistant", (Text("Let me look."), ToolCall("c1", "Bash", {"command": "ls -l"})))
+    answer = Message("r1", "tool", (ToolResult("c1", "total 0"),))
+    read = Message("a2", "assistant", (ToolCall("c2", "Read", {"path": "a.py"}),))
+    again = Message("a3", "assistant", (ToolCall("c3", "Bash", {"command": "pwd"}),))
+    messages = (ask, answer, read, again)
+    view = MessageView(desk)
+    qtbot.addWidget(view)
+    view.resize(600, 500)
+    view.show()
+    desk.workbench.subscribe(view.receive)
+    desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+    desk.workbench.select("r1")
+    fill(view, qtbot)
+    text = displayed(view)
+    assert text.index("answers the call of Bash · message 0") < text.index('"command": "ls -l"') < text.index("total 0")
+    assert not view.on.isEnabled()
+    desk.workbench.select("a1")
+    fill(view, qtbot)
+    text = displayed(view)
+    assert text.index('"command": "ls -l"') < text.index("its result · message 1") < text.index("total 0")
+    assert not view.back.isEnabled()
+    click(view.on)
+    assert desk.workbench.state.selected == "a3"
+    assert "its result" not in displayed(view)
+    click(view.back)
+    assert desk.workbench.state.selected == "a1"
+    board = QGuiApplication.clipboard()
+    for action in view.forms.menu().actions():
+        action.trigger()
+        if action.text() == "Copy as JSON":
+            assert json.loads(board.text())["parts"][1]["name"] == "Bash"
+        elif action.text() == "Copy as Markdown":
+            assert board.text().startswith("**assistant**\n\nLet me look.\n\n*Bash*\n\n```json\n")
+        else:
+            assert board.text().startswith("Let me look.\n\n")
+        assert "total 0" not in board.text()

@@ -1,5 +1,7 @@
 """What the gauge and the timeline say."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,7 +127,7 @@ def test_rows_take_the_first_line_with_something_on_it() -> None:
     long = Message("m", "user", (Text("\n  \n  " + "x" * 900 + "\nnext"),))
     assert row(long, {}).line == "x" * FIRST_LINE
     call = Message("c", "assistant", (ToolCall("1", "Read", {"path": "a\nb", "n": 3}), ToolCall("2", "Bash", "ls")))
-    assert (row(call, {}).line, row(call, {}).tool) == ("path: a  n: 3", "Read +1")
+    assert (row(call, {}).line, row(call, {}).tool) == ("a  n: 3", "Read +1")
     result = Message("r", "tool", (ToolResult("2", "", True), Image("image/png")))
     made = row(result, tool_names([call]))
     assert (made.tool, made.line, made.badges) == ("Bash", "image/png", ("error", "image"))
@@ -145,3 +147,37 @@ def test_kinds_and_texts() -> None:
         "user": 2, "assistant": 12, "tool": 12, "system": 0, "errors": 2, "summaries": 1, "images": 0, "cleared": 0,
     }  # fmt: skip
     assert with_text(made, "TESTS/3.PY", None, lambda: False) == [7]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Chunk ID: e97ad9\nWall time: 0.1 s\nProcess exited with code 0\nOutput:\n\na.py: 3 hits\n", "a.py: 3 hits"),
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the files", "Success. Updated the files"),
+        ("     1→\"\"\"Rows of a statement.\"\"\"\n     2→import os", "\"\"\"Rows of a statement.\"\"\""),
+        ("1\t\n2\tclass Row:", "class Row:"),
+        ("......s..F... [ 41%]\n=========\n2 failed in 0.3s", "2 failed in 0.3s"),
+        ("{\n  \"name\": 1\n}", "\"name\": 1"),
+        ("<output>\n账本 通过\n</output>", "账本 通过"),
+        ("Chunk ID: 1\nProcess exited with code 0", "Process exited with code 0"),
+        ("....", "...."),
+        ("77", "77"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_result_shows_its_first_telling_line(text: str, line: str) -> None:
+    assert row(Message("r", "tool", (ToolResult("c", text),)), {}).line == line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"description": "List", "command": "ls -l\npwd", "timeout": 5}, "ls -l  description: List  timeout: 5"),
+        ({"command": ["bash", "-lc", "git status"], "workdir": "/w"}, "git status  workdir: /w"),
+        ({"cmd": ["rg", "-n", "row"]}, "rg -n row"),
+        ({"plan": [{"step": "a"}]}, 'plan: [{"step":"a"}]'),
+        ({"command": ""}, "command: "),
+    ],
+)
+def test_a_call_shows_its_command_first(arguments: dict[str, Any], line: str) -> None:
+    assert row(Message("c", "assistant", (ToolCall("1", "shell", arguments),)), {}).line == line

@@ -20,6 +20,7 @@ class SettingRows(QScrollArea):
 
     def __init__(self, put: Callable[[str, str | None], None]) -> None:
         super().__init__()
+        self.setAccessibleName("Settings")
         self._put = put
         self._policy = ""
         self.rows: dict[str, SettingRow] = {}

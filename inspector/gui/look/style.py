@@ -10,6 +10,7 @@ SMALL, LARGE = 0.88, 1.9
 def style_sheet(c: Colours, points: float) -> str:
     """The whole sheet for one palette and the size of the system's font."""
     small, large = points * SMALL, points * LARGE
+    gap = 5 if points < 13 else 3
     mode = "dark" if c.dark else "light"
     check, down = (resource(f"icons/{name}-{mode}.svg").as_posix() for name in ("check", "down"))
     return f"""
@@ -61,7 +62,7 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {c.accent}; }}
 QComboBox::drop-down {{ border: 0; width: 18px; }}
 QPlainTextEdit, QTextEdit {{
-  background: {c.window}; border: 0; selection-background-color: {c.accent}; selection-color: {c.on_accent};
+  background: {c.window}; selection-background-color: {c.accent}; selection-color: {c.on_accent};
 }}
 
 QTableView, QListView, QTreeView {{
@@ -86,13 +87,18 @@ QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line};
 QTabWidget::pane {{ border: 0; border-top: 1px solid {c.line}; }}
 QTabBar {{ background: {c.window}; qproperty-drawBase: 0; qproperty-elideMode: ElideNone; }}
 QTabBar::tab {{
-  background: transparent; color: {c.quiet}; padding: 7px 1px 6px 1px; margin: 0 5px;
+  background: transparent; color: {c.quiet}; padding: 7px 1px 6px 1px; margin: 0 {gap}px;
   border: 0; border-bottom: 2px solid transparent;
 }}
 QTabBar::tab:hover {{ color: {c.text}; }}
 QTabBar::tab:selected {{ color: {c.text}; font-weight: 600; border-bottom: 2px solid {c.accent}; }}
 QTabBar::tab:focus {{ color: {c.accent}; }}
 QTabBar QToolButton {{ padding: 0; }}
+
+QTableView, QListView, QTreeView, QPlainTextEdit, #PlotView, QScrollArea {{ border: 1px solid {c.window}; }}
+QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus, #PlotView:focus, QScrollArea:focus {{
+  border-color: {c.accent};
+}}
 
 QScrollBar {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ width: 10px; }}
@@ -152,7 +158,6 @@ QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}
 QComboBox::down-arrow {{ image: url("{down}"); width: 12px; height: 12px; }}
 QLineEdit[bad="true"] {{ border-color: {c.high}; }}
 QLabel[role="changed"] {{ color: {c.accent}; font-weight: 600; }}
-#TierPanel QScrollArea, #SettingsForm QScrollArea {{ border: 0; }}
 #NeedText, #NeedAnswer, #MemoryText {{
   background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px;
 }}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QLayout, QToolButton
 
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import Item, Margins, column, row, small_button
@@ -28,9 +28,11 @@ class ListPanel(Panel, Generic[T]):
         self.table.chosen.connect(self.choose)
         self.table.opened.connect(self.open)
 
-    def lay_out(self, *head: Item, margins: Margins = (13, 4, 8, 2), gap: int | None = None) -> None:
+    def lay_out(
+        self, *head: Item, margins: Margins = (13, 4, 8, 2), gap: int | None = None, above: Sequence[QLayout] = ()
+    ) -> None:
         """`head` in a row, the table below it."""
-        column(row(*head, margins=margins, gap=gap), (self.table, 1), of=self, gap=0)
+        column(*above, row(*head, margins=margins, gap=gap), (self.table, 1), of=self, gap=0)
 
     def copy_button(self) -> QToolButton:
         """It copies the selected rows, else all."""

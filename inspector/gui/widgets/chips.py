@@ -35,11 +35,13 @@ class Flow(Guarded, QLayout):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self._place(QRect(0, 0, width, 0), only_measure=True)
+        edges = self.contentsMargins()
+        inner = QRect(0, 0, width - edges.left() - edges.right(), 0)
+        return self._place(inner, only_measure=True) + edges.top() + edges.bottom()
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        self._place(rect, only_measure=False)
+        self._place(rect.marginsRemoved(self.contentsMargins()), only_measure=False)
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
@@ -49,7 +51,7 @@ class Flow(Guarded, QLayout):
         size = QSize()
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
-        return size
+        return size.grownBy(self.contentsMargins())
 
     def expandingDirections(self) -> Qt.Orientation:
         return Qt.Orientation(0)
@@ -73,6 +75,15 @@ class Flow(Guarded, QLayout):
             for item, place in placed:
                 item.setGeometry(place.translated(0, (highest[place.y()] - place.height()) // 2))
         return y + high - rect.top()
+
+
+def flow(*widgets: QWidget, margins: tuple[int, int, int, int]) -> Flow:
+    """These in as many lines as they need."""
+    made = Flow()
+    made.setContentsMargins(QMargins(*margins))
+    for one in widgets:
+        made.addWidget(one)
+    return made
 
 
 class Chips(QWidget):

@@ -341,6 +341,8 @@ class Plot(Guarded, QWidget):
         self._graphics.scene().sigMouseMoved.connect(self._hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(name)
+        self._graphics.setAccessibleName(name)
+        self._graphics.setObjectName("PlotView")
         self._column = column(self._graphics, of=self, gap=0)
 
     def _add_plot(self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis) -> pg.PlotItem:
@@ -369,6 +371,10 @@ class Plot(Guarded, QWidget):
         curve.setDownsampling(auto=True, method="peak")
         curve.setClipToView(True)
         return curve
+
+    def describe(self, words: str) -> None:
+        """The plot for those who cannot see it."""
+        self._graphics.setAccessibleDescription(words)
 
     # -- what is seen --------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from inspector.gui.guard import Guarded
@@ -26,6 +26,12 @@ class Column(Generic[T]):
     width: int = 0
     figures: bool = False
     """Numbers stand to the right."""
+
+
+_LEAST = 12
+"""Characters of a column that takes what is left."""
+_MEASURED = 200
+"""Rows whose numbers make a column wider."""
 
 
 class _Model(Guarded, QAbstractTableModel, Generic[T]):
@@ -80,7 +86,10 @@ class Rows(Guarded, QTableView, Generic[T]):
         show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
-        self._size_columns(columns)
+        self.horizontalHeader().setHighlightSections(False)
+        self._unwanted: set[int] = set()
+        self._fitted: tuple[object, ...] = ()
+        self._fit()
         self.clicked.connect(lambda index: self.chosen.emit(index.row(), index.column()))
         self.doubleClicked.connect(lambda index: self.opened.emit(index.row()))
 
@@ -88,6 +97,7 @@ class Rows(Guarded, QTableView, Generic[T]):
         """Show these; the place in the list stays where it can."""
         at, scrolled = self.currentIndex().row(), self.verticalScrollBar().value()
         self._model.show_rows(rows)
+        self._fit()
         if 0 <= at < len(rows):
             self.setCurrentIndex(self._model.index(at, 0))
             self.verticalScrollBar().setValue(scrolled)
@@ -119,15 +129,65 @@ class Rows(Guarded, QTableView, Generic[T]):
             if self.currentIndex().row() != row:
                 self.chosen.emit(self.currentIndex().row(), -1)
 
-    def _size_columns(self, columns: Sequence[Column[T]]) -> None:
-        figure, header = self.fontMetrics().horizontalAdvance("0"), self.horizontalHeader()
-        header.setHighlightSections(False)
+    def leave_out(self, column: int, out: bool) -> None:
+        """Do not show a column, whatever room there is; or show it again."""
+        (self._unwanted.add if out else self._unwanted.discard)(column)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Other room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now its letters are sure."""
+        super().showEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_fitted"):
+            self.verticalHeader().setDefaultSectionSize(int(self.fontMetrics().height() * 1.6))
+            self._fit()
+
+    def _fit(self) -> None:
+        """Columns as wide as they should be; where that is too much the texts among them get narrower, down to their
+        headings, then those farthest to the right are left out. Nothing is scrolled sideways."""
+        header, columns, room = self.horizontalHeader(), self._model.columns, self.viewport().width()
+        figure = self.fontMetrics().horizontalAdvance("0")
         header.setMinimumSectionSize(3 * figure)
-        for n, column in enumerate(columns):
-            if column.width:
-                header.resizeSection(n, column.width * figure + 15)
-            else:
-                header.setSectionResizeMode(n, QHeaderView.ResizeMode.Stretch)
+        measure, letters = header.fontMetrics(), self.fontMetrics()
+        least = [
+            max(header.sectionSizeHint(n), measure.horizontalAdvance(one.title) + 22) for n, one in enumerate(columns)
+        ]
+        for n, one in enumerate(columns):
+            if one.figures:
+                texts = (one.text(row) for row in self._model.rows[:_MEASURED])
+                least[n] = max(least[n], max(map(letters.horizontalAdvance, texts), default=0) + 16)
+        if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
+            return  # what the user made of them stays
+        self._fitted = of
+        rest = max((least[n] for n, one in enumerate(columns) if not one.width), default=0)  # they share it alike
+        widths = {
+            n: max(one.width * figure + 15, least[n]) if one.width else max(_LEAST * figure, rest)
+            for n, one in enumerate(columns)
+            if n not in self._unwanted
+        }
+        for n in sorted(widths, key=lambda n: -widths[n]):
+            if (over := sum(widths.values()) - room) > 0 and not columns[n].figures:
+                widths[n] = max(least[n] if columns[n].width else rest, widths[n] - over)
+        for n in sorted(widths, reverse=True):
+            if sum(widths.values()) > room and len(widths) > 1 and columns[n].width:
+                del widths[n]
+        for n, one in enumerate(columns):
+            self.setColumnHidden(n, n not in widths)
+            stretched = not one.width
+            header.setSectionResizeMode(
+                n, QHeaderView.ResizeMode.Stretch if stretched else QHeaderView.ResizeMode.Interactive
+            )
+            if n in widths and not stretched:
+                header.resizeSection(n, widths[n])
 
 
 def show_whole_rows(view: QTableView, height: int) -> None:

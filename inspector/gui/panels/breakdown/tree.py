@@ -13,8 +13,10 @@ from inspector.gui.panels.breakdown.icicle import PartPath
 from inspector.gui.widgets.table import TOP
 
 COLUMNS = ("part", "tokens", "share", "calls", "messages")
-_LEAST = (400, 480)
-"""Pixels of width from which on there are counts of calls, and of messages."""
+_LEAST = (54, 65)
+"""Figures of width from which on there are counts of calls, and of messages."""
+SORT_SIGN = 16
+"""Pixels of the sign of the order."""
 _NODE = Qt.ItemDataRole.UserRole
 _PART = Qt.ItemDataRole.UserRole + 1
 
@@ -49,14 +51,14 @@ class BreakdownTree(Guarded, QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(column, width * figure + 14)
+            header.resizeSection(column, max(width * figure + 14, header.sectionSizeHint(column) + SORT_SIGN))
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Where there is little room, names go before counts."""
         super().resizeEvent(event)
         for column, least in zip((3, 4), _LEAST, strict=True):
-            self.setColumnHidden(column, self.width() < least)
+            self.setColumnHidden(column, self.width() < least * self.fontMetrics().horizontalAdvance("0"))
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
         """This buffer; what was open stays open, and that part can be seen."""

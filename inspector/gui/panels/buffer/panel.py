@@ -6,7 +6,7 @@ from operator import is_
 from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer, View
@@ -34,6 +34,8 @@ from inspector.workbench.steps import ORIGIN, Steps
 
 TYPING = 120
 """Milliseconds of quiet before a text filter runs."""
+_TITLED = 50
+"""Figures of width from which on the panel has a headline."""
 _ONLY = 220
 """Pixels of what is said of the messages that are shown alone."""
 MANY = 5_000
@@ -76,9 +78,9 @@ class BufferPanel(Panel):
     def _lay_out(self) -> None:
         self.text.setMaximumWidth(230)
         self.text.textChanged.connect(lambda _: self._timer.start())
-        title = label("Buffer", role="strong")
+        self.title = label("Buffer", role="strong")
         head = row(
-            title, 6, self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6
+            self.title, 6, self.count, 6, self.only, ..., self.text, self.kind, self.order, margins=(13, 5, 8, 5), gap=6
         )
         self.only.hide()
         column(head, (self.view, 1), of=self, gap=0)
@@ -89,6 +91,11 @@ class BufferPanel(Panel):
         self.view.customContextMenuRequested.connect(
             lambda at: self.menu_at(at).popup(self.view.viewport().mapToGlobal(at))
         )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room the controls come first."""
+        super().resizeEvent(event)
+        self.title.setVisible(self.width() > _TITLED * self.fontMetrics().horizontalAdvance("0"))
 
     # -- State -------------------------------------------------------------------------------------------------------
 

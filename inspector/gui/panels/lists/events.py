@@ -50,6 +50,7 @@ class EventsPanel(ListPanel[EventRow]):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
+        self.say_at_length()
         self._steps: Steps | None = None
         self._at: tuple[object, int | None] | None = None
         self.setFocusProxy(self.table)

@@ -19,6 +19,7 @@ from inspector.gui.look.build import delayed, small_button
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.table import Column
 from inspector.workbench.diff import Sides, sides
 from inspector.workbench.message_rows import row, tool_names
@@ -89,7 +90,9 @@ class LostPanel(ListPanel[LossRow]):
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {kind: self._chip(kind) for kind in (None, *KINDS)}
         self.setFocusProxy(self.table)
-        self.lay_out(*self.kinds.values(), 5, (self.says, 1), self.copy_button(), margins=(8, 4, 8, 2), gap=2)
+        self.say_at_length()
+        kinds = flow(*self.kinds.values(), margins=(8, 4, 8, 0))
+        self.lay_out((self.says, 1), self.copy_button(), margins=(13, 2, 8, 2), above=[kinds])
         self._show_losses(())
 
     def _chip(self, kind: FactKind | None) -> QToolButton:

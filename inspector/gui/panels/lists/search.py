@@ -115,7 +115,7 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def _show_found(self, found: Sequence[MessageHit]) -> None:
         self.table.show_rows(found[:MOST])
-        self.table.setColumnHidden(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
+        self.table.leave_out(len(self.COLUMNS) - 1, self.scope.currentIndex() != 2)
         self.says.setText(_says(self._state.session, self.field.text(), found))
         self.desk.workbench.show_found(_places(self.field.text(), found) if found else None)
 

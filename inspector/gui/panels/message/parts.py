@@ -1,19 +1,27 @@
 """A message as sections of plain text: each part under a small heading that says what it is. No Qt here."""
 
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
 
+from inspector.core.dialects.neutral import write_message
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.pieces import Section
+from inspector.workbench.tool_pairs import PairedPart
+
+CopyForm: TypeAlias = Literal["text", "json", "markdown"]
 
 
-def message_sections(message: Message) -> tuple[Section, ...]:
-    """What the plain-text view shows of a message, in the order of its parts. Images are named, not shown."""
+def message_sections(message: Message, partners: Sequence[PairedPart | None] = ()) -> tuple[Section, ...]:
+    """What the plain-text view shows of a message, in the order of its parts: a result with its call before it, a call
+    with its result after it (`partners`, one a part). Images are named, not shown."""
     if not message.parts:
         return (Section("an empty message"),)
-    return tuple(_sections(message))
+    return tuple(_sections(message, partners or (None,) * len(message.parts)))
 
 
 def message_images(message: Message) -> tuple[Image, ...]:
@@ -41,10 +49,43 @@ def part_text(part: Part) -> str:
             return ""
 
 
-def _sections(message: Message) -> Iterator[Section]:
+def copied(message: Message, form: CopyForm) -> str:
+    """All parts of a message, as they are put on the clipboard."""
+    if form == "text":
+        return original(message)
+    if form == "json":
+        return json.dumps(write_message(message), ensure_ascii=False, indent=2)
+    parts = [f"**{line(message.role)}**", *(_markdown(part) for part in message.parts)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _markdown(part: Part) -> str:
+    text = part_text(part)
+    if isinstance(part, Text) or not text:
+        return text
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    kind = "json" if isinstance(part, ToolCall) and not isinstance(part.arguments, str) else ""
+    title = part.name if isinstance(part, ToolCall) else type(part).__name__
+    return f"*{line(title)}*\n\n{fence}{kind}\n{text}\n{fence}"
+
+
+def _paired(found: PairedPart | None) -> Iterator[Section]:
+    """The call of a result, or the result of a call."""
+    if found is None:
+        return
+    part, text = found.part, part_text(found.part)
+    if isinstance(part, ToolCall):
+        yield Section(f"answers the call of {line(part.name)} · message {found.place:,}", text, "code")
+        yield from _as_text(part.arguments)
+    else:
+        error = "error · " if part.is_error else ""
+        yield Section(f"its result · message {found.place:,} · {error}{plural(len(text), 'character')}", text, "code")
+
+
+def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterator[Section]:
     count = len(message_images(message))
     number = 0
-    for part in message.parts:
+    for part, partner in zip(message.parts, partners, strict=True):
         text = part_text(part)
         match part:
             case Text():
@@ -54,8 +95,10 @@ def _sections(message: Message) -> Iterator[Section]:
             case ToolCall(id=call, name=name):
                 yield Section(f"tool call · {line(name)} · {line(call)}", text, "code")
                 yield from _as_text(part.arguments)
+                yield from _paired(partner)
             case ToolResult(call_id=call, is_error=is_error):
                 error = "error · " if is_error else ""
+                yield from _paired(partner)
                 yield Section(f"tool result · {error}{plural(len(text), 'character')} · {line(call)}", text, "code")
             case Image(media_type=media_type):
                 number += 1

@@ -27,21 +27,26 @@ from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
-from inspector.gui.panels.message.parts import message_images, message_sections, original
+from inspector.gui.panels.message.parts import CopyForm, copied, message_images, message_sections
 from inspector.gui.panels.panel import Panel
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.text import TextReader
 from inspector.workbench.message_rows import NAME, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
+from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
 COUNTED = "tiktoken"
+_FORMS: dict[str, CopyForm] = {"Copy as text": "text", "Copy as JSON": "json", "Copy as Markdown": "markdown"}
+_BACK, _ON = "The use of the same tool before this one", "The next use of the same tool"
 _MARKS = {"meta": "written by the client", "attachment": "added by the client", "placeholder": "content was cleared"}
 
 
 class MessageHeader(QWidget):
-    """Three calm lines."""
+    """Who and where, how many tokens, and the buttons, in as many lines as these need."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -50,16 +55,13 @@ class MessageHeader(QWidget):
         self._number = label(role="quiet")
         self._role = label(role="strong")
         self._badges = label(role="quiet")
-        self._where = label(role="quiet", wrap=True)
-        self._where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._tokens = label()
+        self._where, self._tokens = Elided("quiet"), Elided()
         self.counter = small_button("count with tiktoken", self._count)
         self.together = small_button("")
         self.together.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.tools = row(self._number, self._role, self._badges, (..., 1), gap=8)
-        counts = row(self._tokens, self.counter, self.together, (..., 1))
-        self.place = row((self._where, 1), gap=8)
-        column(self.tools, self.place, counts, of=self, margins=(13, 6, 8, 2), gap=2)
+        who = row(self._number, self._role, self._badges, (self._where, 1), gap=8)
+        self.tools = flow(margins=(0, 0, 0, 0))
+        column(who, self._tokens, self.tools, of=self, margins=(13, 6, 8, 2), gap=2)
 
     def show_message(self, message: Message, number: int | None, others: Sequence[Message], size: Sizer) -> None:
         """`number` is its place in the buffer, None where it does not stand there; `others` travelled with it; `size`:
@@ -69,8 +71,9 @@ class MessageHeader(QWidget):
         self._number.setToolTip(tip("It does not stand in the buffer that is looked at") if number is None else "")
         self._role.setText(message.role)
         self._badges.setText(" · ".join(_badges(message)))
-        self._where.setText(" · ".join(_where(message)))
-        self._tokens.setText(_tokens(message, size))
+        self._where.show_text(" · ".join(_where(message)))
+        words = _tokens(message, size)
+        self._tokens.show_text(words, words.replace(" of the prompt", ""))
         self._show_counted()
         self._show_others(others)
         self.restyle()
@@ -127,11 +130,14 @@ class MessageView(Panel):
         self._place: tuple[str, str, View | None, Scale | None] | None = None
         self._stepped: Buffer | None = None
         self._message: Message | None = None
+        self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
+        self._paired: tuple[View | None, Buffer | None] = (None, None)
         self.header = MessageHeader(desk)
         self.reader = TextReader(desk.theme, "Text of the message")
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
         self.setFocusProxy(self.text)
+        self.text.setMinimumHeight(self.fontMetrics().height())
         self._add_tools()
         self._lay_out()
         self._wrap(desk.settings.text("message/wrap", "yes") == "yes")
@@ -154,9 +160,15 @@ class MessageView(Panel):
             self._stack.setCurrentIndex(0)
             return
         self.header.show_message(message, number, companions(thread, message), size)
-        if message is not self._message:
-            self._message = message
-            self.text.show_sections(message_sections(message))
+        if (view, stepped) != self._paired:
+            self._paired = (view, stepped)
+            self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages() if view else ())
+        partners = self._pairs.partners(message)
+        for button, rows in ((self.back, -1), (self.on, 1)):
+            button.setEnabled(self._pairs.same_tool(message, rows) is not None)
+        if message is not self._message or partners != self._partners:
+            self._message, self._partners = message, partners
+            self.text.show_sections(message_sections(message, partners))
             self._show_images(message)
             if any(isinstance(part, Opaque) for part in message.parts):
                 self.desk.bridge.run(
@@ -167,17 +179,23 @@ class MessageView(Panel):
     def _show_readable(self, message: Message, text: str) -> None:
         """Beside an opaque compaction, what a readable one would have kept."""
         if text and message is self._message:
-            self.text.show_sections((*message_sections(message), Section(NAME, text)))
+            self.text.show_sections((*message_sections(message, self._partners), Section(NAME, text)))
 
     def restyle(self) -> None:
         """Colours of text are in the text: it is laid in anew."""
         self.header.restyle()
         self.text.restyle()
 
-    def copy_message(self) -> None:
-        """The original text of all parts, to the clipboard."""
+    def copy_message(self, form: CopyForm = "text") -> None:
+        """All parts, to the clipboard."""
         if self._message is not None:
-            QGuiApplication.clipboard().setText(original(self._message))
+            QGuiApplication.clipboard().setText(copied(self._message, form))
+
+    def step_tool(self, rows: int) -> None:
+        """Select the next call of the same tool, or the one before; from a result its next result."""
+        found = self._pairs.same_tool(self._message, rows) if self._message is not None else None
+        if found is not None:
+            self.desk.workbench.select(found.id)
 
     def take(self, text: str) -> None:
         """Pin where the cursor stands."""
@@ -231,15 +249,23 @@ class MessageView(Panel):
         self.wrap.toggled.connect(self._wrap)
         self.edit = small_button("edit", edit, about=about, name="edit message")
         find = small_button("find", self.find_bar.open, about="Find in message (Ctrl+F)")
-        self.copy = small_button("copy", self.copy_message, about="Copy the message", name="copy message")
+        self.copy = small_button("copy", lambda: self.copy_message(), about="Copy the message", name="copy message")
+        self.forms = small_button("▾", about="Copy as JSON or Markdown", name="copy in another form")
+        self.forms.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.forms)
+        for words, form in _FORMS.items():
+            menu.addAction(words, partial(self.copy_message, form))
+        self.forms.setMenu(menu)
+        self.back = small_button("‹", partial(self.step_tool, -1), about=_BACK, name=_BACK)
+        self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
         self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.text.customContextMenuRequested.connect(self._show_menu)
         self.text.setTextInteractionFlags(
             self.text.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self.header.place.addWidget(self.pin)
-        for button in (self.wrap, self.edit, find, self.copy):
+        tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
+        for button in (*tools, self.header.counter, self.header.together):
             self.header.tools.addWidget(button)
 
     def _lay_out(self) -> None:

@@ -25,6 +25,7 @@ from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.table import Column, Index, Rows
 from inspector.workbench.compare import BASE, NAMES, PolicyRun, Result, compare, runs
 from inspector.workbench.state import State
@@ -100,17 +101,15 @@ class PinsPanel(ListPanel[PinLine]):
         self.table.viewport().installEventFilter(self)
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._name_button())
         self.typed = field("Pin a text")
-        self.typed.setFixedWidth(130)
+        self.typed.setMaximumWidth(220)
         self.say_at_length()
         self.typed.returnPressed.connect(self._pin_typed)
         self.pin = small_button("pin", self._toggle, about="Pin the chosen line, or take its pin away")
         self.instructions = small_button("instructions", self._show, about="Instructions, too", checkable=True)
         self.policies = self._policies_button()
         self.setFocusProxy(self.table)
-        self.lay_out(
-            self.typed, self.pin, self.instructions, self.policies, 5, (self.says, 1), self.copy_button(),
-            margins=(10, 5, 8, 3), gap=4,
-        )  # fmt: skip
+        tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=(10, 5, 8, 0))
+        self.lay_out((self.says, 1), self.copy_button(), above=[tools], margins=(13, 2, 8, 3), gap=4)
         self._show()
 
     def _policies_button(self) -> QToolButton:

@@ -9,11 +9,12 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.build import column, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
 from inspector.gui.panels.steps.rows import StepsModel, StepsView
+from inspector.gui.widgets.chips import flow
 from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.state import State
@@ -54,7 +55,7 @@ class StepsPanel(Panel):
         self.says.setContentsMargins(13, 4, 13, 6)
         self.setFocusProxy(self.view)
         self.view.selectionModel().currentChanged.connect(lambda _: self._enable())
-        head = row(self.undo, self.redo, self.compared, ..., self.more, margins=(10, 6, 8, 4), gap=5)
+        head = flow(self.undo, self.redo, self.compared, self.more, margins=(10, 6, 8, 4))
         column(head, self.says, (self.view, 1), of=self, gap=0)
 
     def _menu(self) -> QMenu:

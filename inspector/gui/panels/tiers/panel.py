@@ -75,6 +75,7 @@ class TierPanel(Panel):
         inside, scroll = QWidget(), QScrollArea()
         column(self._tiers, blocks, ..., of=inside, gap=0)
         scroll.setWidgetResizable(True)
+        scroll.setAccessibleName("Tiers, and who answers them")
         scroll.setWidget(inside)
         head = row(self.caption, ..., self.due, margins=(7, 8, 10, 4))
         below = row((self.here, 1), self.turn, margins=(13, 0, 10, 8), gap=8)

@@ -15,7 +15,7 @@ from inspector.gui.look.number_formats import grouped, percent, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.line_drag import LineDrag
-from inspector.gui.panels.timeline.tank import Tank, belief_words
+from inspector.gui.panels.timeline.tank import Tank, belief_words, spoken_pressure
 from inspector.workbench.gauge import GaugeReading, reading
 from inspector.workbench.state import State
 
@@ -30,6 +30,8 @@ _KINDS = {
 
 
 _UNSEEN = "not in this file"
+NARROW, FIGURES = 226, 24
+"""Least width, in pixels and in figures."""
 LINGER = 800
 """Milliseconds for which the tier that would fire next is still named after another place was chosen."""
 
@@ -50,7 +52,7 @@ class Gauge(Panel):
         self.tank = Tank(desk.theme, LineDrag(desk.workbench, self))
         self.legend = Legend(desk.theme)
         self.legend.picked.connect(self._look_into)
-        self.setMinimumWidth(226)
+        self.restyle()
         head = row(self._ratio, self._kind, ..., gap=8)
         head.setAlignment(self._kind, Qt.AlignmentFlag.AlignVCenter)
         words = (self._tokens, self._next, self._window, self._warning)
@@ -62,6 +64,7 @@ class Gauge(Panel):
         now = reading(state)
         self.tank.show_reading(now)
         self.legend.show_reading(now)
+        self.setAccessibleDescription(spoken_pressure(now))
         self._ratio.setText(percent(now.ratio) if now and now.ratio is not None else "–")
         self._show_kind(now)
         self._tokens.setText(_tokens(now))
@@ -98,6 +101,7 @@ class Gauge(Panel):
         """The tank keeps colours."""
         self.tank.restyle()
         self.legend.restyle()
+        self.setMinimumWidth(max(NARROW, FIGURES * self.fontMetrics().horizontalAdvance("0")))
 
 
 def _hide_if_empty(*labels: QLabel) -> None:

@@ -24,9 +24,10 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.mark_row import RANKS, SIZE, paint_mark
+from inspector.gui.panels.timeline.tank import spoken_pressure
 from inspector.gui.widgets.small import Elided
 from inspector.workbench.filling import AreaKind, Areas, areas
-from inspector.workbench.gauge import firings, watermarks
+from inspector.workbench.gauge import firings, reading, watermarks
 from inspector.workbench.state import PolicyBelief, State
 from inspector.workbench.timeline import Mark, MarkKind, chosen_marks, finding_marks, series, step_effects
 
@@ -197,7 +198,13 @@ class Timeline(PlotPanel):
                 job = partial(finding_marks, session, thread, pins)
                 self._finding = self.desk.bridge.run(lambda task: job(), self._show_findings)
         self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
+        self.plot.describe(self._spoken(state))
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
+
+    def _spoken(self, state: State) -> str:
+        place = "the end" if state.at is None else f"request {state.at}"
+        marks = self.plot.mark_row.accessibleDescription()
+        return f"{place} of {plural(self.plot.count, 'request')}: {spoken_pressure(reading(state))}. Marks: {marks}"
 
     def _show_findings(self, found: Sequence[Mark]) -> None:
         self._finding, self._findings = None, tuple(found)

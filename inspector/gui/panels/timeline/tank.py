@@ -16,7 +16,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
 from inspector.workbench.gauge import GaugeReading
 
-TANK = 92
+TANK = 76
 """Width of the tank in pixels; what is right of it belongs to the labels."""
 EDGE = 10
 """How far a line stands out on the left."""
@@ -47,6 +47,7 @@ class Tank(Guarded, QWidget):
         """Tokens at the rim: the window, or more where the buffer overflows it or no window is known."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(150)
+        self.setAccessibleName("Pressure")
 
     def sizeHint(self) -> QSize:
         """Tall rather than wide."""
@@ -263,6 +264,16 @@ def headroom(reading: GaugeReading, line: Watermark) -> str:
     return f"{grouped(-room)} over" if line.fires(measured) else f"{grouped(room)} to go"
 
 
+def spoken_pressure(reading: GaugeReading | None) -> str:
+    """`61.4 percent, 122,765 of 200,000, reported`."""
+    if reading is None:
+        return "nothing open"
+    pressure, window = reading.pressure, reading.window.tokens
+    share = f"{reading.ratio * 100:.1f} percent, " if reading.ratio is not None else ""
+    tokens = "no tokens to count" if pressure.tokens is None else grouped(pressure.tokens)
+    return f"{share}{tokens}{f' of {grouped(window)}' if window else ''}, {pressure.kind}"
+
+
 def spoken(reading: GaugeReading | None) -> str:
     """The tank for those who cannot see it."""
     if reading is None:
@@ -272,4 +283,4 @@ def spoken(reading: GaugeReading | None) -> str:
     unseen = f". Not in this file {grouped(reading.unseen)}" if reading.unseen else ""
     believed = f". {belief_words(reading)}" if reading.believed is not None else ""
     agent = f". The recorded agent {trigger_words(reading.triggers)}" if reading.triggers else ""
-    return f"{parts}{unseen}{believed}. {lines}{agent}"
+    return f"{spoken_pressure(reading)}. {parts}{unseen}{believed}. {lines}{agent}"

@@ -1,0 +1,65 @@
+"""Tab goes through a window as it is read: part after part, row after row, only to what can be seen."""
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QWidget
+
+from inspector.gui.panels.panel import Panel
+
+LOW = 60
+"""Pixels: what is higher has a row of its own."""
+
+
+def focus_stops(window: QWidget) -> Sequence[QWidget]:
+    """The widgets that Tab reaches, in their order: the top bar, panel after panel, the strip at the foot."""
+    blocks = dict[QWidget, list[QWidget]]()
+    for one in window.findChildren(QWidget):
+        if _is_stop(one, window):
+            blocks.setdefault(_block(one, window), []).append(one)
+    return [one for block in _in_rows(blocks, window) for one in _in_rows(blocks[block], window)]
+
+
+def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
+    """Where Tab leads from there (`on` = False: Shift+Tab); None where there is nowhere to go."""
+    stops = focus_stops(window)
+    if not stops:
+        return None
+    while now is not None and now not in stops and now is not window:
+        now = now.parentWidget()  # an editor within a list
+    if now is None or now is window:
+        return stops[0 if on else -1]
+    return stops[(stops.index(now) + (1 if on else -1)) % len(stops)]
+
+
+def _is_stop(one: QWidget, window: QWidget) -> bool:
+    if not one.focusPolicy() & Qt.FocusPolicy.TabFocus or not one.isEnabled() or one.focusProxy() is not None:
+        return False
+    if one.window() is not window or not one.isVisible() or one.visibleRegion().isEmpty():
+        return False
+    top = window.childAt(one.mapTo(window, one.visibleRegion().boundingRect().center()))
+    return top is one or (top is not None and one.isAncestorOf(top))  # and nothing lies over it
+
+
+def _block(one: QWidget, window: QWidget) -> QWidget:
+    """The dock or panel that it belongs to; itself for tabs of panels; else the bar that holds it."""
+    at, outermost = one, one
+    while (above := at.parentWidget()) is not None and above is not window:
+        if isinstance(at, Panel) or (isinstance(above, QMainWindow) and at is one):
+            return above if isinstance(above, QDockWidget) else at
+        outermost = at if isinstance(at, QFrame) else outermost
+        at = above
+    return outermost
+
+
+def _in_rows(widgets: Iterable[QWidget], window: QWidget) -> list[QWidget]:
+    """From top to bottom; those that stand beside each other from left to right."""
+    rooms = {one: QRect(one.mapTo(window, QPoint(0, 0)), one.size()) for one in widgets}
+    rows = list[list[QWidget]]()
+    for one in sorted(rooms, key=lambda one: (rooms[one].top(), rooms[one].left())):
+        low = rows and max(rooms[one].height(), rooms[rows[-1][0]].height()) < LOW
+        if low and rooms[one].center().y() <= rooms[rows[-1][0]].bottom():
+            rows[-1].append(one)
+        else:
+            rows.append([one])
+    return [one for row in rows for one in sorted(row, key=lambda one: rooms[one].left())]

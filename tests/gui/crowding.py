@@ -1,0 +1,144 @@
+"""What is too small for what it shows, in a window as it is drawn: texts, headers and numbers cut, widgets over each
+other, lists that must be scrolled sideways."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QMainWindow,
+    QPlainTextEdit,
+    QPushButton,
+    QStackedWidget,
+    QTabBar,
+    QTableView,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
+
+from inspector.gui.panels.panel import Cover
+from inspector.gui.widgets.small import Elided, LinkButton
+
+SLACK = 1
+"""Pixels that rounding may take."""
+_FREE = (QMainWindow, QStackedWidget, QAbstractScrollArea)
+"""They lay out their children by themselves: tabs over separators, pages over pages, viewports."""
+
+
+def crowded(window: QWidget) -> list[str]:
+    """A line for each thing that is too small; none: all can be read."""
+    found: list[str] = []
+    for one in [window, *window.findChildren(QWidget)]:
+        if one.isVisible() and not one.visibleRegion().isEmpty():
+            found += (f"{_path(one, window)}: {what}" for what in (*_cut(one), *_overlapping(one)))
+    return found
+
+
+def _cut(one: QWidget) -> Iterator[str]:
+    if isinstance(one, Elided | LinkButton | Cover):
+        return
+    if isinstance(one, QLabel):
+        yield from _label(one)
+    elif isinstance(one, QPushButton | QToolButton):
+        if one.text() and one.width() + SLACK < one.minimumSizeHint().width():
+            yield f"button {one.text()!r} {one.width()} < {one.minimumSizeHint().width()}"
+        if one.text() and one.height() + SLACK < one.fontMetrics().height():
+            yield f"button {one.text()!r} is too low"
+    elif isinstance(one, QAbstractButton):
+        if one.width() + SLACK < one.sizeHint().width():
+            yield f"button {one.text()!r} {one.width()} < {one.sizeHint().width()}"
+    elif isinstance(one, QComboBox):
+        if one.width() + SLACK < one.fontMetrics().horizontalAdvance(one.currentText()) + 30:
+            yield f"choice {one.currentText()!r}"
+    elif isinstance(one, QTabBar):
+        for at in range(one.count()):
+            room = one.tabRect(at)
+            if room.width() + SLACK < one.tabSizeHint(at).width() or not one.rect().contains(
+                room.adjusted(1, 1, -1, -1)
+            ):
+                yield f"tab {one.tabText(at)!r} {room} in {one.rect()}"
+    elif isinstance(one, QHeaderView):
+        yield from _header(one)
+    elif isinstance(one, QTextEdit | QPlainTextEdit):
+        return
+    if isinstance(one, QAbstractScrollArea) and one.horizontalScrollBar().isVisible():
+        yield f"is scrolled sideways by {one.horizontalScrollBar().maximum()}"
+    if isinstance(one, QTableView):
+        yield from _figures(one)
+
+
+def _label(one: QLabel) -> Iterator[str]:
+    room, text = one.contentsRect(), one.text()
+    if not text:
+        return
+    metrics = one.fontMetrics()
+    if one.wordWrap():
+        needed = one.heightForWidth(one.width())
+        if one.height() + SLACK < needed:
+            yield f"label {text!r} {one.height()} < {needed} high"
+    else:
+        needed = max(metrics.horizontalAdvance(line) for line in text.split("\n"))
+        if room.width() + SLACK < needed:
+            yield f"label {text!r} {room.width()} < {needed}"
+        if room.height() + SLACK < metrics.height() * (text.count("\n") + 1):
+            yield f"label {text!r} {room.height()} high"
+
+
+def _header(one: QHeaderView) -> Iterator[str]:
+    if one.orientation() != Qt.Orientation.Horizontal:
+        return
+    model = one.model()
+    for at in range(one.count() if model is not None else 0):
+        needed = one.sectionSizeHint(at)
+        if not one.isSectionHidden(at) and one.sectionSize(at) + SLACK < needed:
+            title = model.headerData(at, Qt.Orientation.Horizontal)
+            yield f"heading {title!r} {one.sectionSize(at)} < {needed}"
+
+
+def _figures(view: QTableView) -> Iterator[str]:
+    """Numbers, which stand to the right, are never elided."""
+    model, metrics, columns = view.model(), view.fontMetrics(), view.horizontalHeader()
+    for column in range(columns.count() if columns.isVisible() else 0):
+        for row in range(min(model.rowCount(), 200)):
+            index = model.index(row, column)
+            side = index.data(Qt.ItemDataRole.TextAlignmentRole)
+            text = index.data()
+            if side is None or not int(side) & int(Qt.AlignmentFlag.AlignRight) or not isinstance(text, str):
+                continue
+            if view.isColumnHidden(column) or view.columnWidth(column) + SLACK < metrics.horizontalAdvance(text) + 12:
+                if not view.isColumnHidden(column):
+                    yield f"number {text!r} {view.columnWidth(column)} < {metrics.horizontalAdvance(text) + 12}"
+                break
+
+
+def _overlapping(parent: QWidget) -> Iterator[str]:
+    if isinstance(parent, _FREE) or isinstance(parent.parentWidget(), QAbstractScrollArea):
+        return
+    layout = parent.layout()
+    if layout is None:
+        return
+    items = (layout.itemAt(n) for n in range(layout.count()))
+    kids = [one for item in items if item is not None and (one := item.widget()) is not None and one.isVisible()]
+    for one, other in combinations(kids, 2):
+        common = one.geometry() & other.geometry()
+        if common.width() > SLACK and common.height() > SLACK:
+            yield f"{_name(one)} over {_name(other)}"
+
+
+def _name(one: QWidget) -> str:
+    text = one.text() if isinstance(one, QLabel | QAbstractButton) else ""
+    return f"{type(one).__name__}({text or one.objectName() or one.accessibleName()})"
+
+
+def _path(one: QWidget, top: QWidget) -> str:
+    names, at = list[str](), one
+    while at is not top and (above := at.parentWidget()) is not None:
+        names.append(at.objectName() or type(at).__name__)
+        at = above
+    return "/".join(reversed(names[:4]))
