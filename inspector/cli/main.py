@@ -27,6 +27,7 @@ COMMANDS = {
     "follow": "pressure as a transcript grows, a line per request",
     "proxy": "sit between an agent and its provider, record",
     "run": "run an agent of our own",
+    "receive": "take the spans that tracers on this machine send, record",
     "sessions": "transcripts found on this machine",
     "simulate": "a simulated provider on this machine, with faults on demand",
 }
