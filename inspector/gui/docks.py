@@ -87,10 +87,12 @@ class Docks(WorkspacePage):
             self._make_room_for_run()
 
     def _make_room_for_run(self) -> None:
-        """Without a run the table of exchanges has the whole of Live."""
-        dock = self.workspaces["Live"].docks.get("Run")  # none before the panels are placed
-        if dock is not None and self.workspaces["Live"].laid_out and not dock.isFloating():
-            dock.setVisible(self._desk.workbench.state.run is not None)
+        """Without a run the table of exchanges has the whole of Live; without a proxy the run has it."""
+        live, state = self.workspaces["Live"], self._desk.workbench.state
+        dock, table = live.docks.get("Run"), live.centralWidget()  # none before the panels are placed
+        if dock is not None and table is not None and live.laid_out and not dock.isFloating():
+            dock.setVisible(state.run is not None)
+            table.setVisible(state.run is None or state.proxy is not None)
 
     def show_layout(self) -> None:
         """As the user left it: the frame and the workspace that is shown; the others when they are."""
@@ -193,6 +195,7 @@ class Docks(WorkspacePage):
             self._maximised = None
             self.restore_docks(frame)
             self.current.restore_docks(inner)
+            self._make_room_for_run()
 
     def float(self) -> None:
         """The panel with the focus into a window of its own, or back."""
@@ -211,7 +214,7 @@ class Docks(WorkspacePage):
     def tell(self, state: State) -> None:
         """Every panel is given what concerns it; those that cannot be seen show it later."""
         told, self._shown = self._shown, state
-        if (told is not None and told.run is not None) != (state.run is not None):
+        if told is None or any((getattr(told, one) is None) != (getattr(state, one) is None) for one in _LIVE):
             self._make_room_for_run()
         same = told is not None and _is_same(told, state)
         if same and told is not None and _is_same(told, state, _LIVE):

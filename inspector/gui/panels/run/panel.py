@@ -101,7 +101,8 @@ class RunPanel(Panel):
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setChildrenCollapsible(False)
         says = _captioned("THE MODEL SAYS", self.text, self.calls)
-        for n, part in enumerate((self._around, says, _captioned("LAST TURNS", self.turns))):
+        self._turns = _captioned("LAST TURNS", self.turns)
+        for n, part in enumerate((self._around, says, self._turns)):
             self._split.addWidget(part)
             self._split.setStretchFactor(n, (5, 2, 3)[n])
         head = column(self.task, self.about, self.notes, self.need, margins=(13, 8, 10, 2), gap=2)
@@ -123,6 +124,7 @@ class RunPanel(Panel):
         permission = run.now.asked if run is not None and doing == "asking" else None
         new = self.question.show_permission(permission)
         self._around.setVisible(permission is not None)
+        self._turns.setVisible(permission is None)  # the question has their room
         self._look_at_tier(state)
         if new:
             self.desk.show_panel(self.TITLE)

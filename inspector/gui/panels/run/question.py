@@ -9,10 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QTextOption
+from PySide6.QtGui import QResizeEvent, QTextOption
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from inspector.agent.status import Permission
+from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
@@ -35,7 +36,7 @@ _BLANKS = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
 """Between two words: what stands after them is easily not seen."""
 
 
-class QuestionBox(QFrame):
+class QuestionBox(Guarded, QFrame):
     """Hidden while nothing is asked."""
 
     def __init__(self, theme: Theme, permit: "Callable[[str, Permit], None]") -> None:
@@ -50,7 +51,6 @@ class QuestionBox(QFrame):
         self.says, self.about, self.covers = (label(role=role, wrap=True) for role in ("strong", "", "small"))
         self.what = PlainText(theme)
         self.what.setAccessibleName("What the call would do")
-        self.what.setMinimumHeight(self.fontMetrics().height() * 7)
         self.what.filled.connect(self._show_rest)
         seen = self.what.document().defaultTextOption()
         flags = QTextOption.Flag  # a line's own end is marked, so that one that goes on in the next row is told apart
@@ -82,8 +82,19 @@ class QuestionBox(QFrame):
         self.about.setText(visible(asked.says).text + (size if asked.exact else ""))
         self.covers.setText(asked.covers)
         self.what.setVisible(bool(asked.exact))
+        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, asked.exact.count("\n") + 2))
         self.what.show_sections((Section("", asked.exact, "diff" if asked.is_diff else "exact"),))
+        self._fit()
         return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Never lower than what it says: a splitter does not know of wrapped lines."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if layout := self.layout():
+            self.setMinimumHeight(layout.minimumHeightForWidth(self.width()))
 
     def _answer(self, how: "Permit", checked: bool = False) -> None:
         """What is shown is answered. The second click of a double click is no answer to what comes next."""
