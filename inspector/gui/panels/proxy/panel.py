@@ -165,7 +165,8 @@ class ProxyPanel(Panel):
         wide = max(1, self._holds.viewport().width())
         each = [box.heightForWidth(wide) for box in self.boxes.values()]
         room = max(self.height() // 2, max(each, default=0))
-        self._holds.setFixedHeight(min(room, sum(each) + 6 * max(0, len(each) - 1)))
+        frame = self._holds.height() - self._holds.contentsRect().height()  # the border that the style draws
+        self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Other lines, other heights."""
