@@ -5,8 +5,12 @@ from typing import Never
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
 
+from inspector.gui.desk import Desk
+from inspector.gui.panels.run.question import QuestionBox
 from inspector.gui.runs.desk import JOURNAL
 from inspector.gui.runs.dialog import ADDRESS, ResumeDialog, RunDialog
 from inspector.transcripts.files import open_transcript
@@ -44,6 +48,14 @@ def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.Monk
     stage.until(lambda: [report.tools for report in stage.panel.turns.rows] == [(), ("read_file",)])
     assert "完成" in stage.panel.text.toPlainText()
     assert Path(bench.state.session.path).parent.name == "runs"
+
+
+def test_a_box_that_asks_nothing_is_laid_out_without_a_warning(desk: Desk, qtbot: QtBot) -> None:
+    box = QuestionBox(desk.theme, lambda asked, how: None)
+    qtbot.addWidget(box)
+    for width in (0, 1, 400):
+        box.resize(width, 0)
+        QApplication.sendEvent(box, QResizeEvent(box.size(), box.size()))  # a warning of Qt's fails the test
 
 
 def test_what_was_asked_for_is_there_the_next_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +15,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
+from inspector.gui.widgets.plot import TokenAxis
 from inspector.gui.window import MainWindow
 from tests.gui.hands import press
 from tests.gui.stepping import session
@@ -192,3 +193,11 @@ def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: 
     assert sum(len(one.marks) for one in row.folds) == len(row.marks)
     window.docks.panels["Search"].take("")
     assert not any(mark.kind == "search hit" for mark in row.marks)
+
+
+def test_a_plot_without_height_has_no_grid(qtbot: QtBot) -> None:
+    axis = TokenAxis()
+    axis.setGeometry(QRectF(0, 0, 40, 200))
+    assert axis.levels(0, 100)
+    axis.setGeometry(QRectF(0, 0, 40, 0))
+    assert axis.levels(0, 100) == []

@@ -166,7 +166,9 @@ class TokenAxis(Axis):
 
     def levels(self, low: float, high: float) -> list[float]:
         """Where the numbers stand: the lines of the grid."""
-        ticks = self.tickValues(low, high, self.geometry().height())
+        if not (height := self.geometry().height()):
+            return []  # a maximised neighbour took all the room
+        ticks = self.tickValues(low, high, height)
         return [float(value) for value in ticks[0][1]] if ticks else []
 
 

@@ -93,8 +93,8 @@ class QuestionBox(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        if layout := self.layout():
-            self.setMinimumHeight(layout.minimumHeightForWidth(self.width()))
+        if (layout := self.layout()) and self._permission is not None:
+            self.setMinimumHeight(max(0, layout.minimumHeightForWidth(self.width())))
 
     def _answer(self, how: "Permit", checked: bool = False) -> None:
         """What is shown is answered. The second click of a double click is no answer to what comes next."""
