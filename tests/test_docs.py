@@ -1,5 +1,6 @@
 """What the documentation shows is what the code does."""
 
+import importlib
 import re
 from pathlib import Path
 from types import ModuleType
@@ -60,10 +61,13 @@ def test_every_link_leads_to_a_file() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_format_has_a_row() -> None:
+def test_the_table_of_formats_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If not: python packaging/make_formats.py"""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
-    assert set(re.findall(r"`([^`]+)`", rows)) == {one.name for one in FORMATS}
+    assert importlib.import_module("make_formats").with_table(page) == page
+    rows = re.findall(r"^\| `([^`]+)` \|", page, flags=re.MULTILINE)
+    assert rows == [one.name for one in FORMATS]
 
 
 def test_every_picture_is_shown_somewhere() -> None:

@@ -1,6 +1,7 @@
 """Formats of third parties, found through the entry points `inspector.formats`. A broken one is a note, not a crash."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -31,7 +32,7 @@ def load(point: EntryPoint) -> Format | str:
         return f"The format plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
     if not isinstance(found, Format):
         return f"The format plug-in {point.name!r} is no Format but {type(found).__name__}; it was left out."
-    return Format(found.name, found.title, _careful(found), found.start, found.companions, found.is_companion)
+    return replace(found, sniff=_careful(found))
 
 
 def _careful(format: Format) -> Callable[[Head], float]:  # noqa: A002

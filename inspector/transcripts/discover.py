@@ -26,26 +26,13 @@ from inspector.transcripts.stores import StoredSession, sessions_in
 from inspector.transcripts.transcript_file import TranscriptFile
 from inspector.transcripts.unpack import FileStat
 
-_FOLDERS = (
-    ("CLAUDE_CONFIG_DIR", ".claude", "projects", "*/*.jsonl"),
-    ("CODEX_HOME", ".codex", "sessions", "*/*/*/rollout-*.jsonl"),
-    ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions", "*/*.jsonl"),
-    ("GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/session-*.json*"),
-    ("OPENCLAW_STATE_DIR", ".openclaw", "agents", "*/sessions/????????-????-????-????-????????????.jsonl"),
-    ("COPILOT_HOME", ".copilot", "session-state", "*/events.jsonl"),
-    ("XDG_CONFIG_HOME", ".config", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
-    ("", "Library/Application Support", "", "*/User/globalStorage/*/tasks/*/ui_messages.json"),
-    ("", ".cline", "data/tasks", "*/ui_messages.json"),
-    ("XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
-)
-"""(variable that moves the folder, folder under home, folder in it, pattern)."""
 _TITLE = 120
 _STAMP = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 """Copilot CLI puts it before what was typed."""
 _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
 _DATABASE = ".db"
-_CRUSH_LIST, _LONGEST_LIST = "crush/projects.json", 1 << 20
+_CRUSH_LIST, _LONGEST_LIST = "projects.json", 1 << 20
 _ROOT, _LONGEST = ".project_root", 4096
 _DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^\n\"]+?)\) Files")
 _WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
@@ -103,16 +90,11 @@ def _found_in(path: Path, size: int, modified: float, row: StoredSession) -> Fou
 
 def transcript_files(home: Path | None) -> Iterator[tuple[float, Path, int]]:
     """Time of the last change, path and bytes of all that may be transcripts; empty ones left out."""
-    for variable, under, inside, pattern in _FOLDERS:
-        for path in (_moved(variable, under, home) / inside).glob(pattern):
-            yield from _seen(path)
-    for path in _crush_databases(home):
-        yield from _seen(path)
-
-
-def _moved(variable: str, under: str, home: Path | None) -> Path:
-    moved = os.environ.get(variable) if home is None else None
-    return Path(moved) if moved else (home or Path.home()) / under
+    for folder in (folder for one in all_formats()[0] for folder in one.folders):
+        moved = os.environ.get(folder.variable) if home is None else None
+        for path in (Path(moved) if moved else (home or Path.home()) / folder.under).glob(folder.pattern):
+            for one in _crush_databases(path) if path.name == _CRUSH_LIST else (path,):
+                yield from _seen(one)
 
 
 def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
@@ -124,10 +106,10 @@ def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
         yield about.st_mtime, path, about.st_size
 
 
-def _crush_databases(home: Path | None) -> Iterator[Path]:
+def _crush_databases(path: Path) -> Iterator[Path]:
     """Crush keeps its sessions in the folders that it works in, and a list of these under the home folder."""
     try:
-        with (_moved("XDG_DATA_HOME", ".local/share", home) / _CRUSH_LIST).open("rb") as file:
+        with path.open("rb") as file:
             listed = loads(file.read(_LONGEST_LIST))
     except (OSError, NotJson):
         return

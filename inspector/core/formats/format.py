@@ -41,6 +41,30 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentFolder:
+    """Where an agent keeps its sessions."""
+
+    pattern: str
+    """Glob of its files, relative to `under`."""
+    under: str
+    """A folder under the user's home."""
+    variable: str = ""
+    """Of the environment: it names another folder than `under`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What files of a format tell beside the messages: `yes`, `no`, or when. A row of docs/formats.md."""
+
+    tokens: str = "no"
+    """What the provider reported for each call."""
+    system: str = "no"
+    tools: str = "no"
+    more: str = ""
+    """What the format is, beyond its title."""
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """One way to write a transcript."""
 
@@ -58,3 +82,8 @@ class Format:
     """Does a file that matched a pattern belong to this session?"""
     choose: Callable[[str], Reader] | None = None
     """For files that may hold many sessions: a reader of the one that is wanted (see `many.place_of`)."""
+    grows: bool = False
+    """Its agent appends to the file, or writes it anew, while it works."""
+    folders: Sequence[AgentFolder] = ()
+    """Where `sessions` looks for it."""
+    contents: Contents = Contents()

@@ -15,7 +15,7 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.payload.calls import CallList, chat_call
@@ -264,4 +264,6 @@ FORMAT = Format(
     sniff,
     partial(ManyReader, NAME, split, SampleReader),
     choose=partial(ManyReader, NAME, split, SampleReader),
+    grows=True,
+    contents=Contents(tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"),
 )

@@ -12,7 +12,7 @@ from inspector.core.dialects.dialect import Dialect, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.times import iso_time
 from inspector.core.session import Problem, Session
@@ -86,4 +86,11 @@ def _dialect_of(response: Mapping[str, Any]) -> Dialect:
     return RESPONSES if RESPONSES.is_response(response) else CHAT
 
 
-FORMAT = Format(NAME, "mini-swe-agent trajectory", sniff, MiniSweAgentReader)
+FORMAT = Format(
+    NAME,
+    "mini-swe-agent trajectory",
+    sniff,
+    MiniSweAgentReader,
+    grows=True,
+    contents=Contents(tokens="yes", system="yes", more="`*.traj.json`"),
+)

@@ -13,7 +13,7 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.message import Message
@@ -158,4 +158,11 @@ def _read(message: Mapping[str, Any], name: str, line: int) -> list[Message]:
     return [replace(one, id=f"h{name}") for one in CHAT.read(_wire(message), name, line, "")]
 
 
-FORMAT = Format(NAME, "SWE-agent trajectory", sniff, SweAgentReader)
+FORMAT = Format(
+    NAME,
+    "SWE-agent trajectory",
+    sniff,
+    SweAgentReader,
+    grows=True,
+    contents=Contents(tokens="no: totals, as notes", system="yes", more="`*.traj`"),
+)

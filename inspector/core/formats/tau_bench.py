@@ -11,7 +11,7 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.session import HeldSession, Problem, Session
@@ -70,4 +70,6 @@ FORMAT = Format(
     sniff,
     partial(ManyReader, NAME, split, TauBenchReader),
     choose=partial(ManyReader, NAME, split, TauBenchReader),
+    grows=True,
+    contents=Contents(system="yes", more="a session a trial of a task"),
 )

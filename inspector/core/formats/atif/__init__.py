@@ -3,16 +3,32 @@
 from functools import partial
 
 from inspector.core.formats.atif import reader, traces
-from inspector.core.formats.format import Format
+from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.many import ManyReader
 
 FORMATS = (
-    Format(reader.NAME, "ATIF trajectory", reader.sniff, reader.AtifReader, reader.companions, reader.is_companion),
+    Format(
+        reader.NAME,
+        "ATIF trajectory",
+        reader.sniff,
+        reader.AtifReader,
+        reader.companions,
+        reader.is_companion,
+        grows=True,
+        contents=Contents(
+            "yes",
+            "where a system step begins it",
+            "where the agent's definition has them",
+            "harbor; with those of the runs that it started",
+        ),
+    ),
     Format(
         traces.NAME,
         "ATIF training conversations",
         traces.sniff,
         partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
         choose=partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
+        grows=True,
+        contents=Contents("no", "yes", "no", "a session a trial"),
     ),
 )

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.claude_code.reader import NAME, ClaudeCodeReader
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.session import Session
 
 _TELLING = frozenset({"file-history-snapshot", "queue-operation", "custom-title", "last-prompt", "mode"})
@@ -56,4 +56,7 @@ FORMAT = Format(
     start=ClaudeCodeReader,
     companions=_companions,
     is_companion=_is_companion,
+    grows=True,
+    folders=(AgentFolder("projects/*/*.jsonl", ".claude", "CLAUDE_CONFIG_DIR"),),
+    contents=Contents(tokens="yes"),
 )

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats.cline.reader import NAME, ClineReader, is_history, is_log
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.session import Session
 
 _LOG, _HISTORY = "ui_messages.json", "api_conversation_history.json"
@@ -41,4 +41,18 @@ def is_companion(head: Head, session: Session) -> bool:
     return is_log(head.document) or is_history(head.document)
 
 
-FORMAT = Format(NAME, "Cline or Roo Code task", sniff, ClineReader, companions, is_companion)
+FORMAT = Format(
+    NAME,
+    "Cline or Roo Code task",
+    sniff,
+    ClineReader,
+    companions,
+    is_companion,
+    grows=True,
+    folders=(
+        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", ".config", "XDG_CONFIG_HOME"),
+        AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", "Library/Application Support"),
+        AgentFolder("data/tasks/*/ui_messages.json", ".cline"),
+    ),
+    contents=Contents(tokens="yes", more="`ui_messages.json` with `api_conversation_history.json`"),
+)

@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.core.formats.codex.reader import NAME, CodexReader
 from inspector.core.formats.codex.rollout import parent_of
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.session import Session
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
@@ -50,4 +50,14 @@ def is_companion(head: Head, session: Session) -> bool:
     return parent in threads or payload.get("session_id") == session.id
 
 
-FORMAT = Format(NAME, "Codex rollout", sniff, CodexReader, companions, is_companion)
+FORMAT = Format(
+    NAME,
+    "Codex rollout",
+    sniff,
+    CodexReader,
+    companions,
+    is_companion,
+    grows=True,
+    folders=(AgentFolder("sessions/*/*/*/rollout-*.jsonl", ".codex", "CODEX_HOME"),),
+    contents=Contents(tokens="yes", system="yes"),
+)

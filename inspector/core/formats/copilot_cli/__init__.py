@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.copilot_cli.reader import NAME, CopilotReader
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 
 _GROUPS = ("session", "system", "user", "assistant", "tool", "hook", "permission", "subagent")
 
@@ -24,4 +24,14 @@ def _is_event(value: Any) -> bool:
     return isinstance(kind, str) and kind.partition(".")[0] in _GROUPS
 
 
-FORMAT = Format(NAME, "GitHub Copilot CLI session", sniff, CopilotReader)
+FORMAT = Format(
+    NAME,
+    "GitHub Copilot CLI session",
+    sniff,
+    CopilotReader,
+    grows=True,
+    folders=(AgentFolder("session-state/*/events.jsonl", ".copilot", "COPILOT_HOME"),),
+    contents=Contents(
+        tokens="only of a session with one call; else totals of the session", system="yes", more="`events.jsonl`"
+    ),
+)

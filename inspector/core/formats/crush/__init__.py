@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from inspector.core.formats.crush.reader import NAME, TABLES, CrushReader
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 
 
 def sniff(head: Head) -> float:
@@ -12,4 +12,12 @@ def sniff(head: Head) -> float:
     return float(isinstance(first, Mapping) and first.get("table") in TABLES and isinstance(first.get("row"), Mapping))
 
 
-FORMAT = Format(NAME, "Crush session", sniff, CrushReader)
+FORMAT = Format(
+    NAME,
+    "Crush session",
+    sniff,
+    CrushReader,
+    grows=True,
+    folders=(AgentFolder("crush/projects.json", ".local/share", "XDG_DATA_HOME"),),
+    contents=Contents(tokens="of the last call, with its answer", more="its database"),
+)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.gemini_cli.reader import NAME, GeminiReader
 from inspector.core.session import Session
 
@@ -46,4 +46,14 @@ def is_companion(head: Head, session: Session) -> bool:
     return any(_is_header(value) and value.get("kind") == "subagent" for value in head.values[:1])
 
 
-FORMAT = Format(NAME, "Gemini CLI session", sniff, GeminiReader, companions, is_companion)
+FORMAT = Format(
+    NAME,
+    "Gemini CLI session",
+    sniff,
+    GeminiReader,
+    companions,
+    is_companion,
+    grows=True,
+    folders=(AgentFolder(".gemini/tmp/*/chats/session-*.json*", "", "GEMINI_CLI_HOME"),),
+    contents=Contents(tokens="yes"),
+)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.journal.reader import NAME, JournalReader
 
 
@@ -25,4 +25,11 @@ def _is_record(value: Any) -> bool:
     return value.get("type") in ("message", "request", "answer", "tier", "running") and "time" in value
 
 
-FORMAT = Format(NAME, "journal of a run", sniff, JournalReader)
+FORMAT = Format(
+    NAME,
+    "journal of a run",
+    sniff,
+    JournalReader,
+    grows=True,
+    contents=Contents(tokens="yes", system="yes", tools="yes", more="our own agent's"),
+)

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.formats import pi
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.openclaw.reader import NAME, OpenClawReader, entry_of
 from inspector.core.formats.openclaw.trajectory import SCHEMA, TRAJECTORY, TrajectoryReader
 from inspector.core.session import Session
@@ -42,6 +42,32 @@ def is_companion(head: Head, session: Session) -> bool:
 
 
 FORMATS = (
-    Format(NAME, "OpenClaw session", sniff, OpenClawReader, companions, is_companion),
-    Format(TRAJECTORY, "OpenClaw trajectory", sniff_trajectory, TrajectoryReader),
+    Format(
+        NAME,
+        "OpenClaw session",
+        sniff,
+        OpenClawReader,
+        companions,
+        is_companion,
+        grows=True,
+        folders=(
+            AgentFolder(
+                "agents/*/sessions/????????-????-????-????-????????????.jsonl", ".openclaw", "OPENCLAW_STATE_DIR"
+            ),
+        ),
+        contents=Contents(
+            tokens="yes, where its provider told any",
+            system="of the trajectory beside it",
+            tools="as the prompt",
+            more="pi's v3, with records of its own",
+        ),
+    ),
+    Format(
+        TRAJECTORY,
+        "OpenClaw trajectory",
+        sniff_trajectory,
+        TrajectoryReader,
+        grows=True,
+        contents=Contents(tokens="yes", system="yes", tools="yes", more="each run as it was compiled"),
+    ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.opencode.reader import NAME, TABLES, OpencodeReader
 
 
@@ -28,4 +28,12 @@ def _is_message(value: Any) -> bool:
     )
 
 
-FORMAT = Format(NAME, "opencode session", sniff, OpencodeReader)
+FORMAT = Format(
+    NAME,
+    "opencode session",
+    sniff,
+    OpencodeReader,
+    grows=True,
+    folders=(AgentFolder("opencode/opencode*.db", ".local/share", "XDG_DATA_HOME"),),
+    contents=Contents(tokens="yes", more="export, or its database"),
+)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from inspector.core.formats.format import Format
+from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.openhands import events, log, v1
 
@@ -13,7 +13,27 @@ FORMATS = (
         events.sniff,
         partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
         choose=partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
+        grows=True,
+        contents=Contents(
+            "where the answer is kept", "in newer files", "as the prompt", "also `output.jsonl`, a session a line"
+        ),
     ),
-    Format(v1.NAME, "OpenHands event log (V1)", v1.sniff, v1.OpenHandsV1Reader),
-    Format(log.NAME, "OpenHands completion log", log.sniff, log.OpenHandsLogReader, log.companions, log.is_companion),
+    Format(
+        v1.NAME,
+        "OpenHands event log (V1)",
+        v1.sniff,
+        v1.OpenHandsV1Reader,
+        grows=True,
+        contents=Contents("yes, from running sums", "yes", "yes"),
+    ),
+    Format(
+        log.NAME,
+        "OpenHands completion log",
+        log.sniff,
+        log.OpenHandsLogReader,
+        log.companions,
+        log.is_companion,
+        grows=True,
+        contents=Contents("yes", "yes", "yes", "all files of a conversation"),
+    ),
 )

@@ -12,7 +12,7 @@ from typing import Any
 from inspector.core.buffer import Prompt, Stretch
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect
-from inspector.core.formats.format import Format
+from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.payload.exchange import (
     BodyPair,
     body_pair,
@@ -179,6 +179,7 @@ FORMATS = tuple(
         _TITLES.get(name, f"{name} payload"),
         sniff_gemini if name == "gemini" else partial(sniff_payload, dialect),
         partial(PayloadReader, dialect),
+        contents=Contents("where there is a response", "yes", "yes", "body of a request or a response"),
     )
     for name, dialect in DIALECTS.items()
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.pi.reader import NAME, PiReader
 
 _ROLES = ("user", "assistant", "toolResult", "bashExecution", "system", "custom")
@@ -30,4 +30,12 @@ def _is_record(value: Any) -> bool:
     return value.get("type") == "message" and isinstance(message, Mapping) and message.get("role") in _ROLES
 
 
-FORMAT = Format(NAME, "pi session", sniff, PiReader)
+FORMAT = Format(
+    NAME,
+    "pi session",
+    sniff,
+    PiReader,
+    grows=True,
+    folders=(AgentFolder("sessions/*/*.jsonl", ".pi/agent", "PI_CODING_AGENT_DIR"),),
+    contents=Contents(tokens="yes", system="since v3, where pi wrote it", tools="as the prompt"),
+)

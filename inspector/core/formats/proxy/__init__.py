@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from inspector.core.formats.format import Format, Head
+from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.proxy.reader import ProxyReader
 
 
@@ -17,4 +17,11 @@ def _sniff(head: Head) -> float:
     return 0.95 if told and 2 * len(told) > len(rows) else 0.0
 
 
-FORMAT = Format("proxy", "recording of the proxy", _sniff, ProxyReader)
+FORMAT = Format(
+    "proxy",
+    "recording of the proxy",
+    _sniff,
+    ProxyReader,
+    grows=True,
+    contents=Contents(tokens="yes", system="yes", tools="yes"),
+)

@@ -3,7 +3,7 @@ them. One reader; each has a mapping of its own onto spans."""
 
 from functools import partial
 
-from inspector.core.formats.format import Format
+from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.traces.langfuse import langfuse_spans, sniff_langfuse
 from inspector.core.formats.traces.otel import sniff_openinference, sniff_otel, spans_of
 from inspector.core.formats.traces.platforms import (
@@ -16,14 +16,51 @@ from inspector.core.formats.traces.platforms import (
 )
 from inspector.core.formats.traces.reader import TraceReader
 
+_TOLD = "where the span tells it"
 FORMATS = tuple(
-    Format(name, title, sniff, partial(TraceReader, name, spans))
-    for name, title, sniff, spans in (
-        ("otel", "OpenTelemetry trace", sniff_otel, spans_of),
-        ("openinference", "OpenInference trace (Phoenix)", sniff_openinference, spans_of),
-        ("langfuse", "Langfuse trace", sniff_langfuse, langfuse_spans),
-        ("langsmith", "LangSmith trace", sniff_langsmith, langsmith_spans),
-        ("openai-agents", "OpenAI Agents SDK trace", sniff_agents, agents_spans),
-        ("vscode-replay", "VS Code chat replay", sniff_replay, replay_spans),
+    Format(name, title, sniff, partial(TraceReader, name, spans), grows=name == "otel", contents=contents)
+    for name, title, sniff, spans, contents in (
+        (
+            "otel",
+            "OpenTelemetry trace",
+            sniff_otel,
+            spans_of,
+            Contents("yes", _TOLD, _TOLD, "OTLP JSON, the SDKs' JSON"),
+        ),
+        (
+            "openinference",
+            "OpenInference trace (Phoenix)",
+            sniff_openinference,
+            spans_of,
+            Contents("yes", "yes", "yes"),
+        ),
+        (
+            "langfuse",
+            "Langfuse trace",
+            sniff_langfuse,
+            langfuse_spans,
+            Contents("yes", "where the observation or its metadata tells it", "as the prompt"),
+        ),
+        (
+            "langsmith",
+            "LangSmith trace",
+            sniff_langsmith,
+            langsmith_spans,
+            Contents("yes", "yes", "where the run tells them"),
+        ),
+        (
+            "openai-agents",
+            "OpenAI Agents SDK trace",
+            sniff_agents,
+            agents_spans,
+            Contents("of the response, where it was added", "as the tokens", "as the tokens"),
+        ),
+        (
+            "vscode-replay",
+            "VS Code chat replay",
+            sniff_replay,
+            replay_spans,
+            Contents("yes", "yes", "yes", "`*.chatreplay.json`"),
+        ),
     )
 )

@@ -1,0 +1,45 @@
+"""Writes the table of docs/formats.md from what the formats say of themselves: python packaging/make_formats.py"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from inspector.core.dialects.catalogue import DIALECTS  # noqa: E402
+from inspector.core.export import WRITERS  # noqa: E402
+from inspector.core.formats.detect import FORMATS  # noqa: E402
+
+PAGE = ROOT / "docs" / "formats.md"
+TABLE = re.compile(r"^\| format \|.*?\n\n", re.DOTALL | re.MULTILINE)
+
+
+def main() -> None:
+    """Put the table into the page, in the place of the former one."""
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_table(page: str) -> str:
+    """The page with the table as it should be."""
+    return TABLE.sub(lambda _: "\n".join([*_rows(), "", ""]), page, count=1)
+
+
+def _rows() -> Iterator[str]:
+    yield "| format | what it is | follow | found | export | tokens of a call | system prompt | tools |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for one in FORMATS:
+        told = one.contents
+        what = f"{one.title}: {told.more}" if told.more else one.title
+        export = "as its dialect" if one.name in DIALECTS else _yes(one.name in WRITERS)
+        cells = [f"`{one.name}`", what, _yes(one.grows), _yes(bool(one.folders)), export]
+        yield f"| {' | '.join([*cells, told.tokens, told.system, told.tools])} |"
+
+
+def _yes(true: bool) -> str:
+    return "yes" if true else "no"
+
+
+if __name__ == "__main__":
+    main()
