@@ -31,8 +31,8 @@ each in turn."""
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
 
-EVERY_MS = 1_000
-"""Between two looks for garbage."""
+EVERY_MS = 100
+"""Between two looks for garbage: a job makes a million objects a second, and looking through them takes 0.3 s."""
 
 
 class Task:
@@ -142,7 +142,7 @@ class Bridge:
                 raise
 
         threads.tasks.add(task)
-        future = (threads.waiting if waits else threads.computing).submit(_worked, job, task)
+        future = threads.waiting.submit(job, task) if waits else threads.computing.submit(_computed, job, task)
         future.add_done_callback(lambda future: threads.deliver(partial(end, future)))
         return task
 
@@ -196,12 +196,18 @@ class _ThreadPools(QObject):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _worked(job: Callable[[Task], T], task: Task) -> T:
+_computing: set[Task] = set()
+"""Jobs that are at it now."""
+
+
+def _computed(job: Callable[[Task], T], task: Task) -> T:
     """Do the job. What a long one made is much, and stays: looking through it for garbage would hold up the window."""
     began = monotonic()
+    _computing.add(task)
     try:
         return job(task)
     finally:
+        _computing.discard(task)
         if monotonic() - began > LONG:
             gc.freeze()
 
@@ -223,8 +229,11 @@ class Garbage(QObject):
 
 
 def collect() -> None:
-    """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones."""
+    """Collect the oldest generation that is full by Python's own thresholds, and with it the younger ones.
+
+    While a job computes only the youngest: in the older ones is what the job has made so far.
+    """
     counts, thresholds = gc.get_count(), gc.get_threshold()
-    full = [n for n in range(3) if thresholds[n] and counts[n] > thresholds[n]]
+    full = [n for n in range(1 if _computing else 3) if thresholds[n] and counts[n] > thresholds[n]]
     if full:
         gc.collect(full[-1])

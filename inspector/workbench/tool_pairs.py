@@ -1,9 +1,18 @@
-"""Which result belongs to which call in a buffer, and where the same tool is called again."""
+"""Which result belongs to which call in a buffer, and where the same tool is called again.
 
-from collections.abc import Iterable, Sequence
+Looked for from a message outwards: a provider wants a result right after its call, so that a buffer of 200,000 messages
+costs no more than one of a hundred.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from inspector.core.message import Message, ToolCall, ToolResult
+
+NEAR = 500
+"""Messages between a call and its result; further away they count as unpaired."""
+AHEAD = 5_000
+"""Messages that are looked through for the next use of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,53 +27,43 @@ class PairedPart:
 
 
 class ToolPairs:
-    """Of one buffer. O(messages) once."""
+    """Of one buffer; messages are named by their places in it."""
 
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages = tuple(messages)
-        self._calls = dict[str, PairedPart]()
-        self._results = dict[str, PairedPart]()
-        self._tools = list[frozenset[str]]()
-        """The tools that each message calls or answers for."""
-        for place, one in enumerate(self._messages):
-            for part in one.parts:
-                if isinstance(part, ToolCall):
-                    self._calls[part.id] = PairedPart(part, one.id, place)
-                elif isinstance(part, ToolResult):
-                    self._results[part.call_id] = PairedPart(part, one.id, place)
-        self._tools = [self._names(one) for one in self._messages]
+    def __init__(self, messages: tuple[Message, ...] = ()) -> None:
+        self._messages = messages
 
-    def call_of(self, result: ToolResult) -> PairedPart | None:
-        """None where the buffer does not hold it."""
-        return self._calls.get(result.call_id)
-
-    def result_of(self, call: ToolCall) -> PairedPart | None:
-        """None where the buffer does not hold it."""
-        return self._results.get(call.id)
-
-    def partners(self, message: Message) -> tuple[PairedPart | None, ...]:
+    def partners(self, here: int) -> tuple[PairedPart | None, ...]:
         """For each part of a message its other half, where it has one."""
-        return tuple(self._partner(part) for part in message.parts)
+        return tuple(self._partner(part, here) for part in self._messages[here].parts)
 
-    def _partner(self, part: object) -> PairedPart | None:
+    def same_tool(self, here: int, rows: int) -> Message | None:
+        """The nearest message after it (`rows` < 0: before it) of the same role and tool; None where none is near."""
+        role, wanted = self._messages[here].role, self._tools(here)
+        step = 1 if rows > 0 else -1
+        near = self._messages[max(0, here - AHEAD) : here][::-1] if step < 0 else self._messages[here + 1 :][:AHEAD]
+        places = (here + step * n for n, one in enumerate(near, 1) if one.role == role)
+        return next((self._messages[at] for at in places if wanted and self._tools(at) & wanted), None)
+
+    def _partner(self, part: object, here: int) -> PairedPart | None:
         if isinstance(part, ToolCall):
-            return self.result_of(part)
-        return self.call_of(part) if isinstance(part, ToolResult) else None
+            after = range(here, min(here + NEAR, len(self._messages)))
+            return self._find(after, lambda one: isinstance(one, ToolResult) and one.call_id == part.id)
+        if isinstance(part, ToolResult):
+            before = range(here, max(here - NEAR, -1), -1)
+            return self._find(before, lambda one: isinstance(one, ToolCall) and one.id == part.call_id)
+        return None
 
-    def _names(self, message: Message) -> frozenset[str]:
-        called = (self.call_of(part) for part in message.parts if isinstance(part, ToolResult))
-        names = [call.name for call in message.calls]
-        names += [found.part.name for found in called if found is not None and isinstance(found.part, ToolCall)]
-        return frozenset(names)
+    def _find(self, places: range, fits: Callable[[object], bool]) -> PairedPart | None:
+        for place in places:
+            for part in self._messages[place].parts:
+                if isinstance(part, ToolCall | ToolResult) and fits(part):
+                    return PairedPart(part, self._messages[place].id, place)
+        return None
 
-    def same_tool(self, message: Message, rows: int) -> Message | None:
-        """The nearest message after it (`rows` < 0: before it) of the same role and tool; None where there is none."""
-        here = next((n for n, one in enumerate(self._messages) if one.id == message.id), None)
-        if here is None:
-            return None
-        ahead: Sequence[int] = range(here + 1, len(self._messages)) if rows > 0 else range(here - 1, -1, -1)
-        wanted = self._tools[here]
-        return next(
-            (self._messages[n] for n in ahead if self._messages[n].role == message.role and self._tools[n] & wanted),
-            None,
-        )
+    def _tools(self, here: int) -> frozenset[str]:
+        """Those that a message calls or answers for."""
+        parts = self._messages[here].parts
+        found = (self._partner(part, here) for part in parts if isinstance(part, ToolResult))
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        calls += [one.part for one in found if one is not None and isinstance(one.part, ToolCall)]
+        return frozenset(call.name for call in calls)

@@ -9,9 +9,11 @@ from pytestqt.qtbot import QtBot
 
 from inspector.cli import breakdown as cli_breakdown
 from inspector.cli.select import Selection
+from inspector.core.findings.breakdown import BreakdownNode
 from inspector.gui.desk import Desk
-from inspector.gui.panels.breakdown.icicle import PartPath
+from inspector.gui.panels.breakdown.icicle import Icicle, PartPath
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
+from inspector.gui.panels.breakdown.tree import MOST, BreakdownTree
 from inspector.gui.panels.buffer.panel import BufferPanel
 from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.panels.timeline.panel import Timeline
@@ -210,3 +212,21 @@ def test_the_timeline_shows_when_it_filled_and_with_what(desk: Desk, qtbot: QtBo
     assert timeline.plot.grab().toImage() != before
     press(timeline.way, Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: timeline.plot.areas.areas is None)
+
+
+def test_very_many_parts_are_few_cells_and_rows(desk: Desk, qtbot: QtBot) -> None:
+    files = tuple(BreakdownNode(f"{n}.py", "file", 2) for n in range(50_000))
+    tree = BreakdownNode("all", "buffer", 100_000, children=(BreakdownNode("Read", "tool", 100_000, (), files),))
+    icicle, rows = Icicle(desk.theme), BreakdownTree()
+    for widget in (icicle, rows):
+        qtbot.addWidget(widget)
+        widget.resize(600, 300)
+        widget.show_tree(tree, ("Read",))
+    *_, rest = icicle.cells
+    assert len(icicle.cells) == 3
+    assert rest.node.tokens == 100_000
+    assert rest.leads_to == ("Read",)
+    (item,) = rows.selectedItems()
+    item.setExpanded(True)
+    assert item.childCount() == MOST + 1
+    assert item.child(MOST).text(1) == "98,000"  # type: ignore[union-attr]

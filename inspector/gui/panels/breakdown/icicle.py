@@ -36,6 +36,8 @@ LOW, HIGH = 17, 34
 """Pixels of a level."""
 _NARROW = 2.0
 """What is narrower is painted, but not what is in it."""
+_THIN = 0.5
+"""From the first part that is narrower on, all smaller ones are painted as one."""
 _WORDS = 34
 """Pixels from which on a part has words in it."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
@@ -51,6 +53,13 @@ class IcicleCell:
     rect: QRectF
     part: PartPath
     node: BreakdownNode
+    rest: bool = False
+    """Stands for all parts that are too thin: it leads to what they are in."""
+
+    @property
+    def leads_to(self) -> PartPath:
+        """What a click chooses."""
+        return self.part[:-1] if self.rest else self.part
 
 
 class Icicle(Guarded, QWidget):
@@ -109,12 +118,18 @@ class Icicle(Guarded, QWidget):
         left, rect = cell.rect.left(), cell.rect
         if not cell.node.tokens or rect.bottom() >= self.height():
             return
-        for child in cell.node.children:
+        for n, child in enumerate(cell.node.children):
             width = rect.width() * child.tokens / cell.node.tokens
+            if width < _THIN:  # they come largest first
+                rest = cell.node.children[n:]
+                smaller = BreakdownNode(plural(len(rest), "smaller part"), "text", sum(one.tokens for one in rest))
+                room = QRectF(left, rect.bottom(), rect.right() - left, rect.height())
+                if smaller.tokens:
+                    yield IcicleCell(room, (*cell.part, smaller.name), smaller, rest=True)
+                break
             inner = IcicleCell(QRectF(left, rect.bottom(), width, rect.height()), (*cell.part, child.name), child)
             left += width
-            if width > 0:
-                yield inner
+            yield inner
             if width >= _NARROW:
                 yield from self._inside(inner)
 
@@ -172,13 +187,13 @@ class Icicle(Guarded, QWidget):
         """Chosen; what was chosen already, or the root, goes back."""
         cell = self.cell_at(event.position())
         if cell is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.chosen.emit(cell.part)
+            self.chosen.emit(cell.leads_to)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Opened: the first press has chosen it, so it lies over the whole width."""
         cell = self.cell_at(event.position())
         if cell is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.opened.emit(cell.part)
+            self.opened.emit(cell.leads_to)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows, Enter, Escape."""

@@ -17,6 +17,8 @@ _LEAST = (54, 65)
 """Figures of width from which on there are counts of calls, and of messages."""
 SORT_SIGN = 16
 """Pixels of the sign of the order."""
+MOST = 1_000
+"""Rows below one part; one more says what is left."""
 _NODE = Qt.ItemDataRole.UserRole
 _PART = Qt.ItemDataRole.UserRole + 1
 
@@ -94,7 +96,13 @@ class BreakdownTree(Guarded, QTreeWidget):
     def _fill(self, item: QTreeWidgetItem) -> None:
         if not item.childCount():
             node, part = item.data(0, _NODE), item.data(0, _PART)
-            item.addChildren([self._item(child, part) for child in self._sorted(node.children)])
+            children = self._sorted(node.children)
+            item.addChildren([self._item(child, part) for child in children[:MOST]])
+            if rest := children[MOST:]:
+                tokens = sum(one.tokens for one in rest)
+                left = self._item(BreakdownNode(f"{grouped(len(rest))} more", "text", tokens), part)
+                left.setData(0, _PART, part)
+                item.addChild(left)
 
     def _sorted(self, nodes: tuple[BreakdownNode, ...]) -> list[BreakdownNode]:
         keys = (

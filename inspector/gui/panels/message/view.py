@@ -130,6 +130,8 @@ class MessageView(Panel):
         self._place: tuple[str, str, View | None, Scale | None] | None = None
         self._stepped: Buffer | None = None
         self._message: Message | None = None
+        self._number: int | None = None
+        """Its place in the buffer; None where it stands elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
         self._paired: tuple[View | None, Buffer | None] = (None, None)
         self.header = MessageHeader(desk)
@@ -155,7 +157,7 @@ class MessageView(Panel):
         number, message = find_message(state)
         self.edit.setEnabled(number is not None)
         if message is None or size is None:
-            self._message = None
+            self._message = self._number = None
             self._empty.setText(_why_empty(state))
             self._stack.setCurrentIndex(0)
             return
@@ -163,9 +165,10 @@ class MessageView(Panel):
         if (view, stepped) != self._paired:
             self._paired = (view, stepped)
             self._pairs = ToolPairs(stepped.messages if stepped is not None else view.messages() if view else ())
-        partners = self._pairs.partners(message)
+        partners = self._pairs.partners(number) if number is not None else (None,) * len(message.parts)
         for button, rows in ((self.back, -1), (self.on, 1)):
-            button.setEnabled(self._pairs.same_tool(message, rows) is not None)
+            button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
+        self._number = number
         if message is not self._message or partners != self._partners:
             self._message, self._partners = message, partners
             self.text.show_sections(message_sections(message, partners))
@@ -193,7 +196,7 @@ class MessageView(Panel):
 
     def step_tool(self, rows: int) -> None:
         """Select the next call of the same tool, or the one before; from a result its next result."""
-        found = self._pairs.same_tool(self._message, rows) if self._message is not None else None
+        found = self._pairs.same_tool(self._number, rows) if self._number is not None else None
         if found is not None:
             self.desk.workbench.select(found.id)
 
