@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt
-from inspector.core.dialects.dialect import object_of
 from inspector.core.dialects.openai_chat import CHAT, read_message
 from inspector.core.dialects.openai_responses import RESPONSES, read_items
 from inspector.core.heavy import load
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Part, ToolCall
 from inspector.core.needs import Answer, RemoteCompact
+from inspector.core.untyped import object_of
 from inspector.providers.adapter import (
     Compaction,
     ProviderAdapter,

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.anthropic import ANTHROPIC
-from inspector.core.dialects.dialect import Dialect, object_of
+from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.rewrite import read_items
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
+from inspector.core.untyped import object_of
 from inspector.simulated.arguments import lower_types
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent, within
 from inspector.simulated.faults import Fault

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from inspector.core.dialects.dialect import object_of
 from inspector.core.dialects.gemini import GEMINI
+from inspector.core.untyped import object_of
 from inspector.simulated.apis import AnthropicApi, ChatApi, GeminiApi, SimulatedApi
 from inspector.simulated.call import SimulatedAnswer
 from inspector.simulated.refusals import (

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, count_of, object_of, text_of
+from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import count_of, object_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _LISTS = (list, tuple)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message, ToolCall
+from inspector.core.untyped import list_of, object_of
 from inspector.core.usage import Usage
 
 Units: TypeAlias = Iterable[Sequence[Message]]
@@ -83,7 +84,7 @@ class Dialect:
         value = self.unwrapped(body).get(self.key)
         if isinstance(value, str | Mapping):
             return [self.bare(value)]
-        return list(value) if isinstance(value, list) else []
+        return list(list_of(value))
 
     def conversation(self, body: Mapping[str, Any]) -> list[Any]:
         """The items of a body that are not its system prompt."""
@@ -123,25 +124,3 @@ def answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if found.get("type") == "json_schema":
             return {}
     return None
-
-
-def text_of(value: Any) -> str:
-    """The value where it is a string, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def object_of(value: Any, key: str) -> Mapping[str, Any]:
-    """The object under a key; an empty one where there is none."""
-    inner = value.get(key) if isinstance(value, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def first_object(values: Any) -> Mapping[str, Any]:
-    """The first of several choices or candidates: only that one goes on in the conversation."""
-    found = [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
-    return next((one for one in found if not one.get("index")), {})
-
-
-def count_of(value: Any) -> int:
-    """A number of tokens; 0 for what is none."""
-    return value if type(value) is int and value > 0 else 0

@@ -13,9 +13,10 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.anthropic import same_wire_message
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, count_of, first_object, object_of, text_of
+from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import count_of, first_object, object_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 NAMED = "?"

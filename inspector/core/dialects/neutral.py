@@ -9,9 +9,9 @@ from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects import anthropic, openai_chat, openai_responses
-from inspector.core.dialects.dialect import text_of
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image, Json, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import text_of
 
 _MARKS: Mapping[str, Mark] = {"meta": "meta", "attachment": "attachment", "placeholder": "placeholder"}
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}

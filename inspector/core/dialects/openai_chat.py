@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units, count_of, first_object, object_of, text_of
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
 from inspector.core.dialects.openai_responses import read_arguments, read_image
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import count_of, first_object, object_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {

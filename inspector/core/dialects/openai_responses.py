@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Buffer, Prompt, Tool
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units, count_of, object_of, text_of
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import count_of, object_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}

@@ -12,6 +12,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.message import Message, Text
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, Thread
+from inspector.core.untyped import objects_of, text_of
 from inspector.core.usage import Usage
 
 
@@ -102,5 +103,5 @@ def split_prompt(messages: list[Any]) -> tuple[str | None, list[Any]]:
 
 def _text(content: Any) -> str:
     if isinstance(content, list):
-        return "\n".join(_text(one.get("text")) for one in content if isinstance(one, Mapping))
-    return content if isinstance(content, str) else ""
+        return "\n".join(_text(one.get("text")) for one in objects_of(content))
+    return text_of(content)

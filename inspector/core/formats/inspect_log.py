@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
@@ -20,6 +19,7 @@ from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.session import HeldSession, Problem, Session, SideCall, Thread
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 NAME = "inspect"
@@ -39,16 +39,15 @@ def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     samples = value.get("samples") if isinstance(value, Mapping) else None
     about = object_of(value, "eval")
     found = []
-    for sample in samples if isinstance(samples, list) else ():
-        if isinstance(sample, Mapping):
-            title = _said(sample.get("input"))
-            found.append((HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample)))
+    for sample in objects_of(samples):
+        title = _said(sample.get("input"))
+        found.append((HeldSession(f"{sample.get('id')}_epoch_{sample.get('epoch')}", title), (about, sample)))
     return found or [(HeldSession(""), (about, {}))]
 
 
 def _said(told: Any) -> str:
     """The beginning of the input, which is a text or a list of messages."""
-    first = next((one for one in told if isinstance(one, Mapping)), {}) if isinstance(told, list) else {}
+    first = next(iter(objects_of(told)), {})
     text = told if isinstance(told, str) else text_of(first.get("content"))
     return "" if text.startswith(_ATTACHED) else text.strip().partition("\n")[0][:80]
 
@@ -70,7 +69,7 @@ class SampleReader:
         self._client = f"Inspect {version}".rstrip()
         model = text_of(about.get("model"))
         texts = _Texts(sample)
-        events = _list(sample.get("events")) or _list(object_of(sample, "transcript").get("events"))
+        events = list_of(sample.get("events")) or list_of(object_of(sample, "transcript").get("events"))
         calls = [one for one in events if isinstance(one, Mapping) and one.get("event") == "model"]
         if calls:
             self._take_calls(line, events, texts, model)
@@ -97,14 +96,14 @@ class SampleReader:
                 before = sum(len(one.requests) for one in calls.threads()[0][:1])
                 self._sides.append(SideCall("scorer", "main", before, None, "", by, usage, None, line, time))
                 continue
-            choice = next((one for one in _list(output.get("choices")) if isinstance(one, Mapping)), {})
+            choice = next(iter(objects_of(output.get("choices"))), {})
             answer = choice.get("message")
             calls.add(
                 chat_call(
                     texts.messages(event),
                     _wire(texts.whole(answer)) if isinstance(answer, Mapping) else None,
                     usage,
-                    tools=[_tool(texts.whole(one)) for one in _list(event.get("tools")) if isinstance(one, Mapping)],
+                    tools=[_tool(texts.whole(one)) for one in objects_of(event.get("tools"))],
                     model=text_of(output.get("model")) or by,
                     finish=text_of(choice.get("stop_reason")),
                     line=line,
@@ -117,7 +116,7 @@ class SampleReader:
 
     def _take_messages(self, line: int, sample: Mapping[str, Any], texts: "_Texts", model: str) -> None:
         """A log without events: the messages at the end, of which every answer was a call."""
-        wires = [_wire(texts.whole(one)) for one in _list(sample.get("messages")) if isinstance(one, Mapping)]
+        wires = [_wire(texts.whole(one)) for one in objects_of(sample.get("messages"))]
         thread = GrowingThread()
         thread.model = model
         system, rest = split_prompt(wires)
@@ -144,8 +143,8 @@ class _Texts:
 
     def __init__(self, sample: Mapping[str, Any]) -> None:
         self._attached = object_of(sample, "attachments") or object_of(object_of(sample, "transcript"), "content")
-        pool = _list(sample.get("message_pool")) or _list(object_of(sample, "events_data").get("messages"))
-        self._pool = [_wire(self.whole(one)) for one in pool if isinstance(one, Mapping)]
+        pool = list_of(sample.get("message_pool")) or list_of(object_of(sample, "events_data").get("messages"))
+        self._pool = [_wire(self.whole(one)) for one in objects_of(pool)]
         self._before: tuple[list[Any], list[dict[str, Any]]] = [], []
         """The last input, and as it was sent: the next one begins with it, as a rule."""
 
@@ -162,13 +161,13 @@ class _Texts:
 
     def messages(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The input of a call, in the words of Chat Completions."""
-        told, before = _list(event.get("input")), self._before
+        told, before = list_of(event.get("input")), self._before
         same = next((n for n, (one, other) in enumerate(zip(told, before[0], strict=False)) if one != other), None)
         count = min(len(told), len(before[0])) if same is None else same
-        wires = [*before[1][:count], *(_wire(self.whole(one)) for one in told[count:] if isinstance(one, Mapping))]
+        wires = [*before[1][:count], *(_wire(self.whole(one)) for one in objects_of(told[count:]))]
         if len(wires) == len(told):  # else some were no messages
             self._before = told, wires
-        for span in _list(event.get("input_refs")):
+        for span in list_of(event.get("input_refs")):
             if isinstance(span, list) and len(span) == 2 and all(type(one) is int and one >= 0 for one in span):
                 wires += self._pool[span[0] : span[1]]
         return wires
@@ -207,10 +206,6 @@ def _kind(event: Mapping[str, Any]) -> str:
     return "scorer" if event.get("type") == "scorer" or event.get("name") == "scorers" else text_of(event.get("type"))
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _wire(message: Mapping[str, Any]) -> dict[str, Any]:
     """An Inspect message in the words of Chat Completions."""
     content, thoughts = message.get("content"), list[str]()
@@ -223,7 +218,7 @@ def _wire(message: Mapping[str, Any]) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.get("role"), "content": content}
     if thoughts := [one for one in thoughts if one]:
         wire["reasoning_content"] = "\n".join(thoughts)
-    if calls := [one for one in _list(message.get("tool_calls")) if isinstance(one, Mapping)]:
+    if calls := objects_of(message.get("tool_calls")):
         wire["tool_calls"] = [{"id": one.get("id"), "function": _function(one)} for one in calls]
     if "tool_call_id" in message:
         wire["tool_call_id"] = message["tool_call_id"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import Dialect, object_of, text_of
+from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.formats.excerpt import excerpt
@@ -16,6 +16,7 @@ from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.times import iso_time
 from inspector.core.session import Problem, Session
+from inspector.core.untyped import object_of, text_of
 
 NAME = "mini-swe-agent"
 

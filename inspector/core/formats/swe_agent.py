@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
@@ -19,6 +18,7 @@ from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.message import Message
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 
 NAME = "swe-agent"
 _BY_CHARACTERS = estimator("chars4")
@@ -61,12 +61,12 @@ class SweAgentReader:
             self._problems.append(Problem(line, "not a trajectory", excerpt(value), file))
             return
         self._id = text_of(value.get("environment"))
-        steps = [one for one in _list(value.get("trajectory")) if isinstance(one, Mapping)]
+        steps = objects_of(value.get("trajectory"))
         sent = [_sent(step) for step in steps]
         if steps and all(sent):
             self._take_steps(line, steps, sent)
         else:
-            self._take_history(line, _list(value.get("history")), steps)
+            self._take_history(line, list_of(value.get("history")), steps)
         self._note_totals(object_of(object_of(value, "info"), "model_stats"))
 
     def _take_steps(self, line: int, steps: Sequence[Mapping[str, Any]], sent: Sequence[Sequence[Any]]) -> None:
@@ -77,7 +77,7 @@ class SweAgentReader:
         self._threads, _ = calls.threads()
 
     def _take_history(self, line: int, history: Sequence[Any], steps: Sequence[Mapping[str, Any]]) -> None:
-        told = [one for one in history if isinstance(one, Mapping)] or _from_steps(steps)
+        told = objects_of(history) or _from_steps(steps)
         agents = list(dict.fromkeys(text_of(one.get("agent")) for one in told))
         if agents:
             self._threads = tuple(
@@ -116,13 +116,9 @@ def _thread(line: int, told: Sequence[Mapping[str, Any]], agent: str, number: in
     return grown.thread()
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _sent(step: Mapping[str, Any]) -> list[Any]:
     """The messages that a step sent, where it holds them."""
-    return next((found for key in ("query", "messages") if (found := _list(step.get(key)))), [])
+    return next((found for key in ("query", "messages") if (found := list_of(step.get(key)))), [])
 
 
 def _wire(message: Any) -> Any:

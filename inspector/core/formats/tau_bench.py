@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
 from inspector.core.formats.many import ManyReader
 from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.untyped import list_of, object_of, objects_of, text_of
 
 NAME = "tau-bench"
 
@@ -28,7 +28,7 @@ def sniff(head: Head) -> float:
 
 def split(value: Any) -> Sequence[tuple[HeldSession, Any]]:
     """A trial of a task is a session."""
-    rows = [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, Mapping)]
+    rows = objects_of(value if isinstance(value, list) else [value])
     return [(HeldSession(f"{row.get('task_id')}_trial_{row.get('trial', 0)}", _title(row)), row) for row in rows]
 
 
@@ -48,8 +48,7 @@ class TauBenchReader:
 
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take the trial. Never raises for what it holds."""
-        told = value.get("traj")
-        system, rest = split_prompt(told if isinstance(told, list) else [])
+        system, rest = split_prompt(list_of(value.get("traj")))
         self._thread.prompt = Prompt(system)
         for n, message in enumerate(rest):
             if not isinstance(message, Mapping):

@@ -12,12 +12,12 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import Compaction, Problem, Session, Thread
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 NAME = "atif"
@@ -103,7 +103,7 @@ class _Trajectory:
         """Step by step."""
         for n, told in enumerate(parts):
             self._begin(told, n, line)
-            steps = [one for one in _list(told.get("steps")) if isinstance(one, Mapping)]
+            steps = objects_of(told.get("steps"))
             spoken = next((at for at, one in enumerate(steps) if one.get("source") != "system"), len(steps))
             for at, step in enumerate(steps[spoken:] if self._thread.prompt.system is not None else steps):
                 self._take(step, f"s{n or ''}{'.' if n else ''}{step.get('step_id', at)}", line)
@@ -116,7 +116,7 @@ class _Trajectory:
             self._thread.begin_again((), Compaction(0, "", line=line))
             return
         leading = []
-        for step in _list(told.get("steps")):
+        for step in list_of(told.get("steps")):
             if not isinstance(step, Mapping) or step.get("source") != "system" or step.get("observation"):
                 break
             leading.append(_text(step.get("message")))
@@ -126,10 +126,10 @@ class _Trajectory:
 
     def _take(self, step: Mapping[str, Any], name: str, line: int) -> None:
         time = text_of(step.get("timestamp"))
-        results = [one for one in _list(object_of(step, "observation").get("results")) if isinstance(one, Mapping)]
+        results = objects_of(object_of(step, "observation").get("results"))
         source = step.get("source")
         if source == "system":
-            refs = [one for result in results for one in _list(result.get("subagent_trajectory_ref"))]
+            refs = [one for result in results for one in list_of(result.get("subagent_trajectory_ref"))]
             if refs:
                 self._compact(refs, name, line, time)
             return
@@ -140,7 +140,7 @@ class _Trajectory:
             wire["role"] = "assistant"
             if thought := text_of(step.get("reasoning_content")):
                 wire["reasoning_content"] = thought
-            if calls := [_call(one) for one in _list(step.get("tool_calls")) if isinstance(one, Mapping)]:
+            if calls := [_call(one) for one in objects_of(step.get("tool_calls"))]:
                 wire["tool_calls"] = calls
         self._thread.hear(CHAT, [wire], name, line, time)
         for result in results:
@@ -161,7 +161,7 @@ class _Trajectory:
         self._thread.begin_again(first, Compaction(0, "", kept=len(first), line=line, time=time))
         for n, ref in enumerate(refs):
             told = self._other(ref)
-            steps = [one for one in _list(told.get("steps")) if isinstance(one, Mapping)]
+            steps = objects_of(told.get("steps"))
             if not any(step.get("is_copied_context") for step in steps):
                 for step in steps:
                     self._take({**step, "is_copied_context": True}, f"{name}.{n}.{step.get('step_id')}", line)
@@ -169,10 +169,6 @@ class _Trajectory:
     def _other(self, ref: Any) -> Mapping[str, Any]:
         wanted = ref.get("session_id") if isinstance(ref, Mapping) else None
         return next((told for told in self._others.values() if wanted and told.get("session_id") == wanted), {})
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(message: Any) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inspector.core.dialects.dialect import text_of
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.session import HeldSession, Problem, Session, Thread
+from inspector.core.untyped import objects_of, text_of
 
 NAME = "atif-traces"
 _RUN = ("run_id", "trial_name", "task")
@@ -45,7 +45,7 @@ class TracesReader:
         """Take its conversations. Never raises for what they hold."""
         for row in sorted(value, key=_episode):
             told = row.get("conversations")
-            messages = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+            messages = objects_of(told)
             if not messages or messages[-1].get("role") != "assistant":
                 self._problems.append(Problem(line, "a conversation that does not end in an answer", "", file))
                 continue

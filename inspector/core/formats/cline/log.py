@@ -6,7 +6,8 @@ from typing import Any
 
 from inspector.core.formats.times import iso_time
 from inspector.core.jsontext import NotJson, loads
-from inspector.core.usage import MOST, Usage
+from inspector.core.untyped import count_of, text_at
+from inspector.core.usage import Usage
 
 Cut = tuple[int, int]
 """First and last item of the history that is left out."""
@@ -46,16 +47,19 @@ def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
 
 def _call(record: Mapping[str, Any]) -> LoggedCall:
     index, about = record.get("conversationHistoryIndex"), _json(record.get("text"))
-    info = record.get("modelInfo")
-    model = info.get("modelId") if isinstance(info, dict) else None
     return LoggedCall(
         time=iso_time(record.get("ts")),
-        model=model if isinstance(model, str) else "",
+        model=model_of(record),
         index=index if type(index) is int and index >= -1 else None,
         usage=_usage(about),
         cancelled=bool(about.get("cancelReason")),
         cut=None,
     )
+
+
+def model_of(record: Mapping[str, Any]) -> str:
+    """The model that a record, or an item of the history, names."""
+    return text_at(record.get("modelInfo"), "modelId")
 
 
 def _json(text: Any) -> Mapping[str, Any]:
@@ -72,15 +76,10 @@ def _usage(about: Mapping[str, Any]) -> Usage | None:
     With providers like OpenAI `tokensIn` is 0, and `cacheWrites` holds what did not come from the cache.
     """
     names = ("tokensIn", "cacheReads", "cacheWrites", "tokensOut")
-    fresh, read, write, output = (count(about.get(name)) for name in names)
+    fresh, read, write, output = (count_of(about.get(name)) for name in names)
     if max(fresh + read + write, output) <= 1:
         return None
     return Usage(fresh, read, write, output) if fresh else Usage(write, read, 0, output)
-
-
-def count(value: Any) -> int:
-    """A count of tokens; 0 for what is none."""
-    return value if type(value) is int and 0 < value <= MOST else 0
 
 
 def _cut(value: Any) -> Cut | None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Stretch, View
 from inspector.core.dialects.anthropic import read_messages
-from inspector.core.formats.cline.log import Cut, LoggedCall, count, logged_calls, title_of
+from inspector.core.formats.cline.log import Cut, LoggedCall, logged_calls, model_of, title_of
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.times import iso_time
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.untyped import count_of, object_of, text_at
 from inspector.core.usage import Usage
 
 NAME = "cline"
@@ -115,7 +116,7 @@ class _TaskHistory:
     def calls(self) -> list[LoggedCall]:
         """The answers, where no log tells the calls."""
         return [
-            LoggedCall(iso_time(item.get("ts")), _model(item), n - 2, _usage(item), False, None)
+            LoggedCall(iso_time(item.get("ts")), model_of(item), n - 2, _usage(item), False, None)
             for n, item in enumerate(self._items)
             if item.get("role") == "assistant"
         ]
@@ -138,7 +139,7 @@ class _TaskHistory:
         if call.index is not None and self._items:
             end = min(call.index + 2, len(self._items))
             if not model and end < len(self._items):
-                model = _model(self._items[end])
+                model = model_of(self._items[end])
             cut = call.cut if call.cut and call.cut[1] < end else None
             view = self._view(cut, end)
             if cut and cut != self._cut and self._cuts[cut] is not self._whole:
@@ -176,12 +177,12 @@ class _TaskHistory:
 
 
 def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
-    role, content = item.get("role"), item.get("content")
+    content = item.get("content")
     first = content[0] if isinstance(content, list) and content else content
     text = first.get("text") if isinstance(first, dict) else first
-    told = role == "user" and isinstance(text, str) and _RESULT.match(text) is not None
+    told = item.get("role") == "user" and isinstance(text, str) and _RESULT.match(text) is not None
     read = read_messages(
-        role if isinstance(role, str) else "",
+        text_at(item, "role"),
         content,
         id=f"{n}",
         time=iso_time(item.get("ts")),
@@ -191,19 +192,10 @@ def _messages(n: int, item: Mapping[str, Any]) -> list[Message]:
     return [message for message in read if message.parts]
 
 
-def _model(item: Mapping[str, Any]) -> str:
-    info = item.get("modelInfo")
-    model = info.get("modelId") if isinstance(info, dict) else None
-    return model if isinstance(model, str) else ""
-
-
 def _usage(item: Mapping[str, Any]) -> Usage | None:
     """`cached` holds what was read from the cache and what was written to it."""
-    metrics = item.get("metrics")
-    tokens = metrics.get("tokens") if isinstance(metrics, dict) else None
-    if not isinstance(tokens, dict):
-        return None
-    prompt, cached, output = (count(tokens.get(name)) for name in ("prompt", "cached", "completion"))
+    tokens = object_of(object_of(item, "metrics"), "tokens")
+    prompt, cached, output = (count_of(tokens.get(name)) for name in ("prompt", "cached", "completion"))
     return Usage(prompt, cached, 0, output) if max(prompt + cached, output) > 1 else None
 
 

@@ -15,6 +15,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
 from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Sign
+from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
 
@@ -51,17 +52,17 @@ def read_meta(payload: Mapping[str, Any]) -> SessionMeta:
     """Of the payload of a `session_meta` record."""
     base = payload.get("base_instructions")
     text = base.get("text") if isinstance(base, Mapping) else None
-    forked = bool(_str(payload.get("forked_from_id")))
+    forked = bool(text_of(payload.get("forked_from_id")))
     parent, title = parent_of(payload)
     return SessionMeta(
-        id=_str(payload.get("id")),
+        id=text_of(payload.get("id")),
         instructions=text if isinstance(text, str) else None,
-        version=_str(payload.get("cli_version")),
+        version=text_of(payload.get("cli_version")),
         parent=parent,
         title=title,
-        root=_str(payload.get("session_id")),
+        root=text_of(payload.get("session_id")),
         copied_before=_copied_before(payload),
-        forked_at=_str(payload.get("timestamp")) if forked else "",
+        forked_at=text_of(payload.get("timestamp")) if forked else "",
     )
 
 
@@ -72,12 +73,12 @@ def parent_of(payload: Mapping[str, Any]) -> tuple[str, str]:
     spawn: Mapping[str, Any] = {}
     if isinstance(started, Mapping):
         spawn = next((one for one in started.values() if isinstance(one, Mapping)), {})
-    parent = _str(payload.get("parent_thread_id")) or _str(spawn.get("parent_thread_id"))
+    parent = text_of(payload.get("parent_thread_id")) or text_of(spawn.get("parent_thread_id"))
     if started is None and not parent:
         return "", ""
-    names = [_str(payload.get("agent_nickname"))]
-    names += [_str(spawn.get(key)) for key in ("agent_nickname", "agent_role", "agent_path")]
-    return parent, next(filter(None, [*names, _str(started)]), "sub-agent")
+    names = [text_of(payload.get("agent_nickname"))]
+    names += [text_of(spawn.get(key)) for key in ("agent_nickname", "agent_role", "agent_path")]
+    return parent, next(filter(None, [*names, text_of(started)]), "sub-agent")
 
 
 def _copied_before(payload: Mapping[str, Any]) -> int | None:
@@ -85,10 +86,6 @@ def _copied_before(payload: Mapping[str, Any]) -> int | None:
     own = payload.get("subagent_history_start_ordinal")
     copied = base.get("end_ordinal_exclusive") if isinstance(base, Mapping) else None
     return next((value for value in (own, copied) if type(value) is int), None)
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def replaced(
 ) -> ReplacedHistory:
     """The buffer that a `compacted` record leaves of `before`. O(both)."""
     history, said = payload.get("replacement_history"), payload.get("message")
-    said = said if isinstance(said, str) else ""
+    said = text_of(said)
     if not isinstance(history, list):
         return _rebuilt(said, before, prefix, line, time)
     read = _read(history, prefix, line, time)
@@ -186,7 +183,7 @@ class Rollout:
         if not isinstance(payload, dict):
             self._problem(line, "not a rollout record", value)
             return
-        kind, time = value.get("type"), _str(value.get("timestamp"))
+        kind, time = value.get("type"), text_of(value.get("timestamp"))
         if self.meta is None:
             self.headless = self.headless or kind != "session_meta"
         elif self._copied:
@@ -195,7 +192,7 @@ class Rollout:
         if take is not None:
             take(self, line, time, value, payload)
         elif kind not in _SILENT:
-            self._unknown_kind(line, f"unknown record type {_str(kind)[:60]!r}", value)
+            self._unknown_kind(line, f"unknown record type {text_of(kind)[:60]!r}", value)
 
     def _session_meta(self, line: int, time: str, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         """The first names the thread; a second is that of the thread this one was copied from."""
@@ -213,7 +210,7 @@ class Rollout:
             if name in self._context and self._context[name] != value:
                 self.signs.append(Sign("settings", f"{name.replace('_', ' ')} changed", line))
         self._context |= now
-        self.calls.setting.model = _str(payload.get("model")) or self.calls.setting.model
+        self.calls.setting.model = text_of(payload.get("model")) or self.calls.setting.model
 
     def _response_item(self, line: int, time: str, record: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         if item.get("type") in NEVER_SENT:
@@ -248,7 +245,7 @@ class Rollout:
         self.calls.settle_before_compaction()
         before = self.calls.buffer().messages()
         after = replaced(payload, before, f"{self._prefix}{line}.", line, time)
-        trigger = _str(payload.get("trigger")) or _str(payload.get("reason"))
+        trigger = text_of(payload.get("trigger")) or text_of(payload.get("reason"))
         self.calls.compacted(
             after.messages, Compaction(0, trigger, summary=after.summary, kept=after.kept, line=line, time=time)
         )

@@ -7,10 +7,11 @@ provider told none; only where there was a single call are they the tokens of th
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.formats.copilot_cli.track import CopilotTrack, EventPosition, count, string
+from inspector.core.formats.copilot_cli.track import CopilotTrack, EventPosition
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Sign
+from inspector.core.untyped import count_of, object_of, text_at
 from inspector.core.usage import ABSURD, Usage, is_absurd
 
 NAME = "copilot-cli"
@@ -43,7 +44,7 @@ class CopilotReader:
         if not isinstance(kind, str) or not isinstance(data, dict):
             self._problems.append(Problem(line, "not an event of a session", excerpt(value), file))
             return
-        track = self._track(string(value, "agentId") or string(data, "parentToolCallId"), data)
+        track = self._track(text_at(value, "agentId") or text_at(data, "parentToolCallId"), data)
         where = self._where(line, value)
         match kind:
             case "system.message":
@@ -70,11 +71,11 @@ class CopilotReader:
     def _take_session(self, kind: str, data: Mapping[str, Any], line: int) -> None:
         if kind == "session.start":
             self._start = self._start or data
-            self._main.model = string(data, "selectedModel") or self._main.model
+            self._main.model = text_at(data, "selectedModel") or self._main.model
         elif kind == "session.resume":
             self._signs.append(Sign("restart", "the session was resumed", line))
         elif kind == "session.model_change":
-            former, self._main.model = self._main.model, string(data, "newModel") or self._main.model
+            former, self._main.model = self._main.model, text_at(data, "newModel") or self._main.model
             if former and former != self._main.model:
                 self._signs.append(Sign("settings", f"model {former} became {self._main.model}", line))
         elif kind == "session.shutdown":
@@ -93,10 +94,10 @@ class CopilotReader:
         return [self._main, *self._agents.values()]
 
     def _where(self, line: int, value: Mapping[str, Any]) -> EventPosition:
-        name = string(value, "id")
+        name = text_at(value, "id")
         name = name if name and name not in self._ids else f"{name}@{line}"
         self._ids.add(name)
-        return EventPosition(name, line, string(value, "timestamp"))
+        return EventPosition(name, line, text_at(value, "timestamp"))
 
     def _track(self, agent: str, data: Mapping[str, Any]) -> CopilotTrack:
         if not agent:
@@ -104,26 +105,26 @@ class CopilotReader:
         track = self._agents.get(agent)
         if track is None:
             track = self._agents[agent] = CopilotTrack(agent)
-            track.parent_call = string(data, "parentToolCallId")
+            track.parent_call = text_at(data, "parentToolCallId")
         return track
 
     def _begin_agent(self, value: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        call = string(data, "toolCallId")
-        track = self._track(string(value, "agentId") or call, data)
+        call = text_at(data, "toolCallId")
+        track = self._track(text_at(value, "agentId") or call, data)
         if track is not self._main:
-            track.title = string(data, "agentDisplayName") or string(data, "agentName")
+            track.title = text_at(data, "agentDisplayName") or text_at(data, "agentName")
             track.parent_call = call or track.parent_call
 
     def session(self) -> Session:
         """The session so far. O(threads)."""
         agents = [track.thread("main") for track in self._agents.values() if track.calls]
-        version = string(self._start, "copilotVersion")
+        version = text_at(self._start, "copilotVersion")
         return Session(
             format=NAME,
             threads=(self._main.thread(""), *agents),
             problems=Prefix(self._problems),
             client=f"GitHub Copilot CLI {version}".rstrip(),
-            id=string(self._start, "sessionId"),
+            id=text_at(self._start, "sessionId"),
             notes=tuple(self._notes()),
             signs=Prefix(self._signs),
         )
@@ -133,8 +134,8 @@ class CopilotReader:
         if not self._end:
             notes.append(_NO_END)
         notes += [_told(model, calls, _usage(told)) for model, calls, told in _totals(self._end)]
-        if whole := count(self._end.get("currentTokens")):
-            parts = [f"{what} {count(self._end.get(key)):,}" for key, what in _ESTIMATED]
+        if whole := count_of(self._end.get("currentTokens")):
+            parts = [f"{what} {count_of(self._end.get(key)):,}" for key, what in _ESTIMATED]
             notes.append(f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}.")
         if any(track.compacted() for track in self._tracks()):
             notes.append(_PARTIAL)
@@ -146,11 +147,10 @@ class CopilotReader:
 
 def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
     """By model: its calls in the session, and what was reported for all of them."""
-    metrics, found = end.get("modelMetrics"), list[tuple[str, int, Any]]()
-    for model, about in metrics.items() if isinstance(metrics, dict) else ():
-        requests, usage = (about.get(key) for key in ("requests", "usage")) if isinstance(about, dict) else (None, None)
-        found.append((str(model), count(requests.get("count")) if isinstance(requests, dict) else 0, usage))
-    return found
+    return [
+        (str(model), count_of(object_of(about, "requests").get("count")), object_of(about, "usage"))
+        for model, about in object_of(end, "modelMetrics").items()
+    ]
 
 
 def _usage(told: Any) -> Usage | None:
@@ -158,7 +158,7 @@ def _usage(told: Any) -> Usage | None:
     if not isinstance(told, dict) or is_absurd(told):
         return None
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
-    prompt, output, read, write, reasoning = (count(told.get(name)) for name in names)
+    prompt, output, read, write, reasoning = (count_of(told.get(name)) for name in names)
     if not prompt:
         return None
     read = min(read, prompt)

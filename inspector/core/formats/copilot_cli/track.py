@@ -12,7 +12,8 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, Thread
-from inspector.core.usage import MOST, Usage
+from inspector.core.untyped import count_of, objects_of, text_at
+from inspector.core.usage import Usage
 
 _SUMMARY = "Everything before this was compacted; what of it goes on, as Copilot CLI recorded it:"
 
@@ -48,12 +49,12 @@ class CopilotTrack:
 
     def take_prompt(self, data: Mapping[str, Any]) -> None:
         """The system prompt from now on. Which tools went along, no event tells."""
-        if text := string(data, "content"):
+        if text := text_at(data, "content"):
             self.prompt = self.prompt if self.prompt.system == text else Prompt(text)
 
     def take_user(self, data: Mapping[str, Any], where: EventPosition, mark: Mark = "") -> None:
         """A message of the user as it was sent: with what the client put around the typed text."""
-        text = string(data, "transformedContent") or string(data, "content")
+        text = text_at(data, "transformedContent") or text_at(data, "content")
         self._put("user", (Text(text),) if text else (), where, mark)
 
     def take_result(self, data: Mapping[str, Any], where: EventPosition) -> None:
@@ -62,7 +63,7 @@ class CopilotTrack:
         told = data.get("result") if data.get("result") is not None else data.get("error")
         content = told.get("content", told.get("message")) if isinstance(told, dict) else told
         text = content if isinstance(content, str) else "" if content is None else dumps(content)
-        self._put("tool", (ToolResult(string(data, "toolCallId"), text, failed),), where)
+        self._put("tool", (ToolResult(text_at(data, "toolCallId"), text, failed),), where)
 
     def begin_turn(self) -> None:
         """The model is called with what stands now."""
@@ -70,24 +71,22 @@ class CopilotTrack:
 
     def take_answer(self, data: Mapping[str, Any], where: EventPosition) -> None:
         """An answer: one model call."""
-        self.model = string(data, "model") or self.model
+        self.model = text_at(data, "model") or self.model
         view, self._begun = self._begun or self._stretch.view(), None
         if self._last is not None:
             self._requests.append(self._last)
         number = len(self._requests)
         self._last = Request(number, view, self.prompt, None, self.model, where.time, line=where.line)
         parts: list[Part] = []
-        signature = string(data, "reasoningOpaque") or string(data, "encryptedContent")
-        if (thought := string(data, "reasoningText")) or signature:
+        signature = text_at(data, "reasoningOpaque") or text_at(data, "encryptedContent")
+        if (thought := text_at(data, "reasoningText")) or signature:
             parts.append(Thinking(thought, signature))
-        if text := string(data, "content"):
+        if text := text_at(data, "content"):
             parts.append(Text(text))
-        requests = data.get("toolRequests")
-        for call in requests if isinstance(requests, list) else ():
-            if isinstance(call, dict):
-                arguments = call.get("arguments")
-                name = string(call, "name")
-                parts.append(ToolCall(string(call, "toolCallId"), name, {} if arguments is None else arguments))
+        for call in objects_of(data.get("toolRequests")):
+            arguments = call.get("arguments")
+            name = text_at(call, "name")
+            parts.append(ToolCall(text_at(call, "toolCallId"), name, {} if arguments is None else arguments))
         self._put("assistant", tuple(parts), where)
 
     def take_usage(self, usage: Usage) -> None:
@@ -98,15 +97,15 @@ class CopilotTrack:
 
     def take_compaction(self, data: Mapping[str, Any], where: EventPosition) -> None:
         """A summary takes the place of all that stood before, as far as the events tell."""
-        text = string(data, "summaryContent")
+        text = text_at(data, "summaryContent")
         if data.get("success") is False or not text:
             return
         parts = (Text(f"{_SUMMARY}\n\n{text}"),)
         summary = Message(where.id, "user", parts, summary=True, mark="meta", line=where.line, time=where.time)
         self._messages.append(summary)
         self._stretch, self._begun = Stretch(own=(summary,)), None
-        before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
-        trigger = string(data, "trigger")
+        before, after = count_of(data.get("preCompactionTokens")), count_of(data.get("postCompactionTokens"))
+        trigger = text_at(data, "trigger")
         self._compactions.append(
             Compaction(
                 before_request=self.calls,
@@ -143,14 +142,3 @@ class CopilotTrack:
             parent=parent,
             parent_call=self.parent_call,
         )
-
-
-def string(value: Mapping[str, Any], key: str) -> str:
-    """The text under a key; empty for what is none."""
-    told = value.get(key)
-    return told if isinstance(told, str) else ""
-
-
-def count(value: Any) -> int:
-    """A count of tokens; 0 for what is none."""
-    return value if type(value) is int and 0 < value <= MOST else 0

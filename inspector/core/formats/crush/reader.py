@@ -6,10 +6,11 @@ which session is read, and which the database holds.
 
 from typing import Any
 
-from inspector.core.formats.crush.track import CrushTrack, string
+from inspector.core.formats.crush.track import CrushTrack
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.prefix import Prefix
 from inspector.core.session import HeldSession, Problem, Session, Thread
+from inspector.core.untyped import objects_of, text_at
 
 NAME = "crush"
 TABLES = ("crush.database", "crush.sessions", "crush.messages")
@@ -34,16 +35,15 @@ class CrushReader:
         if table not in TABLES or not isinstance(row, dict):
             self._problems.append(Problem(line, "not a row of Crush's database", excerpt(value), file))
         elif table == "crush.database":
-            self._main = string(row, "session")
-            held = row.get("held")
-            told = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
-            self._held = [HeldSession(string(one, "id"), string(one, "title")) for one in told]
+            self._main = text_at(row, "session")
+            told = objects_of(row.get("held"))
+            self._held = [HeldSession(text_at(one, "id"), text_at(one, "title")) for one in told]
         elif table == "crush.sessions":
-            self._track(string(row, "id")).take_session(row)
+            self._track(text_at(row, "id")).take_session(row)
         elif isinstance(row.get("parts"), list):
-            self._track(string(row, "session_id")).take_message(row)
+            self._track(text_at(row, "session_id")).take_message(row)
         else:
-            what = f"the message {string(row, 'id')[:60]!r} holds no list of parts: it was left out"
+            what = f"the message {text_at(row, 'id')[:60]!r} holds no list of parts: it was left out"
             self._problems.append(Problem(line, what, excerpt(row.get("parts"))))
 
     def _track(self, name: str) -> CrushTrack:
@@ -72,6 +72,6 @@ class CrushReader:
         )
 
     def _agent(self, track: CrushTrack, main: CrushTrack) -> Thread:
-        named = string(track.about, "parent_session_id")
+        named = text_at(track.about, "parent_session_id")
         parent = self._tracks.get(named, main)
         return track.thread(track.name, "main" if parent is main else parent.name, parent.started(track.name))

@@ -14,7 +14,8 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.prefix import Prefix
 from inspector.core.session import Compaction, Request, SideCall, Thread
-from inspector.core.usage import MOST, Usage
+from inspector.core.untyped import count_of, object_of, objects_of, text_at
+from inspector.core.usage import Usage
 
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
 _IN_MS = 10**11
@@ -35,8 +36,8 @@ class _Laid:
     def take(self, row: Mapping[str, Any], is_summary: bool) -> None:
         """The next row."""
         read, time = _messages(row), _time(row)
-        finish = [_data(part) for part in _parts(row) if part.get("type") == "finish"]
-        reason, made = string(finish[-1], "reason") if finish else "", self._before + len(self.requests)
+        finish = [object_of(part, "data") for part in _parts(row) if part.get("type") == "finish"]
+        reason, made = text_at(finish[-1], "reason") if finish else "", self._before + len(self.requests)
         is_answer = row.get("role") == "assistant"
         if is_answer and is_summary and read:
             summary = replace(read[0], role="user", summary=True, mark="meta")
@@ -47,7 +48,7 @@ class _Laid:
             return
         if is_answer and (read or reason != "error"):
             self.requests.append(
-                Request(made, self.stretch.view(), model=string(row, "model"), time=time, finish=reason)
+                Request(made, self.stretch.view(), model=text_at(row, "model"), time=time, finish=reason)
             )
         self.messages += read
         self.stretch.append(*read)
@@ -68,13 +69,13 @@ class CrushTrack:
 
     def take_session(self, row: Mapping[str, Any]) -> None:
         """What is known of the session; the message that became its summary may be laid as an answer already."""
-        if string(row, "summary_message_id") != string(self.about, "summary_message_id"):
+        if text_at(row, "summary_message_id") != text_at(self.about, "summary_message_id"):
             self._lay_anew()
         self.about = row
 
     def take_message(self, row: Mapping[str, Any]) -> None:
         """A stored message, new or once more."""
-        name, self._fork = string(row, "id"), None
+        name, self._fork = text_at(row, "id"), None
         if name not in self._rows:
             self._places[name] = len(self._order)
             self._order.append(name)
@@ -102,7 +103,7 @@ class CrushTrack:
 
     def _take(self, laid: _Laid, name: str) -> None:
         row = self._rows[name]
-        laid.take(row, row.get("is_summary_message") == 1 or name == string(self.about, "summary_message_id"))
+        laid.take(row, row.get("is_summary_message") == 1 or name == text_at(self.about, "summary_message_id"))
 
     def aside(self, thread: str) -> list[SideCall]:
         """The calls that wrote summaries, as calls of that thread."""
@@ -114,8 +115,8 @@ class CrushTrack:
         call = name.rpartition("$$")[2]
         for row in self._rows.values():
             for part in _parts(row):
-                if part.get("type") == "tool_call" and string(_data(part), "id") in (call, name):
-                    return string(_data(part), "id")
+                if part.get("type") == "tool_call" and text_at(object_of(part, "data"), "id") in (call, name):
+                    return text_at(object_of(part, "data"), "id")
         return ""
 
     def thread(self, name: str, parent: str, parent_call: str) -> Thread:
@@ -130,7 +131,7 @@ class CrushTrack:
             then[-1] = replace(then[-1], usage=self._usage())
         return Thread(
             id=name,
-            title=string(self.about, "title"),
+            title=text_at(self.about, "title"),
             model=then[-1].model if then else "",
             requests=Prefix(laid.requests, settled, then),
             messages=Prefix(laid.messages, then=fork.messages),
@@ -142,8 +143,7 @@ class CrushTrack:
 
     def _usage(self) -> Usage | None:
         """Of the last call, prompt and answer in one sum; None where it is unknown (zero)."""
-        counts = [self.about.get(name) for name in ("prompt_tokens", "completion_tokens")]
-        total = sum(one for one in counts if type(one) is int and 0 < one <= MOST)
+        total = sum(count_of(self.about.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         return Usage(total, output_is_final=False) if total > 1 else None
 
 
@@ -152,13 +152,7 @@ def _is_complete(row: Mapping[str, Any]) -> bool:
 
 
 def _parts(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    parts = row.get("parts")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-
-
-def _data(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    data = part.get("data")
-    return data if isinstance(data, dict) else {}
+    return objects_of(row.get("parts"))
 
 
 def _time(row: Mapping[str, Any]) -> str:
@@ -169,7 +163,7 @@ def _time(row: Mapping[str, Any]) -> str:
 
 def _messages(row: Mapping[str, Any]) -> list[Message]:
     """What a row is to the model: one message, but for each of several tools' answers."""
-    name, time = string(row, "id"), _time(row)
+    name, time = text_at(row, "id"), _time(row)
     parts = [part for one in _parts(row) if (part := _part(one)) is not None]
     results = [part for part in parts if isinstance(part, ToolResult)]
     others = tuple(part for part in parts if not isinstance(part, ToolResult))
@@ -178,25 +172,25 @@ def _messages(row: Mapping[str, Any]) -> list[Message]:
         for n, result in enumerate(results)
     ]
     if others:
-        role = _ROLES.get(string(row, "role"), "user")
+        role = _ROLES.get(text_at(row, "role"), "user")
         found.append(Message(f"{name}.more" if results else name, "user" if results else role, others, time=time))
     return found
 
 
 def _part(part: Mapping[str, Any]) -> Part | None:
-    data = _data(part)
+    data = object_of(part, "data")
     match part.get("type"):
         case "text":
-            return Text(string(data, "text")) if string(data, "text") else None
+            return Text(text_at(data, "text")) if text_at(data, "text") else None
         case "reasoning":
-            thought, signature = string(data, "thinking"), string(data, "signature")
+            thought, signature = text_at(data, "thinking"), text_at(data, "signature")
             return Thinking(thought, signature) if thought or signature else None
         case "tool_call":
-            return ToolCall(string(data, "id"), string(data, "name"), _arguments(data.get("input")))
+            return ToolCall(text_at(data, "id"), text_at(data, "name"), _arguments(data.get("input")))
         case "tool_result":
-            return ToolResult(string(data, "tool_call_id"), string(data, "content"), data.get("is_error") is True)
+            return ToolResult(text_at(data, "tool_call_id"), text_at(data, "content"), data.get("is_error") is True)
         case "image_url":
-            return Image("", url=string(data, "url"))
+            return Image("", url=text_at(data, "url"))
         case "binary":
             return _media(data)
         case "finish":
@@ -206,9 +200,9 @@ def _part(part: Mapping[str, Any]) -> Part | None:
 
 
 def _media(data: Mapping[str, Any]) -> Part:
-    media, content = string(data, "MIMEType"), string(data, "Data")
+    media, content = text_at(data, "MIMEType"), text_at(data, "Data")
     if media.startswith("image/"):
-        return Image(media, content, string(data, "Path"))
+        return Image(media, content, text_at(data, "Path"))
     return Opaque("binary", dict(data), len(content))
 
 
@@ -217,9 +211,3 @@ def _arguments(text: Any) -> Any:
         return loads(text.encode("utf-8", errors="replace")) if isinstance(text, str) and text else {}
     except NotJson:
         return text
-
-
-def string(value: Mapping[str, Any], key: str) -> str:
-    """The text under a key; empty for what is none."""
-    told = value.get(key)
-    return told if isinstance(told, str) else ""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import count_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _BY_CLIENT = ("<session_context>", "<hook_context>")
@@ -59,8 +60,8 @@ def read_answer(value: Mapping[str, Any], where: LinePosition) -> Message:
         parts += _read_block(block)
     called = {part.id for part in parts if isinstance(part, ToolCall)}
     for call in calls_of(value):
-        if _str(call.get("id")) not in called:
-            parts.append(ToolCall(_str(call.get("id")), _str(call.get("name")), _arguments(call)))
+        if text_of(call.get("id")) not in called:
+            parts.append(ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call)))
     return Message(where.id, "assistant", tuple(parts), line=where.line, time=where.time)
 
 
@@ -69,7 +70,7 @@ def read_results(value: Mapping[str, Any], where: LinePosition, told: frozenset[
     blocks = [
         block
         for call in calls_of(value)
-        if _str(call.get("id")) not in told
+        if text_of(call.get("id")) not in told
         for block in _listed(call.get("result"))
     ]  # fmt: skip
     found = read_user({"content": blocks}, LinePosition(f"{where.id}.r", where.line, where.time))
@@ -90,7 +91,9 @@ def calls_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _thoughts(thoughts: Any) -> Iterator[Thinking]:
     for thought in thoughts if isinstance(thoughts, list) else ():
         if isinstance(thought, dict):
-            said = "\n".join(filter(None, (_str(thought.get("subject")), _str(thought.get("description")).strip())))
+            said = "\n".join(
+                filter(None, (text_of(thought.get("subject")), text_of(thought.get("description")).strip()))
+            )
             if said:
                 yield Thinking(said, "", 0)
 
@@ -109,7 +112,7 @@ def _read_block(block: Any) -> list[Part]:
     if isinstance(text := block.get("text"), str):
         return [Thinking(text, "", 0) if block.get("thought") is True else Text(text)] if text else []
     if isinstance(call := block.get("functionCall"), dict):
-        return [ToolCall(_str(call.get("id")), _str(call.get("name")), _arguments(call))]
+        return [ToolCall(text_of(call.get("id")), text_of(call.get("name")), _arguments(call))]
     if isinstance(answer := block.get("functionResponse"), dict):
         return _result(answer)
     for kind in ("inlineData", "fileData"):
@@ -126,13 +129,13 @@ def _result(answer: Mapping[str, Any]) -> list[Part]:
     else:
         said = told if isinstance(told, str) else "" if told is None else dumps(told)
     images = [part for block in _listed(answer.get("parts")) for part in _read_block(block)]
-    return [ToolResult(_str(answer.get("id")) or _str(answer.get("name")), said, failed), *images]
+    return [ToolResult(text_of(answer.get("id")) or text_of(answer.get("name")), said, failed), *images]
 
 
 def _media(kind: str, data: Mapping[str, Any]) -> Part:
-    media = _str(data.get("mimeType"))
+    media = text_of(data.get("mimeType"))
     if media.startswith("image/"):
-        return Image(media, _str(data.get("data")), _str(data.get("fileUri")))
+        return Image(media, text_of(data.get("data")), text_of(data.get("fileUri")))
     return _opaque(kind, dict(data))
 
 
@@ -154,16 +157,8 @@ def read_usage(value: Mapping[str, Any]) -> Usage | None:
     if not isinstance(tokens, dict) or is_absurd(tokens):
         return None
     names = ("input", "output", "cached", "thoughts", "tool")
-    prompt, output, cached, thoughts, tool = (_count(tokens.get(name)) for name in names)
+    prompt, output, cached, thoughts, tool = (count_of(tokens.get(name)) for name in names)
     if not prompt + output + cached + thoughts + tool:
         return None
     cached = min(cached, prompt)
     return Usage(prompt - cached + tool, cached, 0, output + thoughts, thoughts, True, prompt if tool else None)
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""

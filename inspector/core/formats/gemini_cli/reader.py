@@ -7,6 +7,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.gemini_cli.chat import Chat
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Thread
+from inspector.core.untyped import text_at
 
 NAME = "gemini-cli"
 
@@ -62,11 +63,11 @@ class GeminiReader:
 
     def session(self) -> Session:
         """The session so far."""
-        name = _str(self._main.header, "sessionId")
+        name = text_at(self._main.header, "sessionId")
         own = [chat for chat in self._chats.values() if not name or chat.file.rpartition("/")[0].endswith(name)]
         threads = [_thread(chat, self._main) for chat in own if not chat.is_empty()]
         notes = ["The file has no header: it may begin in the middle."] if self._headless else []
-        if _str(self._main.header, "kind") == "subagent":
+        if text_at(self._main.header, "kind") == "subagent":
             notes.append("This is the chat of a sub-agent.")
         return Session(
             format=NAME,
@@ -79,11 +80,11 @@ class GeminiReader:
 
 
 def _thread(chat: Chat, parent: Chat | None) -> Thread:
-    name = _str(chat.header, "sessionId") or chat.file
+    name = text_at(chat.header, "sessionId") or chat.file
     requests = chat.requests()
     return Thread(
         id=name if parent else "main",
-        title=_str(chat.header, "summary"),
+        title=text_at(chat.header, "summary"),
         model=requests[-1].model if requests else chat.model,
         requests=requests,
         messages=chat.messages(),
@@ -92,8 +93,3 @@ def _thread(chat: Chat, parent: Chat | None) -> Thread:
         parent="main" if parent else "",
         parent_call=parent.started(name) if parent else "",
     )
-
-
-def _str(value: Mapping[str, Any], key: str) -> str:
-    told = value.get(key)
-    return told if isinstance(told, str) else ""

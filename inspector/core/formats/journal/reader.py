@@ -10,6 +10,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.journal.threads import ThreadBuilder
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
+from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, is_absurd
 
 NAME = "journal"
@@ -46,7 +47,7 @@ class JournalReader:
             self._problems.append(Problem(line, "not a record of a journal", excerpt(value), file))
             return
         try:
-            self._take(kind, value, line, _text(value.get("time")))
+            self._take(kind, value, line, text_of(value.get("time")))
         except InspectorError as why:
             self._problems.append(
                 Problem(line, f"a {kind[:40]} record that cannot be read: {why}", excerpt(value), file)
@@ -67,10 +68,10 @@ class JournalReader:
             case "failed":
                 self._of(value).fail(value.get("failure"))
             case "tier":
-                self._of(value).change(value, line, time, _text(value.get("tier")) or "tier")
-                self._of(value).hear(value, line, _text(value.get("tier")))
+                self._of(value).change(value, line, time, text_of(value.get("tier")) or "tier")
+                self._of(value).hear(value, line, text_of(value.get("tier")))
             case "edit":
-                self._of(value).change(value, line, time, "" if value.get("by") == "turn" else _text(value.get("by")))
+                self._of(value).change(value, line, time, "" if value.get("by") == "turn" else text_of(value.get("by")))
             case "running":
                 self._of(value).run(value)
             case _:
@@ -87,22 +88,22 @@ class JournalReader:
         """Records that no buffer depends on."""
         match kind:
             case "tool":
-                self._of(value).begun[_text(value.get("call"))] = line
+                self._of(value).begun[text_of(value.get("call"))] = line
             case "permission" if value.get("answer") == "always":
-                self.allowed[_text(value.get("covers"))] = None
+                self.allowed[text_of(value.get("covers"))] = None
             case "remote" if isinstance(value.get("possible"), bool):
                 self.remote = value["possible"]
             case "tried":
-                self._of(value).hear(value, line, _text(value.get("tier")))
+                self._of(value).hear(value, line, text_of(value.get("tier")))
             case "need" if value.get("need") == "remote_compact":
                 self.compacted += 1
             case "resumed":
                 self._end, self.compacted = "", 0
                 self._take_plan(value.get("plan"))
-                self._notes.append(f"It was resumed at {_text(value.get('time'))}.")
+                self._notes.append(f"It was resumed at {text_of(value.get('time'))}.")
             case "end":
-                why = _text(value.get("why"))
-                self._end = _ENDS.get(why) or f"The run ended with an error: {_text(value.get('error'))}"
+                why = text_of(value.get("why"))
+                self._end = _ENDS.get(why) or f"The run ended with an error: {text_of(value.get('error'))}"
 
     def _take_plan(self, plan: Any) -> None:
         """From here on it may be another model, or another policy with a running state of its own."""
@@ -131,24 +132,24 @@ class JournalReader:
         if isinstance(forked, Mapping):
             place = f"request {forked['request']}" if isinstance(forked.get("request"), int) else "the end"
             self._notes.append(
-                f"Forked from {_text(forked.get('path'))}, thread {_text(forked.get('thread')) or MAIN}, {place}."
+                f"Forked from {text_of(forked.get('path'))}, thread {text_of(forked.get('thread')) or MAIN}, {place}."
             )
             changes = forked.get("changes")
             self._notes += [one for one in changes if isinstance(one, str)] if isinstance(changes, list) else []
 
     def _take_thread(self, value: Mapping[str, Any]) -> None:
         thread = self._of({"thread": value.get("id")})
-        thread.title, thread.parent = _text(value.get("title")), _text(value.get("parent"))
-        thread.parent_call = _text(value.get("parent_call"))
+        thread.title, thread.parent = text_of(value.get("title")), text_of(value.get("parent"))
+        thread.parent_call = text_of(value.get("parent_call"))
         if "prompt" in value:
             thread.prompt = _prompt(value["prompt"])
 
     def _of(self, value: Mapping[str, Any]) -> ThreadBuilder:
         """The thread of a record; one that was not announced begins with it."""
-        name = _text(value.get("thread")) or MAIN
+        name = text_of(value.get("thread")) or MAIN
         if name not in self.threads:
             self.threads[name] = ThreadBuilder(name, self._prompt, self._window)
-            self.threads[name].model = _text(self.header.get("model"))
+            self.threads[name].model = text_of(self.header.get("model"))
         return self.threads[name]
 
     def session(self) -> Session:
@@ -159,16 +160,12 @@ class JournalReader:
             NAME,
             tuple(thread.thread() for thread in ordered),
             Prefix(self._problems),
-            client=_text(self.header.get("program")) or "context-inspector",
-            policy=_text(self.header.get("policy")),
-            id=_text(self.header.get("id")),
+            client=text_of(self.header.get("program")) or "context-inspector",
+            policy=text_of(self.header.get("policy")),
+            id=text_of(self.header.get("id")),
             notes=(*notes, *self._notes, *([self._end] if self._end else [])),
         )
 
 
 def _prompt(value: Any) -> Prompt:
     return read_buffer({**value, "messages": []}).prompt if isinstance(value, Mapping) else NOT_IN_FILE
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

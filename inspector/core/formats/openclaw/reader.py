@@ -10,11 +10,11 @@ from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt
 from inspector.core.formats.openclaw.trajectory import SCHEMA, compiled_prompt
-from inspector.core.formats.pi.messages import text_of
 from inspector.core.formats.pi.reader import PiReader
 from inspector.core.prefix import Prefix
 from inspector.core.session import Request, Session
-from inspector.core.usage import MOST, Usage
+from inspector.core.untyped import count_of, text_of
+from inspector.core.usage import Usage
 
 NAME = "openclaw"
 _GATEWAY = "openclaw"
@@ -75,8 +75,7 @@ class OpenClawReader(PiReader):
         return self._prompts[at - 1] if at else NOT_IN_FILE
 
     def _window(self) -> int | None:
-        tokens = self._index.get("contextTokens")
-        return tokens if type(tokens) is int and 0 < tokens <= MOST else None
+        return count_of(self._index.get("contextTokens")) or None
 
 
 def entry_of(index: Any, session: str) -> Mapping[str, Any]:

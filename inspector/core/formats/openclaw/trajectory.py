@@ -10,12 +10,13 @@ from typing import Any
 
 from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage, text_of
+from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
 from inspector.core.formats.times import iso_time
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.same_message import hash_of
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
+from inspector.core.untyped import count_of, object_of, objects_of, text_of
 
 TRAJECTORY = "openclaw-trajectory"
 SCHEMA = "openclaw-trajectory"
@@ -56,9 +57,7 @@ class TrajectoryReader:
         elif kind == "model.completed":
             self._end(data, where)
         elif kind == "trace.artifacts" and self._stubbed:
-            usage = data.get("usage")
-            prompt = usage.get("input") if isinstance(usage, dict) else None
-            self._hidden += prompt if type(prompt) is int and prompt > 0 else 0
+            self._hidden += count_of(object_of(data, "usage").get("input"))
 
     def _begin(self, data: Mapping[str, Any], where: EntryPosition) -> None:
         self._runs += 1
@@ -178,7 +177,7 @@ def compiled_prompt(data: Any) -> Prompt:
     tools = data.get("tools")
     if not isinstance(tools, list):
         return Prompt(system)
-    return Prompt(system, tuple(Tool(text_of(tool.get("name")), tool) for tool in tools if isinstance(tool, dict)))
+    return Prompt(system, tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(tools)))
 
 
 def _at(value: Mapping[str, Any], where: EntryPosition) -> EntryPosition:

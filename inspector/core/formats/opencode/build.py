@@ -9,9 +9,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 from inspector.core.buffer import Stretch, View
-from inspector.core.formats.opencode.content import StoredPart, cleared, created, mapping, string, time_of
+from inspector.core.formats.opencode.content import StoredPart, cleared, created, string, time_of
 from inspector.core.message import Message
 from inspector.core.session import Compaction, Request, SideCall
+from inspector.core.untyped import object_of
 
 _REWRITES = 20_000_000
 """Messages that may be copied because results were pruned: a damaged file must not take for ever."""
@@ -62,7 +63,7 @@ class SessionBuilder:
         self._take_steps(info, unit)
 
     def _take_steps(self, info: Mapping[str, Any], unit: StoredPart) -> None:
-        model = string(info, "modelID") or string(mapping(info, "model"), "modelID")
+        model = string(info, "modelID") or string(object_of(info, "model"), "modelID")
         time = unit.messages[0].time if unit.messages else ""
         laid = 0
         for step in unit.steps:

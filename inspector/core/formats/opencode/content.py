@@ -11,6 +11,7 @@ from typing import Any
 from inspector.core.formats.times import iso_time
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import list_of, object_of
 from inspector.core.usage import Usage, is_absurd
 
 CLEARED = "[Old tool result content cleared]"
@@ -135,7 +136,7 @@ def _laid(
                 0 if reasoning is not None else None
             )  # all on the first of several, as it is reported in one sum
         elif kind == "tool":
-            state = mapping(part, "state")
+            state = object_of(part, "state")
             said.append(ToolCall(string(part, "callID"), string(part, "tool"), state.get("input", {})))
             if answer := _answer(part, state, last):
                 results.append(Message(string(part, "id"), "tool", answer, together, time=time))
@@ -146,10 +147,10 @@ def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tu
     """What came back from a tool; nothing while it runs."""
     call, status = string(part, "callID"), state.get("status")
     if status == "completed":
-        files = [_file(one) for one in listed(state, "attachments") if isinstance(one, dict)]
+        files = [_file(one) for one in list_of(state.get("attachments")) if isinstance(one, dict)]
         return (ToolResult(call, string(state, "output")), *files)
     if status == "error":
-        about = mapping(state, "metadata")
+        about = object_of(state, "metadata")
         if about.get("interrupted") is True and isinstance(output := about.get("output"), str):
             return (ToolResult(call, output),)
         return (ToolResult(call, string(state, "error"), True),)
@@ -166,8 +167,8 @@ def cleared(message: Message) -> Message:
 def _pruned(run: Iterable[Mapping[str, Any]]) -> list[tuple[int, str]]:
     found = []
     for part in run:
-        state = mapping(part, "state") if part.get("type") == "tool" else {}
-        when = mapping(state, "time").get("compacted")
+        state = object_of(part, "state") if part.get("type") == "tool" else {}
+        when = object_of(state, "time").get("compacted")
         if state.get("status") == "completed" and isinstance(when, int | float) and -1 < when < 1 << 53:
             found.append((int(when), string(part, "id")))
     return found
@@ -183,7 +184,7 @@ def _file(part: Mapping[str, Any]) -> Part:
 
 def _signature(part: Mapping[str, Any]) -> str:
     """What only the provider can read: whichever provider it is, in whichever word."""
-    for about in mapping(part, "metadata").values():
+    for about in object_of(part, "metadata").values():
         for key in ("signature", "reasoningEncryptedContent", "thoughtSignature"):
             if isinstance(about, dict) and isinstance(found := about.get(key), str):
                 return found
@@ -195,8 +196,8 @@ def read_usage(value: Mapping[str, Any]) -> Usage | None:
 
     `output` holds the reasoning where there is no total, or the total says so; else it comes on top.
     """
-    tokens = mapping(value, "tokens")
-    cache = mapping(tokens, "cache")
+    tokens = object_of(value, "tokens")
+    cache = object_of(tokens, "cache")
     fresh, output, reasoning = (_count(tokens, name) for name in ("input", "output", "reasoning"))
     read, write = _count(cache, "read"), _count(cache, "write")
     if not fresh + output + reasoning + read + write or is_absurd(tokens):
@@ -218,19 +219,7 @@ def time_of(info: Mapping[str, Any]) -> str:
 
 def created(info: Mapping[str, Any]) -> int:
     """When the message was made, in ms since 1970; 0 where it is not told."""
-    return _count(mapping(info, "time"), "created")
-
-
-def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The object under a key; an empty one where there is none."""
-    told = value.get(key)
-    return told if isinstance(told, dict) else {}
-
-
-def listed(value: Mapping[str, Any], key: str) -> Sequence[Any]:
-    """The list under a key; an empty one where there is none."""
-    told = value.get(key)
-    return told if isinstance(told, list) else ()
+    return _count(object_of(info, "time"), "created")
 
 
 def string(value: Mapping[str, Any], key: str) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.excerpt import excerpt
-from inspector.core.formats.opencode.content import KINDS, listed, mapping, string
+from inspector.core.formats.opencode.content import KINDS, string
 from inspector.core.formats.opencode.track import StoredTrack
 from inspector.core.prefix import Prefix
 from inspector.core.session import HeldSession, Problem, Session, Thread
+from inspector.core.untyped import list_of, object_of
 from inspector.core.usage import ABSURD, is_absurd
 
 NAME = "opencode"
@@ -45,7 +46,7 @@ class OpencodeReader:
     def _take_row(self, line: int, table: str, row: Mapping[str, Any]) -> None:
         if table == "database":
             self._main = string(row, "session")
-            told = (one for one in listed(row, "held") if isinstance(one, dict))
+            told = (one for one in list_of(row.get("held")) if isinstance(one, dict))
             self._held = [HeldSession(string(one, "id"), string(one, "title")) for one in told]
         elif table == "session":
             self._track(string(row, "id")).info = row
@@ -54,7 +55,7 @@ class OpencodeReader:
             if table == "message":
                 made = row.get("time_created")
                 self._check(line, data)
-                time = {"created": made} | {**mapping(data, "time")}
+                time = {"created": made} | {**object_of(data, "time")}
                 track.take_message({**data, "id": string(row, "id"), "time": time})
             else:
                 self._take_part(line, track, {**data, "id": string(row, "id")}, string(row, "message_id"))
@@ -94,7 +95,7 @@ class OpencodeReader:
             name = string(about, "id") or f"message-{n:06}"
             self._check(line, about)
             track.take_message({**about, "id": name})
-            for m, part in enumerate(listed(one, "parts")):
+            for m, part in enumerate(list_of(one.get("parts"))):
                 if isinstance(part, dict):
                     self._take_part(line, track, {**part, "id": string(part, "id") or f"{name}-{m:06}"}, name)
                 else:

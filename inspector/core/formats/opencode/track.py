@@ -11,9 +11,10 @@ from typing import Any
 
 from inspector.core.buffer import View
 from inspector.core.formats.opencode.build import SessionBuilder
-from inspector.core.formats.opencode.content import StoredPart, created, mapping, read_assistant, read_user, string
+from inspector.core.formats.opencode.content import StoredPart, created, read_assistant, read_user, string
 from inspector.core.prefix import Prefix
 from inspector.core.session import SideCall, Thread
+from inspector.core.untyped import object_of
 
 _PATIENCE = 8
 """So many messages later nobody completes one any more."""
@@ -55,8 +56,8 @@ class StoredRow:
         """Will nothing more come?"""
         if self.info.get("role") != "assistant":
             return bool(self.parts)
-        ended = "completed" in mapping(self.info, "time") or self.info.get("error") is not None
-        states = (mapping(part, "state").get("status") for part in self.parts.values() if part.get("type") == "tool")
+        ended = "completed" in object_of(self.info, "time") or self.info.get("error") is not None
+        states = (object_of(part, "state").get("status") for part in self.parts.values() if part.get("type") == "tool")
         return ended and all(status in ("completed", "error") for status in states)
 
 
@@ -139,13 +140,13 @@ class StoredTrack:
 
     def _end(self, fork: SessionBuilder) -> int:
         """The length of the buffer: shorter, where the user has taken turns back and not gone on yet."""
-        reverted = string(mapping(self.info, "revert"), "messageID")
+        reverted = string(object_of(self.info, "revert"), "messageID")
         start = fork.start(reverted) if reverted else None
         return len(fork.stretch) if start is None else start
 
     def reverted(self) -> bool:
         """Has the user taken turns back that are still in the file?"""
-        return bool(string(mapping(self.info, "revert"), "messageID"))
+        return bool(string(object_of(self.info, "revert"), "messageID"))
 
     def aside(self, thread: str) -> list[SideCall]:
         """The calls that wrote summaries, as calls of that thread."""
@@ -156,8 +157,8 @@ class StoredTrack:
         """The tool call that started the session of that name; empty where none tells."""
         for stored in self._stored.values():
             for part in stored.parts.values():
-                state = mapping(part, "state")
-                told = {mapping(one, "metadata").get("sessionId") for one in (state, part)}
+                state = object_of(part, "state")
+                told = {object_of(one, "metadata").get("sessionId") for one in (state, part)}
                 if name in told:
                     return string(part, "callID")
         return ""
@@ -167,7 +168,7 @@ class StoredTrack:
         fork, build = self._soon(), self._build
         end = self._asked[1] if self._asked else len(fork.stretch)
         requests = Prefix(build.requests, then=fork.requests)
-        model = requests[-1].model if requests else string(mapping(self.info, "model"), "id")
+        model = requests[-1].model if requests else string(object_of(self.info, "model"), "id")
         return Thread(
             id=name,
             title=string(self.info, "title"),

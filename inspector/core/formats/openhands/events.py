@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.untyped import list_of, object_of, text_at, text_of
 
 NAME = "openhands"
 _SILENT = ("null", "agent_state_changed", "recall", "think_ack", "success")
@@ -70,8 +70,8 @@ class OpenHandsReader:
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take all events. Never raises for what they hold."""
         history = value.get("history") if isinstance(value, Mapping) else value
-        self._id = text_of(value.get("instance_id")) if isinstance(value, Mapping) else ""
-        for n, event in enumerate(history if isinstance(history, list) else ()):
+        self._id = text_at(value, "instance_id")
+        for n, event in enumerate(list_of(history)):
             for one in event if isinstance(event, list) else (event,):
                 if _acts(one):
                     self._take(one, f"e{one.get('id', n)}", line)
@@ -129,8 +129,7 @@ class OpenHandsReader:
 
     def _condense(self, args: Mapping[str, Any], name: str, line: int, time: str) -> None:
         """Events are forgotten; a summary may stand in their place."""
-        told = args.get("forgotten_event_ids")
-        forgotten = set(map(str, told)) if isinstance(told, list) else set()
+        forgotten = set(map(str, list_of(args.get("forgotten_event_ids"))))
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
         if isinstance(first, int) and isinstance(last, int):
             forgotten |= {str(event) for event, _ in self._events if isinstance(event, int) and first <= event <= last}
@@ -147,7 +146,7 @@ class OpenHandsReader:
 
 
 def _words(args: Mapping[str, Any]) -> Any:
-    images = [url for key in ("image_urls", "images_urls") if isinstance(told := args.get(key), list) for url in told]
+    images = [url for key in ("image_urls", "images_urls") for url in list_of(args.get(key))]
     text = text_of(args.get("content"))
     if not images:
         return text

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
@@ -17,6 +16,7 @@ from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.times import iso_time
 from inspector.core.same_message import hash_of
 from inspector.core.session import Problem, Session, Thread
+from inspector.core.untyped import count_of, list_of, object_of, text_of
 
 NAME = "openhands-log"
 _TIMED = re.compile(r"(.+-)\d{9,}(?:\.\d+)?(?:-\w+)?")
@@ -89,17 +89,14 @@ def _call(value: Mapping[str, Any]) -> BodyPair:
     response, raw = object_of(value, "response"), value.get("raw_response")
     sent = object_of(value, "kwargs").get("tools") if "kwargs" in value else value.get("tools")
     written = isinstance(raw, Mapping) or "raw_messages" in value
-    tools = sent if isinstance(sent, list) and not written else []
     answered = CHAT.answer(raw if isinstance(raw, Mapping) else response)
-    window = value.get("context_window")
-    messages = value.get("messages")
     return chat_call(
-        messages if isinstance(messages, list) else [],
+        list_of(value.get("messages")),
         answered[0] if answered else None,
         CHAT.usage(response.get("usage")),
-        tools=tools,
+        tools=[] if written else list_of(sent),
         model=text_of(response.get("model")),
         finish=CHAT.finish(response),
         time=iso_time(value.get("timestamp"), 1),
-        window=window if type(window) is int and window > 0 else None,
+        window=count_of(value.get("context_window")) or None,
     )

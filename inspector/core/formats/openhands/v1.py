@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.buffer import Prompt
-from inspector.core.dialects.dialect import count_of, object_of, text_of
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.message import Message, Opaque, Part, Text, Thinking
 from inspector.core.session import Problem, Session, SideCall
+from inspector.core.untyped import count_of, list_of, object_of, text_at, text_of
 from inspector.core.usage import Usage
 
 NAME = "openhands-v1"
@@ -60,11 +60,7 @@ class OpenHandsV1Reader:
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
             self._problems.append(Problem(line, "not an event", excerpt(value), file))
             return
-        name, time, before = (
-            text_of(value.get("id")) or f"L{line}",
-            text_of(value.get("timestamp")),
-            self._thread.view(),
-        )
+        name, time, before = text_at(value, "id") or f"L{line}", text_at(value, "timestamp"), self._thread.view()
         match kind:
             case "SystemPromptEvent":
                 self._take_prompt(value)
@@ -141,7 +137,7 @@ class OpenHandsV1Reader:
                 continue
             rest = prompt - read - written
             usage = Usage(rest if rest >= 0 else prompt, max(0, read), max(0, written), output, max(0, reasoning))
-            model = text_of(sums.get("model")) or text_of(object_of({"m": told}, "m").get("model_name"))
+            model = text_of(sums.get("model")) or text_at(told, "model_name")
             if name != "default":
                 self._aside(name, usage, model, line, time)
                 continue
@@ -157,8 +153,7 @@ class OpenHandsV1Reader:
         self._sides.append(SideCall(kind, "main", before, None, "", model, usage, None, line, time))
 
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
-        told = value.get("forgotten_event_ids")
-        forgotten = {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
+        forgotten = {one for one in list_of(value.get("forgotten_event_ids")) if isinstance(one, str)}
         gone = {message for event, message in self._events if event in forgotten}
         summary, offset = text_of(value.get("summary")), value.get("summary_offset")
         self._thread.condense(gone, summary, offset, name, line, time)
@@ -172,8 +167,8 @@ class OpenHandsV1Reader:
 def _texts(thought: Any, reasoning: str) -> list[Part]:
     """The texts of an answer; what was thought stands in them once more and counts once."""
     found: list[Part] = []
-    for one in thought if isinstance(thought, list) else ():
-        text = text_of(one.get("text")) if isinstance(one, Mapping) else ""
+    for one in list_of(thought):
+        text = text_at(one, "text")
         if reasoning and reasoning.strip() in text:
             text = text.replace(reasoning, "").replace("<think>", "").replace("</think>", "").strip()
         if text:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.dialects.catalogue import assemble
-from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema, object_of, text_of
+from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema
 from inspector.core.formats.proxy.replies import unwrapped
+from inspector.core.untyped import object_of, text_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from inspector.core.dialects.dialect import Dialect
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Head
 from inspector.core.formats.payload.exchange import BodyPair, body_pair, stream_of
+from inspector.core.untyped import list_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -90,10 +91,10 @@ def _by_habit(name: str, body: Mapping[str, Any]) -> float:
 def _signs(name: str, one: BodyPair) -> int:
     body = one.request or {}
     count = len(_KEYS.get(name, _NONE).intersection(body))
-    count += sum(_tool(tool) == name for tool in _list(body.get("tools"))[:4])
+    count += sum(_tool(tool) == name for tool in list_of(body.get("tools"))[:4])
     count += sum(kind in _BLOCKS.get(name, _NONE) for kind in _kinds(body))
     if name == "openai-chat":
-        count += sum(_chat_only(message) for message in _list(body.get("messages")))
+        count += sum(_chat_only(message) for message in list_of(body.get("messages")))
     model = body.get("model")
     if isinstance(model, str) and "messages" in body:
         count += (name == "anthropic") if model.startswith("claude") else (name == "openai-chat") * ("gpt" in model)
@@ -118,15 +119,11 @@ def _chat_only(message: Any) -> bool:
 
 def _kinds(body: Mapping[str, Any]) -> Iterator[str]:
     """The types of items and of the blocks of their content."""
-    for message in (*_list(body.get("messages")), *_list(body.get("input"))):
+    for message in (*list_of(body.get("messages")), *list_of(body.get("input"))):
         if isinstance(message, Mapping):
-            for one in (message, *_list(message.get("content"))):
+            for one in (message, *list_of(message.get("content"))):
                 if isinstance(one, Mapping) and isinstance(kind := one.get("type"), str):
                     yield kind
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def sniff_gemini(head: Head) -> float:

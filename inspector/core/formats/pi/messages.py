@@ -8,6 +8,7 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt, Tool
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens.characters import u16
+from inspector.core.untyped import count_of, list_of, objects_of, text_at, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _SUMMARY = "The conversation history before this point was compacted into the following summary:"
@@ -154,21 +155,17 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     usage = message.get("usage")
     if not isinstance(usage, dict) or is_absurd(usage):
         return None
-    fresh, output = _count(usage.get("input")), _count(usage.get("output"))
-    read, write = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))
+    fresh, output = count_of(usage.get("input")), count_of(usage.get("output"))
+    read, write = count_of(usage.get("cacheRead")), count_of(usage.get("cacheWrite"))
     told = fresh + read + write
     if max(told, output) <= 1:
         return None
-    prompt = _count(usage.get("totalTokens")) - output
+    prompt = count_of(usage.get("totalTokens")) - output
     prompt = prompt if prompt > 0 else told
     fresh, context = max(0, prompt - read - write), prompt if prompt < read + write else None
     final = message.get("stopReason") not in FAILED
-    hourly = min(_count(usage.get("cacheWrite1h")), write)
-    return Usage(fresh, read, write, output, _count(usage.get("reasoning")), final, context, hourly)
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
+    hourly = min(count_of(usage.get("cacheWrite1h")), write)
+    return Usage(fresh, read, write, output, count_of(usage.get("reasoning")), final, context, hourly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,20 +189,7 @@ class PiSystemPrompt:
         return PiSystemPrompt(text, tuple(sections.items()), tools, Prompt(whole, tools))
 
     def _tools(self, message: Mapping[str, Any]) -> tuple[Tool, ...]:
-        added = tuple(
-            Tool(text_of(tool.get("name")), tool) for tool in _list(message, "toolsAdded") if isinstance(tool, dict)
-        )
+        added = tuple(Tool(text_of(tool.get("name")), tool) for tool in objects_of(message.get("toolsAdded")))
         gone = {tool.name for tool in added}
-        removed = (tool.get("name") if isinstance(tool, dict) else tool for tool in _list(message, "toolsRemoved"))
-        gone |= set(map(text_of, removed))
+        gone |= {text_at(tool, "name") or text_of(tool) for tool in list_of(message.get("toolsRemoved"))}
         return tuple(tool for tool in self.tools if tool.name not in gone) + added
-
-
-def _list(message: Mapping[str, Any], key: str) -> Sequence[Any]:
-    value = message.get(key)
-    return value if isinstance(value, list) else ()
-
-
-def text_of(value: Any) -> str:
-    """The text; empty for what is none."""
-    return value if isinstance(value, str) else ""

@@ -20,7 +20,6 @@ from inspector.core.formats.pi.messages import (
     record_of,
     summary_text,
     system_units,
-    text_of,
     with_content,
     with_reasoning,
 )
@@ -30,6 +29,7 @@ from inspector.core.prefix import Prefix
 from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Sign, Thread
 from inspector.core.tokens.characters import u16
+from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, Usage, is_absurd
 
 

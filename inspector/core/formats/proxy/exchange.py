@@ -6,12 +6,12 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint
-from inspector.core.dialects.dialect import text_of
 from inspector.core.exchange import ExchangeSummary, milliseconds_between
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
 from inspector.core.session import Request, SideCall
+from inspector.core.untyped import text_of
 from inspector.core.usage import MOST
 
 REFUSED, DROPPED = "refused", "dropped"

@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from inspector.core.dialects.dialect import text_of
 from inspector.core.exchange import milliseconds_between
 from inspector.core.formats.proxy.whole import WholeExchange
 from inspector.core.jsontext import dumps
+from inspector.core.untyped import text_of
 
 _UNKNOWN = -1
 """What HAR says for a size or a time that is not known."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.dialects.dialect import object_of
 from inspector.core.jsontext import NotJson, loads
+from inspector.core.untyped import object_of
 
 _HIDDEN = "(redacted)"
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint, endpoint
-from inspector.core.dialects.dialect import text_of
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.bodies import Bodies, Body, BodyBase, read_like
 from inspector.core.formats.proxy.conversations import Conversations
@@ -18,6 +17,7 @@ from inspector.core.formats.proxy.session import RecordingSession, gist
 from inspector.core.formats.proxy.side import plain_kind, side_kind, signs_of, trigger_of
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
+from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST
 
 

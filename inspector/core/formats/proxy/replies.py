@@ -6,7 +6,8 @@ from typing import Any
 
 from inspector.core.dialects.anthropic import read_edits
 from inspector.core.dialects.catalogue import assemble, events
-from inspector.core.dialects.dialect import Dialect, text_of
+from inspector.core.dialects.dialect import Dialect
+from inspector.core.untyped import text_of
 from inspector.core.usage import Usage, is_absurd
 
 CUT = "cut"

@@ -11,10 +11,11 @@ from itertools import islice
 from typing import Any
 
 from inspector.core.buffer import head
-from inspector.core.dialects.dialect import answer_schema, object_of, text_of
+from inspector.core.dialects.dialect import answer_schema
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import turn_metadata
 from inspector.core.message import Message, Opaque, Text
+from inspector.core.untyped import object_of, text_of
 
 LOOK = 4_000
 """Characters of each text that are looked at, from its beginning and from its end."""

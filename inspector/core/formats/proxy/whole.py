@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.core.dialects.catalogue import endpoint
-from inspector.core.dialects.dialect import object_of, text_of
 from inspector.core.formats.proxy.bodies import read_like
 from inspector.core.formats.proxy.replies import read_reply
 from inspector.core.message import Message
+from inspector.core.untyped import object_of, text_of
 
 
 @dataclass(slots=True, eq=False)

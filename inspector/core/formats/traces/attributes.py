@@ -14,9 +14,9 @@ from inspector.core.formats.traces.span import (
     is_beyond,
     mapping,
     parsed,
-    text,
     usage_of,
 )
+from inspector.core.untyped import list_of, objects_of, text_of
 
 _CALLS = ("chat", "text_completion", "generate_content", "completion", "llm", "generation", "response")
 _AGENTS = ("invoke_agent", "agent", "invoke_workflow")
@@ -35,20 +35,20 @@ _KINDS = (
 def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
     """What the span is about."""
     for key in _KINDS:
-        word = text(attributes.get(key)).lower()
+        word = text_of(attributes.get(key)).lower()
         if word in _CALLS:
             return "call"
         if word in _AGENTS:
             return "agent"
         if word in _TOOLS:
             return "tool"
-    operation = text(attributes.get("ai.operationId")).lower()
+    operation = text_of(attributes.get("ai.operationId")).lower()
     if operation.startswith(_VERCEL):
         return "call"
     if operation == "ai.toolcall" or "gen_ai.tool.name" in attributes:
         return "tool"
     reported = any(key in attributes for key in ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
-    if reported and "agent_name" not in attributes and not any(text(attributes.get(key)) for key in _KINDS):
+    if reported and "agent_name" not in attributes and not any(text_of(attributes.get(key)) for key in _KINDS):
         return "call"
     return "agent" if agent_of(attributes) else ""
 
@@ -56,7 +56,7 @@ def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
 def agent_of(attributes: Mapping[str, Any]) -> str:
     """The agent's name, as far as the attributes say one."""
     names = ("gen_ai.agent.name", "agent_name", "agent.name", "traceloop.entity.name")
-    return next((name for key in names if (name := text(attributes.get(key)))), "")
+    return next((name for key in names if (name := text_of(attributes.get(key)))), "")
 
 
 def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = ()) -> Span:
@@ -84,13 +84,12 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = 
 def _describe_call(span: Span, attributes: Mapping[str, Any], whole: Mapping[str, Any], events: list[Any]) -> None:
     asked, made = _told_by_events(events) if events else ([], [])
     if not asked and not made and "events" in attributes:  # pydantic-ai until mid-2025
-        asked, made = _told_by_events(_listed(parsed(attributes["events"])))
+        asked, made = _told_by_events(list_of(parsed(attributes["events"])))
     span.input = _value(whole, "gen_ai.input.messages", "llm.input_messages") or asked or _value(whole, *_INPUTS)
     span.output = _value(whole, "gen_ai.output.messages", "llm.output_messages") or made or _value(whole, *_OUTPUTS)
     if span.output is None and any(key in attributes for key in ("ai.response.text", "ai.response.toolCalls")):
-        calls = parsed(attributes.get("ai.response.toolCalls"))
-        said = {"role": "assistant", "content": attributes.get("ai.response.text")}
-        span.output = [{**said, "tool_calls": calls if isinstance(calls, list) else []}]
+        calls = list_of(parsed(attributes.get("ai.response.toolCalls")))
+        span.output = [{"role": "assistant", "content": attributes.get("ai.response.text"), "tool_calls": calls}]
     span.model = _first(
         attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
         "llm.response.model", "llm.request.model", "ai.model.id",
@@ -126,7 +125,7 @@ _COUNTS = (
 
 
 def _first(attributes: Mapping[str, Any], *keys: str) -> str:
-    return next((found for key in keys if (found := text(attributes.get(key)))), "")
+    return next((found for key in keys if (found := text_of(attributes.get(key)))), "")
 
 
 def _value(whole: Mapping[str, Any], *keys: str) -> Any:
@@ -164,7 +163,7 @@ def _nested(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     for prefix in _FLAT:
         told = _value(tree, prefix[:-1])
         if isinstance(told, dict):
-            found[prefix[:-1]] = [_unpacked(one) for one in _listed(_listed_again(told))]
+            found[prefix[:-1]] = [_unpacked(one) for one in list_of(_listed_again(told))]
     return found
 
 
@@ -186,15 +185,11 @@ def _listed_again(value: Any) -> Any:
     return inner
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _offered(attributes: Mapping[str, Any]) -> Any:
     """Tools as pydantic-ai tells them, and as a request's parameters hold them."""
     told = mapping(attributes.get("model_request_parameters"))
     if told:
-        return [*_listed(told.get("function_tools")), *_listed(told.get("output_tools"))]
+        return [*list_of(told.get("function_tools")), *list_of(told.get("output_tools"))]
     return mapping(attributes.get("llm.invocation_parameters")).get("tools")
 
 
@@ -202,12 +197,10 @@ def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
     """(asked, answered) as numbered events tell them: one a message, or both sides in one event."""
     asked: list[Any] = []
     made: list[Any] = []
-    for event in events:
-        if not isinstance(event, dict):
-            continue
+    for event in objects_of(events):
         own = event.get("attributes")
         told = {**event, **own} if isinstance(own, dict) else dict(event)
-        name = text(told.get("event.name")) or text(event.get("name"))
+        name = text_of(told.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             said = parsed(told.get("message", told))
             made.append({"role": "assistant", **said} if isinstance(said, dict) else said)
@@ -216,6 +209,6 @@ def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
         else:
             inner = _value(told, "gen_ai.input.messages", "gen_ai.prompt", "body.gen_ai.input.messages")
             said = _value(told, "gen_ai.output.messages", "gen_ai.completion", "body.gen_ai.output.messages")
-            asked += _listed(parsed(inner)) if inner is not None else []
-            made += _listed(parsed(said)) if said is not None else []
+            asked += list_of(parsed(inner)) if inner is not None else []
+            made += list_of(parsed(said)) if said is not None else []
     return asked, made

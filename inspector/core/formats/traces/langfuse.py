@@ -6,7 +6,8 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
-from inspector.core.formats.traces.span import Span, SpanKind, is_beyond, mapping, moment, parsed, text, usage_of
+from inspector.core.formats.traces.span import Span, SpanKind, is_beyond, mapping, moment, parsed, usage_of
+from inspector.core.untyped import text_of
 
 _KINDS: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
 _TYPES = ("GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
@@ -38,7 +39,7 @@ def _is_observation(row: Any) -> bool:
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
     """The observations of an export, as spans."""
     trace = mapping(value.get("trace")) if isinstance(value, dict) else {}
-    session = text(trace.get("sessionId")) or text(trace.get("id"))
+    session = text_of(trace.get("sessionId")) or text_of(trace.get("id"))
     for row in _rows(value):
         if isinstance(row, dict) and isinstance(row.get("id"), str):
             yield _span(row, session, line)
@@ -46,10 +47,10 @@ def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
 
 def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
     start, time = moment(row.get("startTime"))
-    trace = text(row.get("traceId"))
-    parent = text(row.get("parentObservationId"))
-    span = Span(trace + row["id"], trace + parent if parent else "", _KINDS.get(text(row.get("type")), ""))
-    span.name, span.start, span.time, span.line = text(row.get("name")), start, time, line
+    trace = text_of(row.get("traceId"))
+    parent = text_of(row.get("parentObservationId"))
+    span = Span(trace + row["id"], trace + parent if parent else "", _KINDS.get(text_of(row.get("type")), ""))
+    span.name, span.start, span.time, span.line = text_of(row.get("name")), start, time, line
     metadata = mapping(row.get("metadata"))
     attributes = plain_attributes(parsed(metadata.get("attributes")))
     if not span.kind and kind_of(attributes) in ("agent", "tool"):
@@ -71,7 +72,7 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     if row.get("input") is not None and not (flat and len(span.input) > len(asked)):
         span.input = row["input"]
     span.output = row["output"] if row.get("output") is not None else span.output
-    span.model = text(row.get("model")) or text(row.get("providedModelName")) or span.model
+    span.model = text_of(row.get("model")) or text_of(row.get("providedModelName")) or span.model
     if span.tools is None:
         span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
     told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))

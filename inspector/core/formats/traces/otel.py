@@ -8,7 +8,8 @@ from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, mapping, moment, text
+from inspector.core.formats.traces.span import Span, mapping, moment
+from inspector.core.untyped import list_of, objects_of, text_of
 
 
 def sniff_otel(head: Head) -> float:
@@ -69,16 +70,13 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
 
 def _otlp(value: Mapping[str, Any], line: int) -> Span:
     start, time = moment(value.get("startTimeUnixNano"))
-    parent = text(value.get("parentSpanId"))
-    trace = text(value["traceId"])
+    parent = text_of(value.get("parentSpanId"))
+    trace = text_of(value["traceId"])
     ended = value.get("endTimeUnixNano") not in (None, "", "0", 0)
-    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text(value.get("name")), start, time)
+    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text_of(value.get("name")), start, time)
     span.line, span.finished = line, ended
-    told = value.get("events")
     events = [
-        {**event, "attributes": plain_attributes(event.get("attributes"))}
-        for event in (told if isinstance(told, list) else ())
-        if isinstance(event, dict)
+        {**event, "attributes": plain_attributes(event.get("attributes"))} for event in objects_of(value.get("events"))
     ]
     return describe(span, plain_attributes(value.get("attributes")), events)
 
@@ -90,17 +88,16 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
     start, time = moment(value.get("start_time", value.get("startTime")))
     own = trace + _hex(context.get("span_id") or context.get("spanId"))
-    span = Span(own, trace + parent if parent else "", "", text(value.get("name")), start, time, line)
+    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start, time, line)
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))
     if isinstance(kind := value.get("span_kind"), str):
         attributes = {"openinference.span.kind": kind, **attributes}
-    events = value.get("events")
-    return describe(span, attributes, events if isinstance(events, list) else ())
+    return describe(span, attributes, list_of(value.get("events")))
 
 
 def _hex(value: Any) -> str:
-    return text(value).removeprefix("0x")
+    return text_of(value).removeprefix("0x")
 
 
 def plain_attributes(told: Any) -> Mapping[str, Any]:
@@ -108,8 +105,8 @@ def plain_attributes(told: Any) -> Mapping[str, Any]:
     if isinstance(told, dict):
         return told
     found: dict[str, Any] = {}
-    for one in told if isinstance(told, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("key"), str):
+    for one in objects_of(told):
+        if isinstance(one.get("key"), str):
             found[one["key"]] = _plain(one.get("value"))
     return found
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
-from inspector.core.formats.traces.span import mapping, parsed, text
+from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.formats.traces.wire import role_of, unwrapped
+from inspector.core.untyped import text_of
 from inspector.core.usage import Usage
 
 
@@ -101,7 +102,7 @@ def read_output(told: Any) -> Logged:
             usage = dialect.usage(value.get(dialect.counts))
             items = tuple(dialect.answer(value))
             system, tools = value.get("instructions"), value.get("tools")
-            return Logged(items, system, tools, usage, dialect.finish(value), text(value.get("model")))
+            return Logged(items, system, tools, usage, dialect.finish(value), text_of(value.get("model")))
     if isinstance(generations := value.get("generations"), list):  # LangChain
         while isinstance(generations, list):
             generations = generations[0] if generations else None
@@ -118,7 +119,7 @@ def _listed(value: list[Any]) -> Logged:
     if rows and all(isinstance(one, dict) and "toolCallId" in one for one in rows):  # Vercel: bare calls
         return Logged(({"role": "assistant", "tool_calls": rows},))
     objects = [one for one in rows if isinstance(one, dict)]
-    finish = next((text(one.get("finish_reason")) for one in objects if one.get("finish_reason")), "")
+    finish = next((text_of(one.get("finish_reason")) for one in objects if one.get("finish_reason")), "")
     said = tuple(_answer(one) for one in objects if _is_said(one) or "content" in one or "tool_calls" in one)
     return Logged(said, finish=finish)
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
-from inspector.core.formats.traces.span import Span, SpanKind, count, is_beyond, mapping, moment, parsed, text, usage_of
+from inspector.core.formats.traces.span import Span, SpanKind, count, is_beyond, mapping, moment, parsed, usage_of
+from inspector.core.untyped import objects_of, text_of
 
 
 def _first(head: Head) -> Any:
@@ -52,18 +53,18 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         start, time = moment(row.get("start_time"))
         kind = _RUNS.get(row["run_type"], "")
-        span = Span(row["id"], text(row.get("parent_run_id")), kind, text(row.get("name")), start, time, line)
+        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start, time, line)
         extra = mapping(row.get("extra"))
         metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
-        span.conversation = text(metadata.get("thread_id")) or text(metadata.get("session_id"))
+        span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
         span.input, span.output = row.get("inputs"), row.get("outputs")
         if kind == "tool":
             said = mapping(mapping(span.output).get("output"))
-            span.tool_call = text(said.get("tool_call_id"))
+            span.tool_call = text_of(said.get("tool_call_id"))
             span.output = said.get("content", mapping(span.output).get("output", span.output))
         span.tools = settings.get("tools") or settings.get("functions")
         named = (metadata.get("ls_model_name"), settings.get("model"), settings.get("model_name"))
-        span.model = next((name for one in named if (name := text(one))), "")
+        span.model = next((name for one in named if (name := text_of(one))), "")
         _count(span, row)
         yield span
 
@@ -89,19 +90,15 @@ def sniff_agents(head: Head) -> float:
 
 
 def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:
-    rows = value if isinstance(value, list) else [value]
-    for row in rows:
-        if not isinstance(row, dict):
-            continue
+    for row in objects_of(value if isinstance(value, list) else [value]):
         if row.get("object") == "trace.span":
             yield row
         for key in ("traces", "spans", "data"):
-            inner = row.get(key)
-            for one in inner if isinstance(inner, list) else ():
-                if isinstance(one, dict) and one.get("object") == "trace.span":
+            for one in objects_of(row.get(key)):
+                if one.get("object") == "trace.span":
                     yield one
-                elif isinstance(one, dict) and isinstance(one.get("spans"), list):
-                    yield from (each for each in one["spans"] if isinstance(each, dict))
+                else:
+                    yield from objects_of(one.get("spans"))
 
 
 def agents_spans(value: Any, line: int) -> Iterator[Span]:
@@ -110,16 +107,16 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         if not isinstance(row.get("id"), str):
             continue
         data = mapping(row.get("span_data"))
-        kind = _AGENTS_KINDS.get(text(data.get("type")), "")
+        kind = _AGENTS_KINDS.get(text_of(data.get("type")), "")
         start, time = moment(row.get("started_at"))
-        span = Span(row["id"], text(row.get("parent_id")), kind, text(data.get("name")), start, time, line)
+        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")), start, time, line)
         span.finished = row.get("ended_at") is not None
         span.agent = span.name if kind == "agent" else ""
         span.input = data.get("input", row.get("span_data_input"))
         answer = next((data[key] for key in ("response", "output") if data.get(key) is not None), None)
         span.output = answer if answer is not None else row.get("span_data_response", row.get("response"))
-        span.response = text(data.get("response_id"))
-        span.model = text(data.get("model"))
+        span.response = text_of(data.get("response_id"))
+        span.model = text_of(data.get("model"))
         told = mapping(data.get("usage"))
         counts = [told.get("input_tokens"), told.get("output_tokens")]
         span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
@@ -142,14 +139,14 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
     holds it whole."""
     prompts = value.get("prompts") if isinstance(value, dict) else None
     rows = prompts if isinstance(prompts, list) else [value]
-    logs = [log for row in rows for log in _list(mapping(row).get("logs")) if isinstance(log, dict)]
+    logs = [log for row in rows for log in objects_of(mapping(row).get("logs"))]
     for at, log in enumerate(logs):
         if log.get("kind") != "request":
             continue
         metadata = mapping(log.get("metadata"))
         start, time = moment(metadata.get("startTime"))
-        span = Span(f"{log.get('id')}-{at}", "", "call", text(log.get("name")), start, time, line)
-        span.model, span.window = text(metadata.get("model")), count(metadata.get("maxPromptTokens"))
+        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")), start, time, line)
+        span.model, span.window = text_of(metadata.get("model")), count(metadata.get("maxPromptTokens"))
         messages = log.get("requestMessages")
         span.input = mapping(messages).get("messages", messages)
         tools = parsed(metadata.get("tools"))
@@ -164,7 +161,3 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
         counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), read]
         span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
         yield span
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
+from inspector.core.untyped import text_of
 from inspector.core.usage import Usage, is_absurd
 
 SpanKind: TypeAlias = Literal["", "call", "agent", "tool"]
@@ -63,15 +64,10 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def text(value: Any) -> str:
-    """A string, or nothing."""
-    return value if isinstance(value, str) else ""
-
-
 def first_text(value: Any) -> str:
     """The string, or the first of a list of them, which may be written as JSON."""
     found = parsed(value)
-    return text(found[0] if isinstance(found, list) and found else found)
+    return text_of(found[0] if isinstance(found, list) and found else found)
 
 
 def moment(value: Any) -> tuple[int, str]:
@@ -86,11 +82,11 @@ def moment(value: Any) -> tuple[int, str]:
             return number, ""
         return number, told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     try:
-        read = datetime.fromisoformat(text(value))
+        read = datetime.fromisoformat(text_of(value))
     except ValueError:
-        return 0, text(value)
+        return 0, text_of(value)
     read = read if read.tzinfo else read.replace(tzinfo=UTC)
-    return int((read - _EPOCH).total_seconds() * 1_000_000) * 1_000, text(value)
+    return int((read - _EPOCH).total_seconds() * 1_000_000) * 1_000, text_of(value)
 
 
 _SECOND = 1_000_000_000

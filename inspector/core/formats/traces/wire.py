@@ -10,9 +10,10 @@ from typing import Any
 from inspector.core.buffer import Tool
 from inspector.core.dialects.anthropic import read_part
 from inspector.core.dialects.openai_responses import read_arguments, read_image, read_item
-from inspector.core.formats.traces.span import mapping, parsed, text
+from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
+from inspector.core.untyped import objects_of, text_at, text_of
 
 _ROLES: Mapping[Any, Role] = {
     **dict.fromkeys(("system", "developer", "SystemMessage", 0), "system"),
@@ -98,7 +99,7 @@ def _split(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]
 
 def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
     for key in ("reasoning_content", "reasoning"):
-        if thought := text(wire.get(key)):
+        if thought := text_of(wire.get(key)):
             yield Thinking(thought)
             break
     found: list[Part] = []
@@ -114,12 +115,12 @@ def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
     more = mapping(wire.get("additional_kwargs"))
     for source in (wire, more):
         calls = source.get("tool_calls") or source.get("toolCalls")
-        made = [_call(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        made = [_call(call) for call in objects_of(calls)]
         yield from (call for call in made if call.id not in known or not call.id)
         if made:
             break
     if legacy := mapping(wire.get("function_call")):
-        yield ToolCall("", text(legacy.get("name")), read_arguments(legacy.get("arguments")))
+        yield ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments")))
 
 
 def _part(block: Any, role: Role) -> Part | None:
@@ -132,7 +133,7 @@ def _part(block: Any, role: Role) -> Part | None:
         return Opaque("unknown", block, len(dumps(block).encode()))
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
-    name = text(kind).replace("-", "_")
+    name = text_of(kind).replace("-", "_")
     if name in ("tool_call", "function_call", "toolCall") or "functionCall" in block or "function_call" in block:
         return _call(mapping(block.get("functionCall") or block.get("function_call")) or block)
     if name in ("tool_call_response", "tool_response", "tool_return", "function_response"):
@@ -150,8 +151,8 @@ def _part(block: Any, role: Role) -> Part | None:
     if name in ("tool_use", "tool_result"):
         return _anthropic(block)
     if name in ("reasoning", "thinking", "redacted_thinking"):
-        said = text(block.get("content")) or text(block.get("text")) or text(block.get("thinking"))
-        return Thinking(said, text(block.get("signature")) or text(block.get("data")))
+        said = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
+        return Thinking(said, text_of(block.get("signature")) or text_of(block.get("data")))
     if isinstance(said := block.get("text", block.get("content")), str) and name not in ("blob", "uri", "image"):
         return Thinking(said) if block.get("thought") is True else Text(said)
     if kind == _CACHE_MARK:
@@ -162,7 +163,7 @@ def _part(block: Any, role: Role) -> Part | None:
 def _anthropic(block: Mapping[str, Any]) -> Part:
     if block.get("type") == "tool_use":
         return read_part(dict(block))
-    return ToolResult(text(block.get("tool_use_id")), said(block.get("content")), block.get("is_error") is True)
+    return ToolResult(text_of(block.get("tool_use_id")), said(block.get("content")), block.get("is_error") is True)
 
 
 def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
@@ -173,9 +174,9 @@ def _picture(name: str, block: Mapping[str, Any]) -> Part | None:
         return read_image(image)
     if name == "image" and isinstance(block.get("source"), dict):
         return read_part(dict(block))
-    if name in ("blob", "uri") and (text(block.get("mime_type")) or text(block.get("modality"))).startswith("image"):
-        data = text(block.get("content")) or text(block.get("data"))
-        return read_image(f"data:{text(block.get('mime_type'))};base64,{data}" if data else text(block.get("uri")))
+    if name in ("blob", "uri") and (text_at(block, "mime_type") or text_at(block, "modality")).startswith("image"):
+        data = text_at(block, "content") or text_at(block, "data")
+        return read_image(f"data:{text_at(block, 'mime_type')};base64,{data}" if data else text_at(block, "uri"))
     return None
 
 
@@ -190,7 +191,7 @@ _CALL_IDS = ("tool_call_id", *_IDS)
 
 
 def _named(value: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return next((found for key in keys if (found := text(value.get(key)))), "")
+    return next((found for key in keys if (found := text_of(value.get(key)))), "")
 
 
 def _call(told: Mapping[str, Any]) -> ToolCall:
@@ -217,7 +218,7 @@ def said(told: Any) -> str:
     if isinstance(told, str):
         return told
     if isinstance(told, list) and told and all(isinstance(one, dict) and "text" in one for one in told):
-        return "\n".join(text(one["text"]) for one in told)
+        return "\n".join(text_of(one["text"]) for one in told)
     if isinstance(told, dict) and isinstance(told.get("content"), list):  # MCP
         return said(told["content"])
     return "" if told is None else dumps(told)
@@ -237,8 +238,8 @@ def read_tools(told: Any) -> tuple[Tool, ...] | None:
         schema = tool.get("json_schema", tool.get("tool.json_schema"))
         tool = mapping(schema) if schema is not None else mapping(tool.get("toolSpec")) or tool
         if isinstance(many := tool.get("functionDeclarations", tool.get("function_declarations")), list):
-            found += [Tool(text(mapping(each).get("name")), each) for each in many]
+            found += [Tool(text_of(mapping(each).get("name")), each) for each in many]
         elif tool or schema is not None:
             named = mapping(tool.get("function")) or tool
-            found.append(Tool(text(named.get("name")) or text(tool.get("type")), dict(tool)))
+            found.append(Tool(text_of(named.get("name")) or text_of(tool.get("type")), dict(tool)))
     return tuple(found)

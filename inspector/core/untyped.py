@@ -1,0 +1,42 @@
+"""Values of JSON that somebody else wrote: each read as the kind that is wanted, else as an empty one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.usage import MOST
+
+
+def text_of(value: Any) -> str:
+    """The value where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def text_at(value: Any, key: str) -> str:
+    """The string under a key; empty where there is none."""
+    return text_of(value.get(key)) if isinstance(value, Mapping) else ""
+
+
+def list_of(value: Any) -> list[Any]:
+    """The value where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_of(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list; none where the value is no list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def object_of(value: Any, key: str) -> Mapping[str, Any]:
+    """The object under a key; an empty one where there is none."""
+    inner = value.get(key) if isinstance(value, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def first_object(values: Any) -> Mapping[str, Any]:
+    """The first of several choices or candidates: only that one goes on in the conversation."""
+    return next((one for one in objects_of(values) if not one.get("index")), {})
+
+
+def count_of(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
+    return value if type(value) is int and 0 < value <= MOST else 0
