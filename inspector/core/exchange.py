@@ -1,7 +1,6 @@
 """What passed between a client and its provider, exchange by exchange, as a proxy recorded it: status, sizes, times."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from inspector.core.usage import Usage
 
@@ -77,12 +76,3 @@ class ExchangePlace:
 
 
 NOWHERE = ExchangePlace()
-
-
-def milliseconds_between(earlier: str, later: str) -> float | None:
-    """From one recorded time to another; None where either is no time."""
-    try:
-        seconds = (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    return max(0.0, seconds * 1000)

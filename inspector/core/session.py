@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, NOT_IN_FILE, Buffer, Prompt, View
@@ -284,3 +285,11 @@ _ALIKE = 0.98
 
 def _reported(request: Request) -> int | None:
     return (request.usage.prompt or None) if request.usage else None
+
+
+def seconds_between(before: str, now: str) -> float | None:
+    """Seconds between two recorded times; None where one is missing or they do not compare."""
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
+    except (ValueError, TypeError):
+        return None

@@ -16,8 +16,7 @@ from inspector.core.buffer import Prompt
 from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.findings.spending import billed, written_ttl
-from inspector.core.replay.costs import seconds_between
-from inspector.core.session import Request, Session, Sign, SignKind, Thread
+from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
 from inspector.core.tokens.prices import named_models
 from inspector.core.usage import HOUR, MINUTES, Usage
 

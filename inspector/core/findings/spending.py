@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 
-from inspector.core.replay.costs import seconds_between
-from inspector.core.session import Request, Thread
+from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.prices import Rates, named_models, parts
 from inspector.core.usage import HOUR, MINUTES, Usage, cache_written
 

@@ -15,7 +15,6 @@ any cache has none under a policy. That a block has a smallest size is left out.
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 
@@ -23,7 +22,7 @@ from inspector.core.answering import AnsweredNeed
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Message
 from inspector.core.needs import Answer, RemoteCompact, Summarize
-from inspector.core.session import Thread
+from inspector.core.session import Thread, seconds_between
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
 from inspector.core.tokens.prices import cost, sum_prices
@@ -172,14 +171,6 @@ def _breaks(thread: Thread) -> dict[int, int]:
         if missed > MISSED and missed > MISSED_SHARE * before.usage.prompt:
             found[after.index] = after.usage.cache_read
     return found
-
-
-def seconds_between(before: str, now: str) -> float | None:
-    """Seconds between two recorded times; None where one is missing or they do not compare."""
-    try:
-        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds())
-    except (ValueError, TypeError):
-        return None
 
 
 class Meter:

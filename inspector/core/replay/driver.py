@@ -29,9 +29,9 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.start import filed_at
 from inspector.core.policies.verdict import CallReport, PolicyInput
-from inspector.core.replay.costs import Sizes, cache_facts, seconds_between
+from inspector.core.replay.costs import Sizes, cache_facts
 from inspector.core.replay.pins import PinIndex, find_pins
-from inspector.core.session import Request, Thread
+from inspector.core.session import Request, Thread, seconds_between
 from inspector.core.tokens.calibration import MAX_SAMPLES
 from inspector.core.tokens.pressure import PressureKind, Pressures, is_prefix, known_pressures
 from inspector.core.usage import Usage

@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import NamedTuple
 
-from inspector.core.replay.costs import CacheFacts, Spending, seconds_between
-from inspector.core.session import Thread
+from inspector.core.replay.costs import CacheFacts, Spending
+from inspector.core.session import Thread, seconds_between
 from inspector.core.tokens.prices import Rates, named_models, rates
 from inspector.core.usage import MINUTES
 

@@ -22,12 +22,12 @@ from inspector.core.errors import Cancelled
 from inspector.core.message import Message
 from inspector.core.outcome import Outcome
 from inspector.core.policies.harness import Policy
-from inspector.core.replay.costs import Meter, Spending, seconds_between, spent, total
+from inspector.core.replay.costs import Meter, Spending, spent, total
 from inspector.core.replay.driver import Ground, Replayed, replay
 from inspector.core.replay.economics import UNKNOWN, CompactionStep, Economics, economics
 from inspector.core.replay.pins import UNANNOUNCED, PinHistory, PinTracker, recorded_pins
 from inspector.core.replay.regret import At, Losses, LossLedger
-from inspector.core.session import Compaction, Request, SideCall, compaction_sizes
+from inspector.core.session import Compaction, Request, SideCall, compaction_sizes, seconds_between
 from inspector.core.tokens.pressure import PressureKind
 from inspector.core.usage import Usage
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, View
 from inspector.core.dialects.catalogue import Endpoint
-from inspector.core.exchange import ExchangeSummary, milliseconds_between
+from inspector.core.exchange import ExchangeSummary
 from inspector.core.formats.proxy.bodies import Body
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
-from inspector.core.session import Request, SideCall
+from inspector.core.session import Request, SideCall, seconds_between
 from inspector.core.untyped import text_of
 from inspector.core.usage import MOST
 
@@ -128,6 +128,12 @@ class Exchange:
 
 def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST else None
+
+
+def milliseconds_between(earlier: str, later: str) -> float | None:
+    """From one recorded time to another; None where either is no time."""
+    seconds = seconds_between(earlier, later)
+    return None if seconds is None else seconds * 1000
 
 
 def _milliseconds(value: Any) -> float | None:

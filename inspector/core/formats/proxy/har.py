@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from inspector.core.exchange import milliseconds_between
+from inspector.core.formats.proxy.exchange import milliseconds_between
 from inspector.core.formats.proxy.whole import WholeExchange
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import text_of

@@ -14,8 +14,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox
 
 from inspector.core.errors import Cancelled
+from inspector.core.findings.search import Hit, find
 from inspector.core.message import part_text
-from inspector.core.search import Hit, find
 from inspector.core.session import Session, Thread
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk

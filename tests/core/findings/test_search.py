@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.core.buffer import Stretch, View
+from inspector.core.findings.search import Stay, find, message_stays
 from inspector.core.message import Image, Message, Text, Thinking, ToolCall, ToolResult
-from inspector.core.search import Stay, find, message_stays
 from inspector.core.session import Request, Thread
 
 
