@@ -83,7 +83,7 @@ def pins_lines(
     rows = [row for n in listed for row in _rows(findings[n], {k: v[n] for k, v in under.items()}, requests)]
     yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
     if more := len(findings) - len(listed):
-        yield f"and {more:,} instructions more, with --json."
+        yield f"and {more:,} more instruction{'' if more == 1 else 's'}, with --json."
     for one in findings:
         for violation in one.violations:
             yield f"violated at {violation.request}: {plain(one.pin.text, TEXT)}: {plain(violation.why)}"

@@ -100,6 +100,7 @@ def costs(found: SessionCost) -> ShortAnswer:
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
     if dearest is not None:
         count = f"{len(breaks):,} cache break{'s' if len(breaks) > 1 else ''}"
+        count += " besides compactions" if len(breaks) < len(found.breaks) else ""
         causes = {one.cause for one in breaks}
         why = f", all {_CAUSES.get(dearest.cause, dearest.cause)}" if len(causes) == 1 and len(breaks) > 1 else ""
         words += f"; {count} sent {again:,} tokens anew{why}"
