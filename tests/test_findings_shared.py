@@ -24,7 +24,9 @@ from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session
+from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
+from inspector.workbench.diff import sides
 from inspector.workbench.filling import calls_of, filling
 from inspector.workbench.gauge import reading
 from inspector.workbench.workbench import Workbench
@@ -32,7 +34,7 @@ from tests.cli import schema
 from tests.shared import TRANSCRIPTS, transcripts
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]
-CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"}
+CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "provider", "unknown"}
 FATES = {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}
 
 
@@ -131,7 +133,14 @@ def check_pins(findings: tuple[PinFinding, ...], requests: int) -> None:
 
 def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
     thread = session.main
-    found = lost_by_compactions(thread, session.side_calls)
+    found = lost_by_compactions(session, thread)
+    bench = Workbench()
+    bench.open(session)
+    for one in found[:3]:  # the window's list is the command's
+        bench.move(one.before_request if one.before_request < len(thread.requests) else None)
+        shown = sides(bench.state)
+        assert shown is not None
+        assert [row.lost for row in losses(shown, found)] == list(one.rows)
     known = {message.id for message in thread.messages}
     for one in found:
         assert one.before == one.kept + one.paraphrased + one.lost

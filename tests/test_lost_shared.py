@@ -42,7 +42,7 @@ def test_what_is_called_lost_and_needed_is() -> None:
     found: dict[str, str] = {}
     for file, session in sessions():
         for thread in session.threads:
-            for one in lost_by_compactions(thread, session.side_calls):
+            for one in lost_by_compactions(session, thread):
                 assert one.before == one.kept + one.paraphrased + one.lost
                 for row in one.rows:
                     found |= {key(file, one, row): "lost"} if row.fate == "lost" else {}

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print it. Raises InspectorError."""
     chosen = select(arguments)
-    found: Sequence[CompactionLoss] = lost_by_compactions(chosen.thread, chosen.session.side_calls)
+    found: Sequence[CompactionLoss] = lost_by_compactions(chosen.session, chosen.thread)
     if (wanted := arguments.compaction) is not None:
         if not -len(found) <= wanted < len(found):
             raise InspectorError(f"there is no compaction {wanted}: the thread has {len(found)}, counted from 0.")

@@ -41,6 +41,16 @@ class Usage:
         return self.cache_write - self.cache_write_1h
 
 
+MISSED, MISSED_SHARE = 5_000, 0.10
+
+
+def cache_missed(before: Usage, now: Usage) -> int:
+    """Tokens of the prompt before that a call did not read from the cache, where that is a cache break: more than 5,000
+    of them, and more than a tenth of it. 0 where it is none."""
+    missed = before.prompt - now.cache_read
+    return missed if missed > MISSED and missed > MISSED_SHARE * before.prompt else 0
+
+
 def is_absurd(told: Any) -> bool:
     """Does an object of counts (or one in it) hold a number that can be no count of tokens?"""
     if not isinstance(told, dict | list):

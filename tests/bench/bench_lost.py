@@ -21,7 +21,7 @@ def main() -> list[Row]:
     path = max(files, key=lambda one: one.stat().st_size)
     session = open_transcript(path)
     start = process_time()
-    found = lost_by_compactions(session.main, session.side_calls)
+    found = lost_by_compactions(session, session.main)
     each = (process_time() - start) / max(1, len(found))
     info, lost = (least(lambda name=name: seconds([name, str(path), "--json"])) for name in ("info", "lost"))  # type: ignore[misc]
     return [

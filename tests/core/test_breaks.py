@@ -162,6 +162,41 @@ def test_a_cache_that_the_provider_keeps_by_itself_may_lose_anything() -> None:
     assert (idle.cause, idle.evidence[:12], idle.inferred) == ("expired", "7 min passed", True)
 
 
+def by_itself(*calls: tuple[int, int], minutes: tuple[float, ...] = ()) -> list[Rebilling]:
+    """Breaks of calls to a provider that keeps its caches by itself: (tokens sent, tokens read)."""
+    thread = session(*(Usage(sent - read, read, output=5) for sent, read in calls), minutes=minutes, model="gpt-5")
+    return list(cache_breaks(thread, Session("made", (thread,))))
+
+
+OTHER_CACHE = (24_100, 2_400), (32_000, 24_000), (40_000, 31_900), (42_000, 2_400)
+
+
+def test_a_provider_that_answers_from_a_cache_that_has_seen_less() -> None:
+    (found,) = by_itself(*OTHER_CACHE, (50_000, 39_900))
+    assert (found.cause, found.inferred) == ("provider", True)
+    assert "Request 4 read 39,900 tokens again, to where request 2 had ended." in found.evidence
+    (found,) = by_itself(*OTHER_CACHE[:3], (48_000, 24_000))
+    assert found.cause == "provider"
+    assert "where the prompt of request 0 ended. Request 2 had read 31,900 of the same." in found.evidence
+
+
+def test_it_is_not_the_provider_where_no_count_shows_that_it_still_had_it() -> None:
+    assert [one.cause for one in by_itself(*OTHER_CACHE, (50_000, 41_900))] == ["unknown"]
+    assert [one.cause for one in by_itself(*OTHER_CACHE[:3], (48_000, 28_000))] == ["unknown"]
+    after_a_while = by_itself(*OTHER_CACHE, (50_000, 39_900), minutes=(0, 1, 2, 3, 20))
+    assert [one.cause for one in after_a_while] == ["unknown"]
+    close = (30_100, 2_400), (31_000, 30_000), (31_900, 30_900), (37_900, 31_800), (39_000, 30_000)
+    assert [one.cause for one in by_itself(*close)] == ["unknown"]  # any place is the end of some call
+
+
+def test_what_the_provider_did_was_not_avoidable() -> None:
+    calls = (Usage(sent - read, read, output=5) for sent, read in (*OTHER_CACHE, (50_000, 39_900)))
+    thread = session(*calls, model="gpt-5")
+    found = session_cost(Session("made", (thread,)))
+    assert found.breaks_usd
+    assert not found.avoidable
+
+
 # -- money
 
 

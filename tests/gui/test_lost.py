@@ -77,7 +77,7 @@ def test_one_kind_alone_and_all_of_it_copied(desk: Desk, panel: LostPanel, qtbot
 
 def test_a_recorded_compaction_tells_what_was_needed_again(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
     session = open_transcript(resource("sample.jsonl"))
-    (known,) = lost_by_compactions(session.main)
+    (known,) = lost_by_compactions(session, session.main)
     desk.workbench.open(session)
     desk.workbench.move(known.before_request)
     qtbot.waitUntil(lambda: panel.windowTitle() == f"Lost ({len(known.rows):,})")

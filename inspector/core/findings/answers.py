@@ -119,6 +119,7 @@ _CAUSES = {
     "model-changed": "because the model changed",
     "tools-changed": "because prompt or tools changed",
     "restart": "because the client was started again",
+    "provider": "because the provider answered from caches that had seen less",
     "unknown": "for reasons that the file does not tell",
 }
 
@@ -177,7 +178,7 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     buffer = Buffer(thread.end.messages(), thread.prompt) if is_end else thread.requests[at].buffer()
     calls = tool_calls(session, thread)
     fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
-    losses = lost_by_compactions(thread, session.side_calls)
+    losses = lost_by_compactions(session, thread)
     pins = pin_findings(thread, find_pins(thread)) if losses else ()
     gone = lost(losses, pins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
     return fills, gone, costs(session_cost(session))

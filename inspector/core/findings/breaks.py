@@ -4,10 +4,12 @@ billed again, and why, with what tells so.
 A cause is what the file shows: a recorded compaction, another model, tools or messages that read otherwise, a pause
 longer than the entries lived, a client that was started again. Where it shows none of these, the place at which the
 reading stopped tells what changed, but only of a provider that reads exactly what it was told to write (it reports
-writes; documented for Anthropic's). A provider that caches by itself may lose anything: unknown.
+writes; documented for Anthropic's). A provider that caches by itself keeps several caches, and may answer from one that
+has seen less (OpenAI documents that calls of one prefix may go to more than one machine): that is the provider's own
+doing where the counts of other calls show that it still held what this one did not read. Else unknown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -17,16 +19,19 @@ from inspector.core.diff import line_diff, readable
 from inspector.core.drops import Drop, parting, thread_drops
 from inspector.core.findings.spending import billed, written_ttl
 from inspector.core.session import Request, Session, Sign, SignKind, Thread, seconds_between
-from inspector.core.tokens.prices import named_models
-from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.tokens.pressure import is_prefix
+from inspector.core.tokens.prices import named_models, sum_prices
+from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
 
 BreakCause: TypeAlias = Literal[
-    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"
+    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "provider", "unknown"
 ]
-MISSED, MISSED_SHARE = 5_000, 0.10
-"""A break: more tokens than this of the prompt before, and more than this share of it, were not read."""
+NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "provider"))
+"""Causes that nobody who runs the agent could have avoided, or did on purpose."""
 _NEAR = 700
 """Tokens by which a provider's reading ends before the end of what it was told to keep (blocks, rounding)."""
+_AROUND = 64
+"""Calls before and after a break whose counts are looked at."""
 _LINES, _WIDE = 6, 120
 """Of a diff that is shown as evidence."""
 
@@ -100,8 +105,7 @@ class _Detective:
                 continue
             if before is not None:
                 former, sent, other = before
-                missed = sent.prompt - usage.cache_read
-                if missed > MISSED and missed > MISSED_SHARE * sent.prompt:
+                if missed := cache_missed(sent, usage):
                     again = max(0, min(sent.prompt, usage.prompt) - usage.cache_read)
                     pause = seconds_between(former.time, request.time)
                     found = self._why(former, request, usage, (other, model), pause)
@@ -161,11 +165,7 @@ class _Detective:
         if not read:
             return "Nothing at all was read, the system prompt and the tools neither.", 0, _id_at(request, 0)
         at = next(
-            (
-                one
-                for end, one in reversed(self._ends)
-                if -_NEAR // 7 <= end - read <= _NEAR and len(one.view) < len(views)
-            ),
+            (one for end, one in reversed(self._ends) if _is_end(end, read) and len(one.view) < len(views)),
             None,
         )
         if at is not None and len(at.view):
@@ -191,6 +191,9 @@ class _Detective:
         for kind, cause in _BY_SIGN.items():
             if (not exact or place == 0) and (words := _words(signs, kind)):
                 return _Finding(cause, f"{words} {where}", message if place == 0 else "", place)
+        if not exact and (held := self._still_held(request, usage)):
+            why = f"{where} {held} So the provider still had it, and answered this call from a cache without it."
+            return _Finding("provider", why, message, place, inferred=True)
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
         beside = _words(signs, "settings")
         lost_early = pause is None or (pause > MINUTES and usage.cache_read < self._head())
@@ -206,6 +209,30 @@ class _Detective:
         )
         return _Finding("prefix-changed", why.replace("  ", " "), message, place, inferred=True)
 
+    def _still_held(self, request: Request, usage: Usage) -> str:
+        """What shows, as a sentence, that the provider's caches held more of this very prefix than was read: a later
+        call read up to where a call before this one had ended, which only those before wrote; or reading stopped where
+        an older call had ended, and one in between had read further. Empty where nothing does."""
+        former = [(end, one) for end, one in self._ends[-_AROUND:] if is_prefix(one.view, request.view)]
+        time = request.time
+        for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
+            pause, time = seconds_between(time, later.time), later.time
+            if later.usage is None or later.model != request.model or not is_prefix(request.view, later.view):
+                break
+            if pause is None or pause > MINUTES:  # what is left of a longer entry may end anywhere
+                break
+            read = later.usage.cache_read
+            old = next((one for end, one in reversed(former) if _is_end(end, read)), None)
+            if old is not None and read > usage.cache_read + _NEAR and not _is_end(usage.prompt, read):
+                return f"Request {later.index} read {read:,} tokens again, to where request {old.index} had ended."
+        reads = [(one.index, one.usage.cache_read) for _, one in former if one.usage is not None]
+        further = [(index, read) for index, read in reads if read > usage.cache_read + _NEAR]
+        ends = [end for end, _ in former]
+        at = next((n for n, end in enumerate(ends[:-1]) if _is_end(end, usage.cache_read)), None)
+        if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:  # else any place is the end of some call
+            return f"Request {further[-1][0]} had read {further[-1][1]:,} of the same."
+        return ""
+
     def _head(self) -> int:
         """Tokens that the first request read: what stands before the first message."""
         first = self._ends[0][1].usage if self._ends else None
@@ -215,11 +242,21 @@ class _Detective:
 _BY_SIGN: Mapping[SignKind, BreakCause] = {"restart": "restart", "tools": "tools-changed"}
 
 
+def _is_end(end: int, read: int) -> bool:
+    """Did reading stop where a prompt of so many tokens ended?"""
+    return -_NEAR // 7 <= end - read <= _NEAR
+
+
 def _words(signs: Sequence[Sign], kind: SignKind) -> str:
     """What the file tells beside the messages, as a sentence; empty where it tells nothing of that kind."""
     told = dict.fromkeys(f"{one.what} (line {one.line})" for one in signs if one.kind == kind)
     words = "; ".join(list(told)[-3:])
     return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def avoidable(breaks: Iterable[Rebilling]) -> Decimal | None:
+    """US dollars that reading from the cache would have saved, had none of these come that could be avoided."""
+    return sum_prices(one.avoidable_usd for one in breaks if one.cause not in NO_WASTE)
 
 
 def _id_at(request: Request, place: int) -> str:

@@ -21,7 +21,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
 from inspector.core.replay.regret import How, Regret
 from inspector.core.replay.report import ReplayReport, recorded
-from inspector.core.session import Compaction, SideCall, Thread
+from inspector.core.session import Compaction, Session, Thread
 
 LostFate: TypeAlias = Literal["lost", "paraphrased"]
 """paraphrased: it stands nowhere, but what came in its place says it in other words, or names the file."""
@@ -86,16 +86,14 @@ class CompactionLoss:
         return sum(bool(row.needed) for row in self.rows)
 
 
-def lost_by_compactions(
-    thread: Thread, calls: Sequence[SideCall] = (), ground: Ground | None = None
-) -> tuple[CompactionLoss, ...]:
-    """Of each recorded compaction and silent drop, in order. `calls`: the session's side calls. O(text)."""
+def lost_by_compactions(session: Session, thread: Thread, ground: Ground | None = None) -> tuple[CompactionLoss, ...]:
+    """Of each recorded compaction and silent drop of one of its threads, in order. O(text)."""
     silent = {one.request: one for one in thread_drops(thread).found if one.loss and one.compaction is None}
     announced = {one.before_request for one in thread.compactions if one.before_request}
     if not silent and not announced:
         return ()
     ground = ground or Ground(thread)
-    report = recorded(ground, calls=calls, drops={at: one.kind for at, one in silent.items()})
+    report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
     found = _Found(ground, report)
     places = sorted(announced | silent.keys())
     return tuple(found.loss(n, at, silent.get(at)) for n, at in enumerate(places))

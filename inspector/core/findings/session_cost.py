@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from inspector.core.findings.breaks import Rebilling, cache_breaks
+from inspector.core.findings.breaks import Rebilling, avoidable, cache_breaks
 from inspector.core.findings.spending import Bill, WhatIf, sum_bills, thread_bills, what_ifs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import Thrash, thrash
@@ -48,8 +48,8 @@ class SessionCost:
 
     @property
     def avoidable(self) -> Decimal | None:
-        """What reading from the cache would have saved, had none of the breaks come that no compaction made."""
-        return sum_prices(one.avoidable_usd for one in self.breaks if one.cause != "compaction")
+        """Of what was billed again."""
+        return avoidable(self.breaks)
 
 
 def session_cost(session: Session, threads: Sequence[Thread] | None = None) -> SessionCost:

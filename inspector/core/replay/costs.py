@@ -26,7 +26,7 @@ from inspector.core.session import Thread, seconds_between
 from inspector.core.tokens.estimators import Estimator, estimator, messages_weight, prompt_tokens
 from inspector.core.tokens.pressure import PressureKind, is_prefix, known_pressures
 from inspector.core.tokens.prices import cost, sum_prices
-from inspector.core.usage import MINUTES, Usage, cache_ttl, cache_written
+from inspector.core.usage import MINUTES, Usage, cache_missed, cache_ttl, cache_written
 
 _RECENT = 4
 
@@ -157,18 +157,13 @@ def cache_facts(thread: Thread) -> tuple[CacheFacts, ...]:
     return tuple(found)
 
 
-MISSED, MISSED_SHARE = 2_000, 0.05
-"""Tokens of a prompt that were sent before and not read, from which on the cache broke; and what share of it."""
-
-
 def _breaks(thread: Thread) -> dict[int, int]:
-    """By request: what it read from the cache, where that is far less than what was sent before it, and the same."""
+    """By request: what it read from the cache, where that broke though the buffer only grew."""
     found = {}
     for before, after in pairwise(thread.requests):
         if before.usage is None or after.usage is None or not is_prefix(before.view, after.view):
             continue
-        missed = before.usage.prompt - after.usage.cache_read
-        if missed > MISSED and missed > MISSED_SHARE * before.usage.prompt:
+        if cache_missed(before.usage, after.usage):
             found[after.index] = after.usage.cache_read
     return found
 

@@ -8,9 +8,9 @@ from inspector.cli.lost import describe, run
 from inspector.cli.main import main
 from inspector.core.buffer import Stretch
 from inspector.core.facts.fact import KINDS
-from inspector.core.findings.lost import lost_between, lost_by_compactions
+from inspector.core.findings.lost import CompactionLoss, lost_between, lost_by_compactions
 from inspector.core.message import Message, Text
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.session import Compaction, Request, Session, Thread
 from inspector.transcripts.files import open_transcript
 from tests.core.policies.build import assistant, result, user
 
@@ -38,8 +38,12 @@ def thread(summary: str, *later: Message, announced: bool = True) -> Thread:
     return Thread("main", requests=requests, messages=messages, end=after.view(), compactions=made)
 
 
+def losses(of: Thread) -> tuple[CompactionLoss, ...]:
+    return lost_by_compactions(Session("made", (of,)), of)
+
+
 def test_rows_are_ranked_and_each_fact_is_one() -> None:
-    (one,) = lost_by_compactions(thread("Work goes on."))
+    (one,) = losses(thread("Work goes on."))
     assert [(row.fact.kind, row.fact.text, row.message) for row in one.rows] == [
         ("instruction", "Keep the importers small.", ASKED.id),
         ("constraint", "Never touch migrations/0001_rates.py please.", ASKED.id),
@@ -57,7 +61,7 @@ def test_rows_are_ranked_and_each_fact_is_one() -> None:
 
 def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
     summary = "The user wants to never touch the migrations/0001_rates.py file. It uses rateBook, see writer_map.py."
-    (one,) = lost_by_compactions(thread(summary))
+    (one,) = losses(thread(summary))
     fates = {row.fact.text: row.fate for row in one.rows}
     assert fates["Never touch migrations/0001_rates.py please."] == "paraphrased"
     assert fates["src/writer_map.py"] == fates["RateBook"] == "paraphrased"
@@ -70,7 +74,7 @@ def test_what_the_summary_says_in_other_words_is_not_lost() -> None:
 def test_what_was_needed_again_comes_first_and_tells_how() -> None:
     again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
     later = [again, result("c9", "quoted_day " * 200), user("what of RateBook?"), assistant("RateBook is gone")]
-    (one,) = lost_by_compactions(thread("Work goes on.", *later))
+    (one,) = losses(thread("Work goes on.", *later))
     rows = {row.fact.text: row for row in one.rows}
     assert next(row.fact.text for row in one.rows if row.fact.kind == "path") == "src/writer_map.py"
     (read,) = rows["src/writer_map.py"].needed
@@ -83,14 +87,14 @@ def test_what_was_needed_again_comes_first_and_tells_how() -> None:
 
 
 def test_a_drop_that_nobody_announced_is_listed() -> None:
-    (one,) = lost_by_compactions(thread("Something else now.", announced=False))
+    (one,) = losses(thread("Something else now.", announced=False))
     assert (one.kind, one.before_request, one.lost) == ("drop", 2, 9)
 
 
 def test_a_step_loses_by_the_same_rule() -> None:
     buffer = thread("Work goes on.").requests[1].view.messages()
     rows = lost_between(buffer, [Message("s", "user", (Text("Work goes on."),), summary=True)])
-    (one,) = lost_by_compactions(thread("Work goes on."))
+    (one,) = losses(thread("Work goes on."))
     assert rows == one.rows
     assert [row.fact.rank for row in rows] == sorted(row.fact.rank for row in rows)
     assert lost_between(buffer, buffer) == ()
@@ -102,7 +106,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lost", str(SAMPLE), "--compaction", "5"]) == 1
     assert "there is no compaction 5" in capsys.readouterr().err
     assert run.__doc__
-    (one,) = lost_by_compactions(open_transcript(SAMPLE).main)
+    session = open_transcript(SAMPLE)
+    (one,) = lost_by_compactions(session, session.main)
     document = describe(one)
     assert document["facts"]["lost"] == sum(row["fate"] == "lost" for row in document["lost"])
     assert document["paid_after_requests"] is not None

@@ -16,7 +16,7 @@ from inspector.core.policies.catalogue import POLICIES
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import Pin, PinIndex, became, find_pins, pins_kept, recorded_pins
 from inspector.core.replay.report import recorded, report
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.session import Compaction, Request, Session, Thread
 
 RULE = "Never touch the migrations folder."
 Turn = tuple[str, str]
@@ -135,7 +135,7 @@ def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
     thread = session(*script)
     (pinned,) = (one for one in recorded_pins(thread, PinIndex(find_pins(thread))) if one.pin.text == RULE)
     before = "verbatim"
-    for one in lost_by_compactions(thread):
+    for one in lost_by_compactions(Session("made", (thread,)), thread):
         fate = next((row.fate for row in one.rows if row.fact.text == RULE), "kept")
         span = pinned.at(one.before_request)
         assert span is not None

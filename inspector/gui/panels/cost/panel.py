@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
-from inspector.core.findings.breaks import Rebilling
+from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
 from inspector.core.findings.spending import sum_bills
 from inspector.core.replay.report import Compacted
@@ -58,7 +58,7 @@ def cost_rows(found: ThreadCost) -> list[CostRow]:
 
 
 def _break(one: Rebilling) -> CostRow:
-    saved = "" if one.cause == "compaction" else _dollars(one.avoidable_usd)
+    saved = "" if one.cause in NO_WASTE else _dollars(one.avoidable_usd)
     return CostRow(
         one.request, one.cause, grouped(one.tokens), _dollars(one.usd), saved, one.evidence, one.message, one.diff
     )
@@ -270,10 +270,8 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
             f" of {dollars(whole.bill.total)} for the whole session" if others else ""
         )
     if found.breaks:
-        lost = [one for one in found.breaks if one.cause != "compaction"]
         again, saved = (
-            _dollars(sum_prices(getattr(one, name) for one in of))
-            for of, name in ((found.breaks, "usd"), (lost, "avoidable_usd"))
+            _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
         )
         tokens = _about(sum(one.tokens for one in found.breaks))
         yield f"{plural(len(found.breaks), 'cache break')}: {tokens} tokens billed again for {again}, {saved} avoidable"

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QButtonGroup, QToolButton
 
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
-from inspector.core.session import Thread
+from inspector.core.session import Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, small_button
 from inspector.gui.look.number_formats import grouped, plural
@@ -78,8 +78,9 @@ class LostPanel(ListPanel[LossRow]):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
+        self._session: Session | None = None
         self._thread: Thread | None = None
-        self._known: tuple[Thread, Sequence[CompactionLoss]] | None = None
+        self._known: tuple[Thread | None, Sequence[CompactionLoss]] = None, ()
         """What the compactions of a thread lost: looked up once for all of them."""
         self._wanted: Sides | None = None
         self._shown: Sides | None = None
@@ -115,7 +116,8 @@ class LostPanel(ListPanel[LossRow]):
             self._soon.stop()
             self._show_losses(())
         elif not chosen.is_same(self._wanted) or state.thread is not self._thread:
-            self._wanted, self._shown, self._thread = chosen, None, state.thread
+            self._wanted, self._shown = chosen, None
+            self._session, self._thread = state.session, state.thread
             self._soon.start()
 
     def _look(self) -> None:
@@ -125,17 +127,15 @@ class LostPanel(ListPanel[LossRow]):
             return
         self._looking = True
         self.says.setText("looking …")
-        thread, known = self._thread, self._known
+        session, thread, known = self._session, self._thread, self._known
 
-        def work() -> tuple[Sequence[LossRow], tuple[Thread, Sequence[CompactionLoss]] | None]:
-            at = _recorded_at(wanted)
-            if at is None or thread is None:
-                return losses(wanted), known
-            found = known if known is not None and known[0] is thread else (thread, lost_by_compactions(thread))
-            rows = next((one.rows for one in found[1] if one.before_request == at), ())
-            return placed(rows, wanted), found
+        def work() -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
+            found = known
+            if session is not None and thread is not None and _recorded_at(wanted) is not None:
+                found = known if known[0] is thread else (thread, lost_by_compactions(session, thread))
+            return losses(wanted, found[1]), found
 
-        def done(worked: tuple[Sequence[LossRow], tuple[Thread, Sequence[CompactionLoss]] | None]) -> None:
+        def done(worked: tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]) -> None:
             found, self._known = worked
             self._looking = False
             if wanted.is_same(self._wanted):
@@ -186,13 +186,14 @@ class LostPanel(ListPanel[LossRow]):
         self.desk.show_panel("Diff")
 
 
-def losses(chosen: Sides) -> Sequence[LossRow]:
-    """What a step lost, with its places. O(text)."""
-    return placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
+def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[LossRow]:
+    """What a step lost, with its places; of what the recording did, as these say. O(text)."""
+    if (at := _recorded_at(chosen)) is None:
+        return _placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
+    return _placed(next((one.rows for one in recorded if one.before_request == at), ()), chosen)
 
 
-def placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
-    """The rows with their places in the buffer before. O(messages)."""
+def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
     before = chosen.before.messages
     tools = tool_names(before)
     places = {message.id: n for n, message in enumerate(before)}
