@@ -61,6 +61,18 @@ class Shown:
         starts = [edit.start for edit in self.edits]
         return self.original[self._back(start, starts, after=False) : self._back(end, starts, after=True)]
 
+    def back(self, at: int) -> int:
+        """Where `text[at]` comes from."""
+        return self._back(at, [edit.start for edit in self.edits], after=False)
+
+    def place(self, at: int) -> int:
+        """Where `original[at]` stands in the text; what lies in a token stands where that begins."""
+        index = bisect_right(self.edits, at, key=lambda edit: edit.first) - 1
+        if index < 0:
+            return at
+        edit = self.edits[index]
+        return edit.start if at < edit.last else edit.end + at - edit.last
+
     def _back(self, at: int, starts: Sequence[int], after: bool) -> int:
         index = bisect_right(starts, at) - 1
         if index < 0:

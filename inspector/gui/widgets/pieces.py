@@ -3,6 +3,7 @@
 A section keeps its original text; a piece is what is displayed of it, with the way back from Qt's positions. JSON is
 indented without changing a token: numbers of thirty digits, escapes and repeated keys stay as they were written. Lines
 of JSON and of diffs are coloured one at a time, when they come into sight, so the size of a text does not matter.
+Code is coloured by its language, once its words were found.
 """
 
 import re
@@ -13,14 +14,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
 from inspector.gui.look.visible import Shown, visible
+from inspector.gui.widgets.code import CodeStretch, ColouredSpan, fenced
 
 Look: TypeAlias = Literal["heading", "prose", "code", "exact", "diff"]
 """Code that is JSON is laid out anew; what is exact stays as it is."""
 
 PIECE = 16_000
 """Characters of one piece: a few milliseconds of work."""
-Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place"]
-"""What a stretch of a line is; the theme gives it a colour."""
 Rules: TypeAlias = Literal["", "json", "diff"]
 """By which rules a line is coloured."""
 
@@ -38,7 +38,8 @@ _COLOUR = re.compile(
     r'(?P<key>"(?:[^"\\]++|\\.)*+"(?=\s*:))|(?P<string>"(?:[^"\\]++|\\.)*+"?)'
     r"|(?P<number>-?\d[\d.eE+-]*+)|(?P<word>\b(?:true|false|null)\b)"
 )
-_HUNK = re.compile(r"^(?:@@ -\d+(?:,\d+)? \+\d+|diff --git )", re.MULTILINE)
+_HUNK = re.compile(r"^(?:@@ -\d+(?:,\d+)? \+\d+|diff --git |\*\*\* Begin Patch$)", re.MULTILINE)
+_PLACES = ("@@", "diff --git ", "--- ", "+++ ", "index ", "*** ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class Section:
     heading: str
     text: str = ""
     look: Look = "prose"
+    language: str = ""
+    """Of its code, by pygments' name; empty: none, or what it looks like."""
+    before: int = 0
+    """Characters before its code."""
 
 
 class Piece(NamedTuple):
@@ -56,6 +61,9 @@ class Piece(NamedTuple):
     shown: Shown
     look: Look
     rules: Rules = ""
+    code: CodeStretch | None = None
+    """What it is a part of, from the character `at` on."""
+    at: int = 0
 
 
 def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
@@ -71,15 +79,27 @@ def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
 
 
 def _body(section: Section) -> Iterator[Piece]:
-    indented = pretty(section.text) if section.look == "code" else None
+    indented = pretty(section.text) if section.look == "code" and not section.language else None
     if indented is not None:
         for text in _gathered(indented):
             yield Piece(visible(text), section.look, "json")
         return
-    is_diff = section.look == "diff" or (section.look == "code" and looks_like_diff(section.text))
-    rules: Rules = "diff" if is_diff else ""
-    for text in cut(section.text):
-        yield Piece(visible(text), section.look, rules)
+    for text, look, language in _stretches(section):
+        is_diff = language == "diff" or look == "diff" or (look == "code" and not language and looks_like_diff(text))
+        code, at = CodeStretch(text, language) if language and not is_diff else None, 0
+        for one in cut(text):
+            yield Piece(visible(one), look, "diff" if is_diff else "", code, at)
+            at += len(one)
+
+
+def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
+    """Its text in stretches of one language, or of none."""
+    if section.look == "prose":
+        for text, language in fenced(section.text):
+            yield text, "prose" if language is None else "exact", language or ""
+    else:
+        yield section.text[: section.before], "exact", ""
+        yield section.text[section.before :], section.look, section.language
 
 
 def _own(text: str) -> Shown:
@@ -169,14 +189,6 @@ class TextLayout:
 # -- JSON and diffs ----------------------------------------------------------------------------------------------------
 
 
-class ColouredSpan(NamedTuple):
-    """`line[start:end]` is a `kind`."""
-
-    start: int
-    end: int
-    kind: Kind
-
-
 def pretty(text: str) -> Iterator[str] | None:
     """The JSON text over lines, indented, token by token; None where it is no JSON object or list (or too large)."""
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
@@ -214,7 +226,7 @@ def _line(depth: int) -> str:
 
 
 def looks_like_diff(text: str) -> bool:
-    """Is there a hunk or a git header near the beginning?"""
+    """Is there a hunk, a git header or the first line of a patch near the beginning?"""
     return _HUNK.search(text, 0, 20_000) is not None
 
 
@@ -225,7 +237,7 @@ def spans(line: str, rules: Rules) -> Iterator[ColouredSpan]:
             kind = match.lastgroup
             yield ColouredSpan(*match.span(), kind)  # type: ignore[arg-type]  # the groups are named after the kinds
     elif rules == "diff":
-        if line.startswith(("@@ ", "diff --git ", "--- ", "+++ ", "index ")):
+        if line.startswith(_PLACES):
             yield ColouredSpan(0, len(line), "place")
         elif line.startswith(("+", "-")):
             yield ColouredSpan(0, len(line), "added" if line[0] == "+" else "removed")

@@ -2,7 +2,7 @@
 
 Sections are laid in piece by piece: the first at once, the rest between events, beyond LIMIT only on demand. Colours
 are worked out for the lines in sight alone. What is copied is the original text, never what the widget displays.
-With a bar to find in it, and a text that can be edited where an editor can hold it unharmed.
+Beside it a text that can be edited, where an editor can hold it unharmed.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -23,16 +23,16 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextOption,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QTextEdit
 
+from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column, delayed, field, row, small_button
 from inspector.gui.look.colours import Colours
 from inspector.gui.look.fonts import mono_font, ui_font
-from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import LONG_LINE, visible
-from inspector.gui.widgets.pieces import Kind, Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
+from inspector.gui.widgets.code import CodeStretch, Kind
+from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
 
 FIRST = 60_000
 """Characters laid in at once: more than any screen shows."""
@@ -42,8 +42,8 @@ LIMIT = 1_000_000
 """Characters laid in unasked."""
 MOST_COLOURED = 300
 """Coloured stretches in sight; what lies beyond stays plain."""
-MOST_HITS = 10_000
-"""Hits of a search that are counted."""
+LONGEST = 3.0
+"""Seconds for the words of one message's code: what somebody built to take longer stays plain."""
 LARGEST = 400_000
 """Characters an editor is given; it would take more, but slowly."""
 _LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
@@ -78,6 +78,7 @@ def looks(colours: Colours) -> Looks:
             "added": _colour(colours.good),
             "removed": _colour(colours.high),
             "place": _colour(colours.accent),
+            "comment": _colour(colours.quiet),
         },
         token=_colour(colours.high, colours.faint),
         hit=_colour(colours.text, colours.selected),
@@ -99,16 +100,16 @@ def _colour(front: str, back: str = "") -> QTextCharFormat:
 
 
 class PlainText(Guarded, QPlainTextEdit):
-    """Read-only, searchable, of any size."""
+    """Read-only, searchable, of any size. With a bridge, which finds its words, code is coloured by its language."""
 
     filled = Signal()
     """More has been laid in."""
     find_wanted = Signal()
     """The keys for "find" were pressed here."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+    def __init__(self, theme: Theme, bridge: Bridge | None = None) -> None:
+        super().__init__()
+        self._theme, self._bridge = theme, bridge
         self._looks: Looks = looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
@@ -116,6 +117,9 @@ class PlainText(Guarded, QPlainTextEdit):
         self._allowed = LIMIT
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
+        self._unread: list[CodeStretch] = []
+        """Code that was laid in, whose words nobody looks for yet."""
+        self._task: Task | None = None
         self._more = QTimer(self, interval=0)
         self._more.timeout.connect(lambda: self._fill())
         self.setReadOnly(True)
@@ -134,6 +138,10 @@ class PlainText(Guarded, QPlainTextEdit):
         self.clear()
         self._sections, self._pieces = sections, pieces(sections)
         self._layout, self._hits = TextLayout(), ()
+        self._unread = []
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
         self._allowed, self._complete = LIMIT, False
         self._fill(FIRST, AT_ONCE)
         start = QTextCursor(self.document())
@@ -184,12 +192,33 @@ class PlainText(Guarded, QPlainTextEdit):
             start = cursor.position()
             cursor.insertText(piece.shown.text, self._looks.texts[piece.look])
             self._layout.add(PlacedPiece(start, cursor.position(), piece))
+            if piece.code is not None and not piece.at:
+                self._unread.append(piece.code)
         cursor.endEditBlock()
         if self._complete or cursor.position() >= self._allowed:
             self._more.stop()
         if in_sight:
             self._colour()
+        self._find_words()
         self.filled.emit()
+
+    def _find_words(self) -> None:
+        """Of the code that was laid in; it is coloured when they are found."""
+        if self._bridge is None or self._task is not None or not self._unread:
+            return
+        wanted, self._unread = self._unread, []
+
+        def job(task: Task) -> None:
+            until = perf_counter() + LONGEST
+            for code in wanted:
+                code.find(lambda: task.cancelled() or perf_counter() > until)
+
+        def done(_: None) -> None:
+            self._task = None
+            self._colour()
+            self._find_words()
+
+        self._task = self._bridge.run(job, done)
 
     def _end(self) -> QTextCursor:
         cursor = QTextCursor(self.document())
@@ -265,6 +294,11 @@ class PlainText(Guarded, QPlainTextEdit):
             for span in spans(shown.text[first:last], placed.piece.rules):
                 place = placed.position(first + span.start), placed.position(first + span.end)
                 yield *place, self._looks.kinds[span.kind]
+            if (code := placed.piece.code) is not None:
+                at = placed.piece.at
+                for span in code.between(at + shown.back(first), at + shown.back(last)):
+                    begin, close = (placed.position(shown.place(one - at)) for one in (span.start, span.end))
+                    yield begin, close, self._looks.kinds[span.kind]
             low = bisect_right(shown.edits, first, key=lambda edit: edit.end)
             for edit in shown.edits[low : low + MOST_COLOURED]:
                 if edit.start >= last:
@@ -288,120 +322,6 @@ class PlainText(Guarded, QPlainTextEdit):
 
 def _finds(event: QKeyEvent) -> bool:
     return event.matches(QKeySequence.StandardKey.Find)
-
-
-class FindBar(Guarded, QWidget):
-    """Belongs to one PlainText."""
-
-    def __init__(self, view: PlainText) -> None:
-        super().__init__()
-        self._view = view
-        self._hits: Sequence[tuple[int, int]] = ()
-        self._current = -1
-        self.field = field("Find in message")
-        self.count = label(role="quiet")
-        self._soon = delayed(self, 120, self._find)
-        self.field.textChanged.connect(self._soon.start)
-        view.filled.connect(self._again)
-        back, on = (
-            small_button("↑", lambda: self.step(-1), name="Previous"),
-            small_button("↓", lambda: self.step(1), name="Next"),
-        )
-        row((self.field, 1), self.count, back, on, of=self, margins=(8, 4, 8, 4))
-        self.hide()
-
-    def open(self) -> None:
-        """Show it, ready to type; what is selected is looked for."""
-        cursor = self._view.textCursor()
-        if cursor.hasSelection():
-            chosen = self._view.original(cursor.selectionStart(), cursor.selectionEnd())
-            if "\n" not in chosen:
-                self.field.setText(chosen[:200])
-        self.show()
-        self.field.setFocus()
-        self.field.selectAll()
-        self._find()
-
-    def close_bar(self) -> None:
-        """Hide it and its marks."""
-        self.hide()
-        self._hits = ()
-        self._view.show_hits(())
-        self._view.setFocus()
-
-    def step(self, by: int) -> None:
-        """To the next hit (1) or the one before (-1), around the ends."""
-        if self._soon.isActive():
-            self._soon.stop()
-            self._find()
-        elif self._hits:
-            self._show((self._current + by) % len(self._hits))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter: next; Shift+Enter: the one before; Escape: close."""
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_bar()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
-        else:
-            super().keyPressEvent(event)
-
-    def _again(self) -> None:
-        if self.isVisible() and self.field.text():
-            self._hits = find(self._view, self.field.text())
-            self._show(self._current, move=False)
-
-    def _find(self) -> None:
-        self._hits = find(self._view, self.field.text())
-        at = self._view.textCursor().selectionStart()
-        self._show(next((n for n, hit in enumerate(self._hits) if hit[0] >= at), 0 if self._hits else -1))
-
-    def _show(self, current: int, move: bool = True) -> None:
-        self._current = current
-        self._view.show_hits(self._hits, current if move else -1)
-        total = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MOST_HITS else "")
-        part = "" if self._view.complete else " in the part shown"
-        self.count.setText(
-            f"{current + 1:,} of {total}{part}" if self._hits else f"none{part}" if self.field.text() else ""
-        )
-
-
-def find(view: PlainText, text: str) -> list[tuple[int, int]]:
-    """Where the text is displayed (Qt's positions), whatever its case; MOST_HITS at most."""
-    hits: list[tuple[int, int]] = []
-    if not text:
-        return hits
-    wanted = re.compile(re.escape(text), re.IGNORECASE)
-    for placed in view.displayed():
-        for match in wanted.finditer(placed.piece.shown.text):
-            hits.append((placed.position(match.start()), placed.position(match.end())))
-            if len(hits) >= MOST_HITS:
-                return hits
-    return hits
-
-
-class TextReader(QWidget):
-    """A plain-text view with all that belongs to it: a bar to find in it, and a button for the rest of a long text."""
-
-    def __init__(self, theme: Theme, name: str) -> None:
-        super().__init__()
-        self.text = PlainText(theme)
-        self.text.setAccessibleName(name)
-        self.find_bar = FindBar(self.text)
-        self.rest = small_button("", self._show_all)
-        self.rest.hide()
-        self.text.find_wanted.connect(self.find_bar.open)
-        self.text.filled.connect(self._show_rest)
-        column(self.find_bar, (self.text, 1), self.rest, of=self, gap=0)
-
-    def _show_rest(self) -> None:
-        self.rest.setVisible(self.text.waiting)
-        if self.text.waiting:
-            self.rest.setText(f"The first part of {self.text.length:,} characters is shown. Show all")
-
-    def _show_all(self) -> None:
-        self.text.show_all()
-        self.rest.hide()
 
 
 class NeedText(QStackedWidget):

@@ -16,7 +16,7 @@ from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffModel, DiffRows
 from inspector.gui.panels.diff.text import diff_sections
 from inspector.gui.panels.panel import Panel
-from inspector.gui.widgets.text import TextReader
+from inspector.gui.widgets.reader import TextReader
 from inspector.workbench.diff import Listing, Sides, compared, listing, rival, sides
 from inspector.workbench.state import State
 from inspector.workbench.steps import RECORDED, Steps

@@ -10,6 +10,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
+from inspector.gui.panels.message.languages import argument_language, result_language
 from inspector.gui.widgets.pieces import Section
 from inspector.workbench.tool_pairs import PairedPart
 
@@ -69,7 +70,7 @@ def _markdown(part: Part) -> str:
     return f"*{line(title)}*\n\n{fence}{kind}\n{text}\n{fence}"
 
 
-def _paired(found: PairedPart | None) -> Iterator[Section]:
+def _paired(found: PairedPart | None, call: ToolCall | None = None) -> Iterator[Section]:
     """The call of a result, or the result of a call."""
     if found is None:
         return
@@ -79,7 +80,8 @@ def _paired(found: PairedPart | None) -> Iterator[Section]:
         yield from _as_text(part.arguments)
     else:
         error = "error · " if part.is_error else ""
-        yield Section(f"its result · message {found.place:,} · {error}{plural(len(text), 'character')}", text, "code")
+        heading = f"its result · message {found.place:,} · {error}{plural(len(text), 'character')}"
+        yield Section(heading, text, "code", *result_language(call, part))
 
 
 def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterator[Section]:
@@ -95,11 +97,12 @@ def _sections(message: Message, partners: Sequence[PairedPart | None]) -> Iterat
             case ToolCall(id=call, name=name):
                 yield Section(f"tool call · {line(name)} · {line(call)}", text, "code")
                 yield from _as_text(part.arguments)
-                yield from _paired(partner)
+                yield from _paired(partner, part)
             case ToolResult(call_id=call, is_error=is_error):
                 error = "error · " if is_error else ""
                 yield from _paired(partner)
-                yield Section(f"tool result · {error}{plural(len(text), 'character')} · {line(call)}", text, "code")
+                heading = f"tool result · {error}{plural(len(text), 'character')} · {line(call)}"
+                yield Section(heading, text, "code", *result_language(partner.part if partner else None, part))
             case Image(media_type=media_type):
                 number += 1
                 which = f"image {number} of {count}" if count > 1 else "image"
@@ -115,7 +118,7 @@ def _as_text(arguments: Json) -> Iterator[Section]:
     if isinstance(arguments, Mapping):
         for name, value in arguments.items():
             if isinstance(value, str) and "\n" in value.strip():
-                yield Section(f"{line(str(name))} · as text", value, "code")
+                yield Section(f"{line(str(name))} · as text", value, "code", argument_language(str(name), arguments))
 
 
 def _thinking(text: str, signature: str) -> str:

@@ -32,8 +32,8 @@ from inspector.gui.panels.panel import Panel
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.images import HEIGHT, ImageStrip
 from inspector.gui.widgets.pieces import Section
+from inspector.gui.widgets.reader import TextReader
 from inspector.gui.widgets.small import Elided
-from inspector.gui.widgets.text import TextReader
 from inspector.workbench.message_rows import NAME, readable_summary
 from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
@@ -135,7 +135,7 @@ class MessageView(Panel):
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
         self._paired: tuple[View | None, Buffer | None] = (None, None)
         self.header = MessageHeader(desk)
-        self.reader = TextReader(desk.theme, "Text of the message")
+        self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
         self.images = ImageStrip(desk.bridge)
         self.setFocusProxy(self.text)

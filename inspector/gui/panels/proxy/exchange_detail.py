@@ -21,7 +21,7 @@ from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import original
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kind_words, status_words
 from inspector.gui.widgets.pieces import Section
-from inspector.gui.widgets.text import TextReader
+from inspector.gui.widgets.reader import TextReader
 from inspector.transcripts.exchanges import find_exchange
 
 
@@ -39,7 +39,7 @@ class ExchangeDetail(QWidget):
         self.head = label(role="strong")
         self.go = button("Go to the request", self._go, about="Stand at it: its buffer, its size (a double click)")
         self.away = small_button("✕", self._close, name="Close the exchange")
-        self.said = TextReader(theme, "Messages of the exchange")
+        self.said = TextReader(theme, "Messages of the exchange", bridge)
         self.raw = TextReader(theme, "Heads and bodies of the exchange")
         sides = QSplitter(Qt.Orientation.Horizontal)
         sides.setChildrenCollapsible(False)

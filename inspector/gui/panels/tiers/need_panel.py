@@ -81,7 +81,7 @@ class NeedPanel(Panel):
         self.note = label(role="small")
         self.text = NeedText(desk.theme, "Text of the call, to be edited")
         self.instructions = NeedText(desk.theme, "Instructions of the call, to be edited")
-        self.messages = PlainText(desk.theme)
+        self.messages = PlainText(desk.theme, desk.bridge)
         self.messages.setAccessibleName("Messages of the call")
         self.answer = AnswerText(self._use)
         self.answer.setObjectName("NeedAnswer")

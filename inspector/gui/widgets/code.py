@@ -1,0 +1,157 @@
+"""Code and its language: which one a file's name or a fence names, where fences stand in a text, what its words are.
+
+Words are found by pygments, away from the GUI thread, up to a bound; what lies beyond stays plain. No Qt here.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from pygments.lexers import find_lexer_class_by_name
+from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String
+from pygments.util import ClassNotFound
+
+Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place", "comment"]
+"""What a stretch of a line is; the theme gives it a colour."""
+MOST_CODE = 300_000
+"""Characters whose words are found, about a second of work elsewhere."""
+LONG_CODE = 2_000
+"""Characters of a line; a longer one is data, which is left out: it can cost the square of its length."""
+_LANGUAGES = """
+bash sh zsh bats ksh .bashrc .zshrc .profile shell|batch bat cmd|c h|clojure clj cljs|cmake cmakelists.txt
+cpp cc cxx hpp hh c++|csharp cs c#|css|dart|diff patch|docker dockerfile|elixir ex exs|erlang erl|fish|fsharp fs
+go golang|graphql gql|groovy gradle jenkinsfile|haskell hs|hcl tf tfvars terraform|html htm vue svelte|ini cfg conf
+java|javascript js mjs cjs jsx|json jsonc json5 ipynb|julia jl|kotlin kt kts|less|lua|make mk makefile|markdown md mdx
+nix|objective-c m mm|ocaml ml mli|perl pl pm|php|powershell ps1 psm1|properties env .env|protobuf proto
+python py pyi pyw python3|ruby rb gemfile rakefile|r|rust rs|scala sc|scss|sql|swift|toml|typescript ts tsx mts cts
+xml svg xsd plist|yaml yml|zig
+"""
+_NAMES = {name: names.split()[0] for names in _LANGUAGES.replace("\n", "|").split("|") for name in names.split()}
+"""pygments' name of a language, by that name, by the endings of its files and by names of whole files."""
+_KINDS: dict[Any, Kind] = {
+    Comment: "comment",
+    Comment.Preproc: "place",
+    Generic.Deleted: "removed",
+    Generic.Heading: "place",
+    Generic.Inserted: "added",
+    Generic.Subheading: "place",
+    Keyword: "word",
+    Name.Class: "key",
+    Name.Decorator: "key",
+    Name.Function: "key",
+    Name.Tag: "key",
+    Number: "number",
+    Operator.Word: "word",
+    String: "string",
+}
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
+_NUMBER = re.compile(r"^ *\d+(?:→|\t|: )", re.MULTILINE)
+"""What tools write before the lines of a file."""
+
+
+class ColouredSpan(NamedTuple):
+    """`text[start:end]` is a `kind`."""
+
+    start: int
+    end: int
+    kind: Kind
+
+
+class CodeStretch:
+    """A text in one language; `spans` are there when they were found."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self._text, self._language = text, language
+        self.spans: tuple[ColouredSpan, ...] | None = None
+
+    def find(self, stopped: Callable[[], bool]) -> None:
+        """Find the spans. On any thread; ends early where it is `stopped`."""
+        self.spans = tuple(_spans(self._text, self._language, stopped))
+
+    def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
+        """The spans that have a part there, in order, cut to it."""
+        spans = self.spans or ()
+        for n in range(bisect_right(spans, start, key=lambda one: one.end), len(spans)):
+            if spans[n].start >= end:
+                return
+            yield ColouredSpan(max(start, spans[n].start), min(end, spans[n].end), spans[n].kind)
+
+
+def language_of(name: str) -> str:
+    """The language of a file, by its name or path, or the one that the first word of a fence means; else empty."""
+    name = PurePath(name[-300:].replace("\\", "/")).name.lower()
+    return _NAMES.get(name) or _NAMES.get(name.rpartition(".")[2], "")
+
+
+def numbered(text: str) -> bool:
+    """Do most of its first lines begin with their number?"""
+    head = text[:4_000].split("\n")[:40]
+    return 2 * sum(_NUMBER.match(line) is not None for line in head) > len(head)
+
+
+def fenced(text: str) -> Iterator[tuple[str, str | None]]:
+    """The text in stretches, each with its language (empty where none is named), None outside of fences."""
+    at, opened, language = 0, "", ""
+    for match in _FENCE.finditer(text):
+        sign, info = match.groups()
+        if not opened:
+            yield text[at : match.end() + 1], None
+            at, opened = match.end() + 1, sign
+            language = language_of((info.split() or [""])[0].strip("{}."))
+        elif sign.startswith(opened) and not info.strip():
+            yield text[at : match.start()], language
+            at, opened = match.start(), ""
+    yield text[at:], language if opened else None
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Any:
+    try:
+        return find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _spans(text: str, language: str, stopped: Callable[[], bool]) -> Iterator[ColouredSpan]:
+    """Of the text up to the bound, without long lines and without the line numbers of tools."""
+    lexer = _lexer(language)
+    lines = list(_code_lines(text))
+    if lexer is None or not lines:
+        return
+    starts, length = [0], 0
+    for first, last in lines:
+        length += last - first
+        starts.append(length)
+    for at, token, value in lexer.get_tokens_unprocessed("".join(text[first:last] for first, last in lines)):
+        if stopped():
+            return
+        if (kind := _kind(token)) is None:
+            continue
+        end, n = at + len(value), bisect_right(starts, at) - 1
+        while n < len(lines) and starts[n] < end:
+            shift = lines[n][0] - starts[n]
+            yield ColouredSpan(max(at, starts[n]) + shift, min(end, starts[n + 1]) + shift, kind)
+            n += 1
+
+
+def _code_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where the lines of code begin and end."""
+    counted, at = numbered(text), 0
+    while at < min(len(text), MOST_CODE):
+        end = text.find("\n", at) + 1 or len(text)
+        number = _NUMBER.match(text, at, end) if counted else None
+        if (number or not counted) and end - at <= LONG_CODE:
+            yield number.end() if number else at, end
+        at = end
+
+
+@lru_cache(maxsize=1_000)
+def _kind(token: Any) -> Kind | None:
+    while token is not None:
+        if token in _KINDS:
+            return _KINDS[token]
+        token = token.parent
+    return None

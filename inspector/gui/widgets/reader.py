@@ -1,0 +1,132 @@
+"""A plain-text view with all that belongs to it: a bar to find in it, and a button for the rest of a long text."""
+
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
+
+from inspector.gui.bridge import Bridge
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, delayed, field, row, small_button
+from inspector.gui.look.labels import label
+from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.text import PlainText
+
+MOST_HITS = 10_000
+"""Hits of a search that are counted."""
+
+
+class FindBar(Guarded, QWidget):
+    """Belongs to one PlainText."""
+
+    def __init__(self, view: PlainText) -> None:
+        super().__init__()
+        self._view = view
+        self._hits: Sequence[tuple[int, int]] = ()
+        self._current = -1
+        self.field = field("Find in message")
+        self.count = label(role="quiet")
+        self._soon = delayed(self, 120, self._find)
+        self.field.textChanged.connect(self._soon.start)
+        view.filled.connect(self._again)
+        back, on = (
+            small_button("↑", lambda: self.step(-1), name="Previous"),
+            small_button("↓", lambda: self.step(1), name="Next"),
+        )
+        row((self.field, 1), self.count, back, on, of=self, margins=(8, 4, 8, 4))
+        self.hide()
+
+    def open(self) -> None:
+        """Show it, ready to type; what is selected is looked for."""
+        cursor = self._view.textCursor()
+        if cursor.hasSelection():
+            chosen = self._view.original(cursor.selectionStart(), cursor.selectionEnd())
+            if "\n" not in chosen:
+                self.field.setText(chosen[:200])
+        self.show()
+        self.field.setFocus()
+        self.field.selectAll()
+        self._find()
+
+    def close_bar(self) -> None:
+        """Hide it and its marks."""
+        self.hide()
+        self._hits = ()
+        self._view.show_hits(())
+        self._view.setFocus()
+
+    def step(self, by: int) -> None:
+        """To the next hit (1) or the one before (-1), around the ends."""
+        if self._soon.isActive():
+            self._soon.stop()
+            self._find()
+        elif self._hits:
+            self._show((self._current + by) % len(self._hits))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter: next; Shift+Enter: the one before; Escape: close."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+    def _again(self) -> None:
+        if self.isVisible() and self.field.text():
+            self._hits = find(self._view, self.field.text())
+            self._show(self._current, move=False)
+
+    def _find(self) -> None:
+        self._hits = find(self._view, self.field.text())
+        at = self._view.textCursor().selectionStart()
+        self._show(next((n for n, hit in enumerate(self._hits) if hit[0] >= at), 0 if self._hits else -1))
+
+    def _show(self, current: int, move: bool = True) -> None:
+        self._current = current
+        self._view.show_hits(self._hits, current if move else -1)
+        total = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MOST_HITS else "")
+        part = "" if self._view.complete else " in the part shown"
+        self.count.setText(
+            f"{current + 1:,} of {total}{part}" if self._hits else f"none{part}" if self.field.text() else ""
+        )
+
+
+def find(view: PlainText, text: str) -> list[tuple[int, int]]:
+    """Where the text is displayed (Qt's positions), whatever its case; MOST_HITS at most."""
+    hits: list[tuple[int, int]] = []
+    if not text:
+        return hits
+    wanted = re.compile(re.escape(text), re.IGNORECASE)
+    for placed in view.displayed():
+        for match in wanted.finditer(placed.piece.shown.text):
+            hits.append((placed.position(match.start()), placed.position(match.end())))
+            if len(hits) >= MOST_HITS:
+                return hits
+    return hits
+
+
+class TextReader(QWidget):
+    """The view, the bar above it, the button below it."""
+
+    def __init__(self, theme: Theme, name: str, bridge: Bridge | None = None) -> None:
+        super().__init__()
+        self.text = PlainText(theme, bridge)
+        self.text.setAccessibleName(name)
+        self.find_bar = FindBar(self.text)
+        self.rest = small_button("", self._show_all)
+        self.rest.hide()
+        self.text.find_wanted.connect(self.find_bar.open)
+        self.text.filled.connect(self._show_rest)
+        column(self.find_bar, (self.text, 1), self.rest, of=self, gap=0)
+
+    def _show_rest(self) -> None:
+        self.rest.setVisible(self.text.waiting)
+        if self.text.waiting:
+            self.rest.setText(f"The first part of {self.text.length:,} characters is shown. Show all")
+
+    def _show_all(self) -> None:
+        self.text.show_all()
+        self.rest.hide()
