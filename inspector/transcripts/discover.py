@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 from inspector.core.errors import InspectorError, NothingToRead
 from inspector.core.formats.codex.rollout import parent_of
@@ -19,6 +20,7 @@ from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Format, Head
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Message
+from inspector.core.untyped import object_of, text_of
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.archive import source_of
 from inspector.transcripts.database import SIGN, session_path, transcript_stat
@@ -33,7 +35,7 @@ _OFTEN = 0.3
 """Seconds between two looks; of a crowded home a tenth of the time at most."""
 _DATABASE = ".db"
 _CRUSH_LIST, _LONGEST_LIST = "projects.json", 1 << 20
-_ROOT, _LONGEST = ".project_root", 4096
+_ROOT, _WORKING, _LONGEST = ".project_root", "working_directory", 4096
 _DIRECTORY = re.compile(r"# Current W\w+ Directory \(([^\n\"]+?)\) Files")
 _WORKSPACE = re.compile(r"<session_context>.*?Workspace Directories:\**\\n *- ([^\\\"]+)")
 
@@ -109,9 +111,8 @@ def _seen(path: Path) -> Iterator[tuple[float, Path, int]]:
 def _crush_databases(path: Path) -> Iterator[Path]:
     """Crush keeps its sessions in the folders that it works in, and a list of these under the home folder."""
     try:
-        with path.open("rb") as file:
-            listed = loads(file.read(_LONGEST_LIST))
-    except (OSError, NotJson):
+        listed = loads(_beginning(path))
+    except NotJson:
         return
     projects = listed.get("projects") if isinstance(listed, Mapping) else None
     for project in projects if isinstance(projects, list) else ():
@@ -132,12 +133,12 @@ def _look(path: Path, size: int, modified: float) -> FoundSession | None:
 
 
 def _title(chosen: Format, head: Head) -> str:
-    """The first thing that the user typed, as far as the head goes."""
+    """As the transcript says, else the first thing that the user typed, as far as the head goes."""
     reader = chosen.start()
     for line, value in enumerate(head.values, 1):
         reader.feed(line, value)
     main = reader.session().main
-    return next((_first_line(message) for message in main.messages if _typed(message)), "") or _shortened(main.title)
+    return _shortened(main.title) or next((_first_line(message) for message in main.messages if _typed(message)), "")
 
 
 def _typed(message: Message) -> bool:
@@ -180,15 +181,27 @@ def _workspace(values: Sequence[Any]) -> str:
 
 
 def project_beside(path: Path) -> str:
-    """Gemini CLI names the folder in a file of its own beside `chats/`; empty where there is none."""
-    if path.parent.name != "chats":
-        return ""
+    """Some agents name the folder in a file of its own; empty where there is none."""
+    if path.parent.name == "chats":
+        return _beginning(path.parent.parent / _ROOT, _LONGEST).decode("utf-8", errors="replace").strip()
     try:
-        with (path.parent.parent / _ROOT).open("rb") as file:
-            folder = file.read(_LONGEST)
+        if path.name == "messages.jsonl":
+            return text_of(object_of(loads(_beginning(path.with_name("meta.json"))), "environment").get(_WORKING))
+        if path.parent.name == "chatSessions":
+            return unquote(urlparse(loads(_beginning(path.parent.parent / "workspace.json"))["folder"]).path)
+    except (NotJson, LookupError, TypeError, ValueError, AttributeError):
+        pass
+    return ""
+
+
+def _beginning(path: Path, longest: int = _LONGEST_LIST) -> bytes:
+    """The bytes of a small file; none of a larger one, or where there is none."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(longest)
     except OSError:
-        return ""
-    return folder.decode("utf-8", errors="replace").strip() if len(folder) < _LONGEST else ""
+        return b""
+    return data if len(data) < longest else b""
 
 
 class NewestSession:

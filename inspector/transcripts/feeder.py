@@ -25,8 +25,9 @@ _TORN = "torn last line: its {:,} bytes are no complete JSON value; it was left 
 class Feeder:
     """Feeds the lines of one file to a reader, whatever pieces the bytes come in."""
 
-    def __init__(self, feed: Feed, file: str = "") -> None:
-        self.feed = feed
+    def __init__(self, feed: Feed, file: str = "", is_text: bool = False) -> None:
+        """`is_text`: the lines are fed as they are."""
+        self.feed, self._is_text = feed, is_text
         self.line = 0
         """Lines so far."""
         self.values = 0
@@ -77,7 +78,7 @@ class Feeder:
 
     def read_early(self) -> None:
         """Nothing more for now: read the last line if it is one whole value, else let it wait for its rest."""
-        if not self._rest[-16:].rstrip().endswith((b"}", b"]")):
+        if self._is_text or not self._rest[-16:].rstrip().endswith((b"}", b"]")):
             return
         try:
             value = loads(self._rest)
@@ -90,7 +91,7 @@ class Feeder:
 
     def torn(self) -> list[Problem]:
         """What stands after the last newline and is no whole value, as a problem: for who does not wait."""
-        if not self._rest.strip(_BLANK):
+        if self._is_text or not self._rest.strip(_BLANK):
             return []
         return [Problem(self.line + 1, _TORN.format(len(self._rest)), excerpt(bytes(self._rest)), self._file)]
 
@@ -114,6 +115,10 @@ class Feeder:
 
     def _line(self, line: bytes | bytearray | memoryview, last: bool = False) -> None:
         self.line += 1
+        if self._is_text:
+            self.values += 1
+            self.feed(self.line, bytes(line).decode("utf-8", "replace").rstrip("\r"), self._file)
+            return
         try:
             value = loads(line, self._odd)
         except NotJson as why:

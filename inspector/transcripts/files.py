@@ -40,6 +40,8 @@ class TranscriptReading:
         main = source_of(self.path, progress, growing)
         self.format = detect(main.head(), format, all_formats()[0])
         self.reader = self.format.start()
+        if self.format.is_text and isinstance(main, TranscriptFile):
+            main.read_as_text()
         self._file, self._wanted = named(self.path)
         if isinstance(main, TranscriptFile) and not isinstance(main, ZippedFile) and self._wanted:
             self.reader = self._chosen()

@@ -158,6 +158,14 @@ class TranscriptFile:
         self._feeder.values = len(kept)
         return True
 
+    def read_as_text(self) -> None:
+        """Begin again: the lines are to be fed as they are."""
+        self._chunks.close()
+        self._source = self._new_source()
+        self._chunks = self._source.chunks()
+        self._kept, self._read_all, self._is_document, self._unpacked = [], False, False, 0
+        self._feeder = Feeder(_into(self._kept), self._file, is_text=True)
+
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
         """Feed all of the file to the reader. Raises NothingToRead where it holds no value."""
         for line, value in self._kept:

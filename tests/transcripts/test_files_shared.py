@@ -13,10 +13,13 @@ NOT_YET = {
     "api-cassettes": "VCR cassette",
     "api-trace": "claude-tap",
     "api-trace/lis186": "raw WebSocket frames",
-    "vscode-copilot-chat": "VS Code Copilot",
     "derived-payloads/expected": "no transcript",
 }
 FORMATS = {
+    "aider-llm-history": "aider",
+    "gemini-contents": "gemini",
+    "vibe": "vibe",
+    "vscode-copilot-chat": "vscode-chat",
     "claude-code": "claude-code",
     "clients/claude": "claude-code",
     "clients/codex": "codex",

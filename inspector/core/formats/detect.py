@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from inspector.core.errors import UnknownFormat
 from inspector.core.formats import (
+    aider,
     atif,
     claude_code,
     cline,
@@ -22,6 +23,8 @@ from inspector.core.formats import (
     swe_agent,
     tau_bench,
     traces,
+    vibe,
+    vscode_chat,
 )
 from inspector.core.formats.format import Format, Head
 from inspector.core.formats.payload import reader as payload
@@ -44,6 +47,9 @@ FORMATS: tuple[Format, ...] = (
     inspect_log.FORMAT,
     *atif.FORMATS,
     crush.FORMAT,
+    vscode_chat.FORMAT,
+    vibe.FORMAT,
+    aider.FORMAT,
     proxy.FORMAT,
     *payload.FORMATS,
     *traces.FORMATS,

@@ -87,3 +87,5 @@ class Format:
     folders: Sequence[AgentFolder] = ()
     """Where `sessions` looks for it."""
     contents: Contents = Contents()
+    is_text: bool = False
+    """Its files are no JSON: the reader is fed line after line, each a `str` without its end."""

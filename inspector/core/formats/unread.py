@@ -33,9 +33,8 @@ def _by_bytes(data: bytes) -> str:
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
-        ("requests responderUsername", "a VS Code Copilot chat export"),
         ("session agent task packets", "a claude-tap capture"),
-        ("v agent cli_version ts content", "an Entire compact transcript"),
+        ("v agent cli_version ts content", "an Entire compact transcript (the session is full.jsonl beside it)"),
         ("dir size text ts", "a log of raw WebSocket frames"),
         (
             "agentType toolUseId",

@@ -37,6 +37,10 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("openclaw-trajectory", "events", ({"traceSchema": "openclaw-trajectory", "type": "session.started", "data": {}},)),
     ("cline", "history", ([{**USER, "modelInfo": {"modelId": "m"}}],)),
     ("cline", "log", ([{"ts": 1, "type": "say", "say": "text"}],)),
+    ("vscode-chat", "export", ({"requests": [], "responderUsername": "c", "requesterUsername": "u"},)),
+    ("vscode-chat", "log", ({"kind": 0, "v": {"requests": [], "initialLocation": "panel"}}, {"kind": 1, "k": ["a"]})),
+    ("vibe", "messages", ({**USER, "message_id": "m"}, {**USER, "message_id": "n"})),
+    ("vibe", "beside them", ({"session_id": "s", "environment": {}, "stats": {"session_prompt_tokens": 1}},)),
     ("crush", "rows", ({"table": "crush.database", "row": {}}, {"table": "crush.messages", "row": {}})),
     ("copilot-cli", "events", (COPILOT, {**COPILOT, "type": "system.message"})),
     ("copilot-cli", "from the middle", ({**COPILOT, "type": "assistant.turn_start"},)),
@@ -87,7 +91,6 @@ def test_known(name: str, values: tuple[Any, ...]) -> None:
 
 
 UNREAD: list[tuple[str, Any]] = [
-    ("VS Code Copilot", {"requests": [], "responderUsername": "c", "requesterUsername": "u"}),
     ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
     ("HAR", {"log": {"version": "1.2", "entries": []}}),
     ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
@@ -122,6 +125,13 @@ def test_told_by_their_bytes(title: str, data: bytes) -> None:
         detect(Head((), None, data))
 
 
+def test_aiders_log_is_told_by_its_first_lines() -> None:
+    begin = b"TO LLM 2025-01-31T11:21:36\n-------\nSYSTEM Act.\n"
+    assert detect(Head((), None, begin)).name == "aider"
+    with pytest.raises(UnknownFormat, match="no transcript"):
+        detect(Head((), None, b"I sent it TO LLM 2025-01-31T11:21:36\n-------\n"))
+
+
 def test_unknown_names_the_known() -> None:
     with pytest.raises(UnknownFormat) as caught:
         detect(head_of({"hello": "world"}))
@@ -135,8 +145,9 @@ def test_by_name() -> None:
 
 
 def test_a_format_of_somebody_else_may_be_surer() -> None:
-    copilot = Format("copilot", "VS Code Copilot chat", lambda head: 0.95, FORMATS[0].start)
-    assert detect(head_of(UNREAD[0][1]), None, (*FORMATS, copilot)) is copilot
+    lhar = Format("lhar", "LHAR capture", lambda head: 0.95, FORMATS[0].start)
+    value = {"type": "session", "trace_id": "t", "tool": "x"}
+    assert detect(head_of(value), None, (*FORMATS, lhar)) is lhar
 
 
 def test_names_are_unique_and_plain() -> None:

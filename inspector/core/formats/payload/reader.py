@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from inspector.core.buffer import Prompt, Stretch
+from inspector.core.buffer import Prompt, Stretch, View
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect
+from inspector.core.dialects.gemini import GEMINI
 from inspector.core.formats.format import Contents, Format
 from inspector.core.formats.payload.exchange import (
     BodyPair,
@@ -29,6 +30,7 @@ from inspector.core.formats.proxy.keys import key_of
 from inspector.core.formats.proxy.pool import Pool
 from inspector.core.formats.proxy.session import steps_and_singles
 from inspector.core.jsontext import dumps
+from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Request, Session, Thread
 from inspector.core.usage import ABSURD, is_absurd
@@ -55,8 +57,9 @@ class PayloadReader:
     def feed(self, line: int, value: Any, file: str = "") -> None:
         """Take a body, an exchange, a list of either, or one message."""
         del file  # payloads have no companions
-        if self._dialect.is_message(value):
-            units = self._dialect.units([value], line, before=self._loose.view())
+        if self._dialect.is_message(value) or self._is_saved_chat(value):
+            items = value if isinstance(value, list) else [value]
+            units = self._dialect.units(items, line, before=self._loose.view())
             for message in self._pool.messages(units, self._loose_seen):
                 self._loose.append(message)
             return
@@ -72,6 +75,11 @@ class PayloadReader:
                 self._problems.append(Problem(line, what, dumps(row)[:120]))
             else:
                 self._take(one)
+
+    def _is_saved_chat(self, value: Any) -> bool:
+        """Gemini's whole conversations are bare lists: each turn of the model in them was a call."""
+        chat = self._dialect is GEMINI and isinstance(value, list) and all(map(GEMINI.is_message, value))
+        return chat and any(item.get("role") == "model" for item in value)
 
     def _is_stream(self, value: Any) -> bool:
         """Events, but not the last one alone: a response stands in it."""
@@ -151,9 +159,21 @@ class PayloadReader:
         return Session(self._dialect.name, threads, Prefix(self._problems), id=self._named, notes=(*notes, *more))
 
     def _loose_thread(self) -> Thread:
-        view = self._loose.view()
-        request = Request(0, view, line=self._loose.own[0].line)
-        return Thread("main", requests=(request,), messages=Prefix(self._loose.own), end=view, prompt=Prompt())
+        own, view = self._loose.own, self._loose.view()
+        ends = [view.length]
+        if self._dialect is GEMINI:
+            turns = [
+                n for n, one in enumerate(own) if one.role == "assistant" and not (n and _is_same_item(own[n - 1], one))
+            ]
+            ends = turns or ends
+        requests = tuple(
+            Request(n, View(self._loose, end), line=own[min(end, len(own) - 1)].line) for n, end in enumerate(ends)
+        )
+        return Thread("main", requests=requests, messages=Prefix(own), end=view, prompt=Prompt())
+
+
+def _is_same_item(before: Message, message: Message) -> bool:
+    return bool(message.together) and before.together == message.together
 
 
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:

@@ -1,0 +1,135 @@
+"""Mistral Vibe's sessions: `messages.jsonl`, and `meta.json` beside it with system prompt, tools and totals.
+
+Only the last call's tokens are told; those of the others are in the sums of the session alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from inspector.core.buffer import NOT_IN_FILE, Prompt
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.growing import GrowingThread, measured
+from inspector.core.session import Problem, Session
+from inspector.core.untyped import count_of, object_of, text_of
+from inspector.core.usage import Usage
+
+NAME = "vibe"
+_MESSAGES, _META = "messages.jsonl", "meta.json"
+_ROLES = ("user", "assistant", "tool")
+
+
+def sniff(head: Head) -> float:
+    """Sure of the file beside the messages; of these where each is named as Vibe does."""
+    if _is_meta(head.document):
+        return 1.0
+    return 0.95 if head.values and all(_is_message(value) for value in head.values) else 0.0
+
+
+def _is_meta(value: Any) -> bool:
+    stats = object_of(value, "stats")
+    return "session_prompt_tokens" in stats and "session_id" in value and "environment" in value
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("role") in _ROLES and isinstance(value.get("message_id"), str)
+
+
+def companions(path: PurePath) -> Sequence[str]:
+    """The other one of the two files."""
+    return {_MESSAGES: (_META,), _META: (_MESSAGES,)}.get(path.name, ())
+
+
+def is_companion(head: Head, session: Session) -> bool:
+    """They lie alone in a folder of their own."""
+    del session
+    return sniff(head) > 0 or all(isinstance(value, Mapping) and "role" in value for value in head.values)
+
+
+class VibeReader:
+    """A `Reader` of both files."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, Mapping[str, Any], str]] = []
+        self._meta: Mapping[str, Any] = {}
+        self._problems: list[Problem] = []
+        self._built: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take a message, or what stands beside them. Never raises for what it holds."""
+        self._built = None
+        if _is_meta(value):
+            self._meta = value
+        elif isinstance(value, Mapping) and value.get("role") in _ROLES:
+            self._rows.append((line, value, file))
+        else:
+            self._problems.append(Problem(line, "not a message", excerpt(value), file))
+
+    def session(self) -> Session:
+        """The session so far; made anew when something has come (the file beside it is written anew every time)."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Session:
+        thread, meta = GrowingThread(title=text_of(self._meta.get("title"))), self._meta
+        thread.prompt = _prompt(meta)
+        answers = [n for n, (_, row, _) in enumerate(self._rows) if row["role"] == "assistant"]
+        whole = meta.get("total_messages") == len(self._rows)
+        usage, notes = _usage(object_of(meta, "stats")) if whole else None, list(_notes(meta))
+        for n, (line, row, _) in enumerate(self._rows):
+            if row["role"] == "assistant":
+                thread.call(usage if n == answers[-1] else None, _model(meta), line=line)
+            thread.hear(CHAT, [row], text_of(row.get("message_id")) or f"m{n}", line)
+        name = text_of(meta.get("session_id"))
+        return Session(NAME, (thread.thread(),), tuple(self._problems), "", "Mistral Vibe", "", name, tuple(notes))
+
+
+def _prompt(meta: Mapping[str, Any]) -> Prompt:
+    """An empty list of tools says that there were none; a missing one says nothing."""
+    if not meta:
+        return NOT_IN_FILE
+    told, tools = meta.get("system_prompt"), meta.get("tools_available")
+    read = CHAT.prompt({"messages": [told] if isinstance(told, Mapping) else [], "tools": tools})
+    return Prompt(read.system or None, read.tools if isinstance(tools, list) else None)
+
+
+def _usage(stats: Mapping[str, Any]) -> Usage | None:
+    """Of the last call. The context is its prompt with its answer: else the two numbers are not of one call."""
+    prompt, output = (count_of(stats.get(f"last_turn_{name}_tokens")) for name in ("prompt", "completion"))
+    read = min(prompt, count_of(stats.get("last_turn_cached_tokens")))
+    return measured(Usage(prompt - read, read, 0, output)) if prompt + output == stats.get("context_tokens") else None
+
+
+def _model(meta: Mapping[str, Any]) -> str:
+    """Its name with the provider: the configuration calls it by a short one."""
+    config = object_of(meta, "config")
+    short, known = text_of(config.get("active_model")), config.get("models")
+    models = [one for one in known if isinstance(one, Mapping)] if isinstance(known, list) else []
+    named = next((text_of(one.get("name")) for one in models if one.get("alias") == short), "")
+    return text_of(meta.get("model")) or named or short
+
+
+def _notes(meta: Mapping[str, Any]) -> Sequence[str]:
+    if not meta:
+        return ("What Vibe writes beside the messages (meta.json: system prompt, tools, tokens) was not found.",)
+    stats = object_of(meta, "stats")
+    prompt, output = (count_of(stats.get(f"session_{name}_tokens")) for name in ("prompt", "completion"))
+    return (
+        (f"All calls of the session together: {prompt:,} tokens of prompts, {output:,} of answers.",) if prompt else ()
+    )
+
+
+FORMAT = Format(
+    NAME,
+    "Mistral Vibe session",
+    sniff,
+    VibeReader,
+    companions,
+    is_companion,
+    grows=True,
+    folders=(AgentFolder("logs/session/*/messages.jsonl", ".vibe", "VIBE_HOME"),),
+    contents=Contents("of the last call", "yes", "yes", "`messages.jsonl` with `meta.json`"),
+)

@@ -1,0 +1,224 @@
+"""VS Code's chats with Copilot: as exported, and as VS Code keeps them, whole or as a log of changes.
+
+A round is a call, sent what stood before it: the context that opens the chat, the prompts as they were rendered, and
+earlier rounds with their results. Where a summary stands and what it replaces is as the client's own code has it. Files
+hold neither system prompt, nor tools, nor the tokens of a call.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.excerpt import excerpt
+from inspector.core.formats.format import AgentFolder, Contents, Format, Head
+from inspector.core.formats.growing import GrowingThread
+from inspector.core.formats.times import iso_time
+from inspector.core.message import Message, Text
+from inspector.core.session import Problem, Session
+from inspector.core.untyped import object_of, text_of
+
+NAME = "vscode-chat"
+_SET, _PUSH, _DELETE = 1, 2, 3
+_DEEPEST = 32
+"""Steps of a path into a chat."""
+
+
+def sniff(head: Head) -> float:
+    """Sure where requests stand with who asked and who answered, alone or as the first entry of a log."""
+    first = head.document if head.document is not None else next(iter(head.values), None)
+    if isinstance(first, Mapping) and first.get("kind") == 0:
+        first = first.get("v")
+    return float(_is_chat(first))
+
+
+def _is_chat(value: Any) -> bool:
+    names = ("responderUsername", "requesterUsername", "initialLocation")
+    return isinstance(value, Mapping) and isinstance(value.get("requests"), list) and any(one in value for one in names)
+
+
+class VsCodeChatReader:
+    """A `Reader`: of a document, or of the changes that make one."""
+
+    def __init__(self) -> None:
+        self._chat: Any = None
+        self._problems: list[Problem] = []
+        self._built: Session | None = None
+
+    def feed(self, line: int, value: Any, file: str = "") -> None:
+        """Take the chat, or a change. Never raises for what it holds."""
+        self._built = None
+        try:
+            self._chat = value if _is_chat(value) else _after(self._chat, value)
+        except (TypeError, ValueError, LookupError):
+            self._problems.append(Problem(line, "neither a chat nor a change of one", excerpt(value), file))
+
+    def session(self) -> Session:
+        """The session so far; made anew after a change."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Session:
+        thread, turns = GrowingThread(), _objects(self._chat, "requests")
+        typed = [text_of(object_of(turn, "message").get("text")) for turn in turns]
+        thread.title = _text(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
+        told = _Turns(thread, turns)
+        for n, turn in enumerate(turns):
+            told.take(n, turn, typed[n])
+        notes = []
+        if told.unrendered:
+            notes.append(f"Of {told.unrendered} prompts the file tells what was typed, not what was sent.")
+        version = next((text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), "")
+        ids = [text_of(_metadata(turn).get("sessionId")) for turn in turns]
+        client = f"GitHub Copilot Chat {version}".rstrip()
+        name = _text(self._chat, "sessionId") or next(filter(None, ids), "")
+        return Session(NAME, (thread.thread(),), tuple(self._problems), "", client, "", name, tuple(notes))
+
+
+class _Turns:
+    """Puts turn after turn into the thread."""
+
+    def __init__(self, thread: GrowingThread, turns: Sequence[Mapping[str, Any]]) -> None:
+        self._thread = thread
+        self._summaries = dict(summary for turn in turns for summary in _summaries(turn))
+        """By the id of the last round that each replaces."""
+        self._summary = ""
+        """It takes effect with the next call."""
+        self._has_context = False
+        self.unrendered = 0
+
+    def take(self, n: int, turn: Mapping[str, Any], typed: str) -> None:
+        """What was asked, and each round that answered it."""
+        about, time = _metadata(turn), iso_time(turn.get("timestamp"))
+        model = text_of(turn.get("modelId")).removeprefix("copilot/")
+        context = _rendered(about.get("renderedGlobalContext"))
+        if context and not self._has_context:
+            self._has_context = True
+            self._thread.say([Message("context", "user", (Text(context),), mark="meta", line=1, time=time)])
+        self._replace(f"t{n}", time)
+        asked = _rendered(about.get("renderedUserMessage"))
+        self.unrendered += not asked
+        self._thread.say([Message(f"t{n}", "user", (Text(asked or typed),), line=1, time=time)])
+        rounds = _objects(about, "toolCallRounds") or _said(turn)
+        results = object_of(about, "toolCallResults")
+        for k, one in enumerate(rounds):
+            self._thread.call(None, model, "" if k else time, line=1)
+            before = {message.id for message in self._thread.view()} if self._summary else set[str]()
+            self._thread.hear(CHAT, _items(one, results), f"t{n}.{k}", 1)
+            self._replace(f"t{n}.{k}", time, before)
+            self._summary = self._summaries.get(text_of(one.get("id")), "")
+
+    def _replace(self, name: str, time: str, gone: set[str] | None = None) -> None:
+        """Put the summary in the place of these messages (None = of all)."""
+        if self._summary:
+            known = {message.id for message in self._thread.view()} if gone is None else gone
+            self._thread.condense(known, self._summary, 0, f"{name}.summary", 1, time)
+            self._summary = ""
+
+
+def _items(one: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A round as Chat Completions writes it: the answer, then the results of its calls."""
+    thinking = object_of(one, "thinking").get("text")
+    calls = _objects(one, "toolCalls")
+    yield {
+        "role": "assistant",
+        "reasoning_content": "".join(map(text_of, thinking)) if isinstance(thinking, list) else thinking,
+        "content": text_of(one.get("response")),
+        "tool_calls": calls,
+    }
+    for call in calls:
+        name = text_of(call.get("id"))
+        if name in results:
+            told = results[name].get("content") if isinstance(results[name], Mapping) else None
+            parts = told if isinstance(told, list) else []
+            yield {"role": "tool", "tool_call_id": name, "content": "\n".join(_result(part) for part in parts)}
+
+
+def _result(part: Any) -> str:
+    """A text, or the texts in a tree of elements (those of VS Code's prompt-tsx), each on the line that it says."""
+    value = part.get("value") if isinstance(part, Mapping) else part
+    if isinstance(value, str):
+        return value
+    found: list[str] = []
+    waiting = [value.get("node") if isinstance(value, Mapping) else None]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            if isinstance(text := node.get("text"), str):
+                found.append(f"\n{text}" if node.get("lineBreakBefore") and found else text)
+            children = node.get("children")
+            waiting += reversed(children) if isinstance(children, list) else []
+    return "".join(found)
+
+
+def _rendered(parts: Any) -> str:
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _said(turn: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Where no rounds were kept: what the user saw as the answer, as one."""
+    shown = [part.get("value") for part in _objects(turn, "response") if "kind" not in part]
+    text = "".join(value for value in shown if isinstance(value, str))
+    return [{"response": text}] if text else []
+
+
+def _summaries(turn: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    about = _metadata(turn)
+    for one in (object_of(about, "summary"), *_objects(about, "summaries")):
+        yield text_of(one.get("toolCallRoundId")), text_of(one.get("text"))
+
+
+def _metadata(turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    return object_of(object_of(turn, "result"), "metadata")
+
+
+def _text(value: Any, key: str) -> str:
+    return text_of(value.get(key)) if isinstance(value, Mapping) else ""
+
+
+def _objects(value: Any, key: str) -> list[Mapping[str, Any]]:
+    rows = value.get(key) if isinstance(value, Mapping) else None
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+
+
+def _after(chat: Any, entry: Any) -> Any:
+    """The chat after one entry of the log. Raises TypeError, ValueError, LookupError for what is none."""
+    kind, path, value = entry["kind"], entry.get("k", []), entry.get("v")
+    if kind == 0:
+        return value
+    if kind not in (_SET, _PUSH, _DELETE) or chat is None or len(path) > _DEEPEST:
+        raise ValueError(kind)
+    keep = entry.get("i")
+
+    def pushed(old: Any) -> Any:
+        return [*(old or [])[: keep if type(keep) is int else None], *(value or [])]
+
+    return _changed(chat, path, pushed if kind == _PUSH else lambda _: None if kind == _DELETE else value)
+
+
+def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> Any:
+    """A copy with another value at the end of the path; nothing that was given is touched."""
+    if not path:
+        return change(value)
+    key, rest = path[0], path[1:]
+    if isinstance(value, list):
+        return [*value[:key], _changed(value[key] if key < len(value) else None, rest, change), *value[key + 1 :]]
+    return {**(value or {}), key: _changed((value or {}).get(key), rest, change)}
+
+
+_KEPT = "User/workspaceStorage/*/chatSessions/*.json*"
+_LOOSE = "User/globalStorage/emptyWindowChatSessions/*.json*"
+FORMAT = Format(
+    NAME,
+    "VS Code Copilot chat",
+    sniff,
+    VsCodeChatReader,
+    grows=True,
+    folders=tuple(
+        AgentFolder(f"*/{inside}", under, variable)
+        for under, variable in ((".config", "XDG_CONFIG_HOME"), ("Library/Application Support", ""))
+        for inside in (_KEPT, _LOOSE)
+    ),
+    contents=Contents(more="exported, or as VS Code keeps it"),
+)
