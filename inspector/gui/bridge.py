@@ -166,6 +166,41 @@ class Bridge:
         return bool(self._threads.tasks)
 
 
+class LatestJob:
+    """Jobs of which only the newest matters: each takes the place of the one that is on its way."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._task: Task | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Is one on its way?"""
+        return self._task is not None
+
+    def run(
+        self,
+        job: Callable[[Task], T],
+        done: Callable[[T], None],
+        reported: Callable[[Any], None] = lambda value: None,
+        waits: bool = False,
+    ) -> None:
+        """As `Bridge.run`; when `done` is called the job is over."""
+
+        def end(result: T) -> None:
+            self._task = None
+            done(result)
+
+        self.cancel()
+        self._task = self._bridge.run(job, end, reported=reported, waits=waits)
+
+    def cancel(self) -> None:
+        """Of the one on its way nothing will arrive."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+
 class _ThreadPools(QObject):
     """The threads, and the way back from them."""
 

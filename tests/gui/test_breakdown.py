@@ -44,7 +44,7 @@ def panel(desk: Desk, qtbot: QtBot) -> Iterator[BreakdownPanel]:
 
 
 def wait(panel: BreakdownPanel, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: panel.filling is not None and panel._task is None)
+    qtbot.waitUntil(lambda: panel.filling is not None and not panel._job.busy)
 
 
 def place(panel: BreakdownPanel, part: PartPath) -> QPoint:

@@ -57,7 +57,7 @@ def compared(panel: ComparePanel, desk: Desk, qtbot: QtBot) -> ComparePanel:
 def run(panel: ComparePanel, qtbot: QtBot) -> None:
     assert panel.bar.button.text() == "Run"
     click(panel.bar.button)
-    qtbot.waitUntil(lambda: panel._task is None and not panel._found.missing)
+    qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
 
 
 def names(panel: ComparePanel) -> list[str]:
@@ -303,7 +303,7 @@ def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> No
     press(window.palette_box.line, Qt.Key.Key_Return)
     panel = window.docks.panels["Compare"]
     assert isinstance(panel, ComparePanel)
-    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and panel._task is None)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and not panel._job.busy)
     assert panel.seen
     assert panel.height() > window.height() // 3
     thread = window.workbench.state.thread

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSplitter, QTabWidget
 from inspector.core.findings.breakdown import OfferedTool, ToolCalls
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.session import Thread
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, row, small_button
 from inspector.gui.look.number_formats import grouped
@@ -43,7 +43,7 @@ class BreakdownPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._key: tuple[object, ...] | None = None
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
         self.says = Elided("quiet")
@@ -86,9 +86,7 @@ class BreakdownPanel(Panel):
             self._show_part(state)
 
     def _work_out(self, state: State) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._job.cancel()
         if self._key is None:
             self.filling, self._calls = None, None
             self._show_filling()
@@ -102,10 +100,10 @@ class BreakdownPanel(Panel):
             return calls, filling(state, calls, task.cancelled)
 
         def done(found: tuple[ToolCalls, Filling]) -> None:
-            self._calls, self.filling, self._task = (thread, found[0]), found[1], None
+            self._calls, self.filling = (thread, found[0]), found[1]
             self._show_filling()
 
-        self._task = self.desk.bridge.run(job, done)
+        self._job.run(job, done)
 
     def _show_filling(self) -> None:
         found = self.filling

@@ -16,7 +16,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.prediction import UNSCALED, Scale
 from inspector.core.tokens.pressure import is_prefix
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import buffer_menu
@@ -69,8 +69,8 @@ class BufferPanel(Panel):
         self._buffer: tuple[Message, ...] = ()
         self._fresh_from = 0
         self._kind = KINDS[0]
-        self._task: Task | None = None
-        self._looking: Task | None = None
+        self._filtering = LatestJob(desk.bridge)
+        self._looking = LatestJob(desk.bridge)
         self._timer = delayed(self, TYPING, self._filter)
         self.setFocusProxy(self.view)
         self._lay_out()
@@ -131,20 +131,15 @@ class BufferPanel(Panel):
         self._thread, self._estimator, self._view = thread, name, None
         measure = estimator(name)
         messages: Sequence[Message] = thread.messages if thread else ()
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        self._looking.cancel()
         if len(messages) <= MANY:
             self._know(measure, *_known(measure, messages))
             return
         self._know(measure, {}, self._largest)  # until they are known
-        self._looking = self.desk.bridge.run(
-            lambda task: _known(measure, messages), lambda found: self._know(measure, *found)
-        )
+        self._looking.run(lambda task: _known(measure, messages), lambda found: self._know(measure, *found))
 
     def _know(self, measure: Estimator, tools: Mapping[str, str], largest: int) -> None:
         """The names of the tools, and the largest message: what the rows are painted with."""
-        self._looking = None
         self.model.forget(tools, measure)
         self._largest = largest
         self.delegate.largest = max(1, self.model.scale.rows(largest))
@@ -190,9 +185,7 @@ class BufferPanel(Panel):
 
     def _filter(self) -> None:
         """Which rows are shown. A text is looked for in whole messages, off this thread."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._filtering.cancel()
         buffer, text = self._buffer, self.text.text().strip()
         picked = of_kind(buffer, self._kind)
         if self._among is not None:
@@ -201,7 +194,7 @@ class BufferPanel(Panel):
         if not text:
             self._show_rows(buffer, picked)
             return
-        self._task = self.desk.bridge.run(
+        self._filtering.run(
             lambda task: with_text(buffer, text, picked, task.cancelled), lambda found: self._show_rows(buffer, found)
         )
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QWidget
 
 from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, mark, row, small_button
 from inspector.gui.look.labels import label, tip
@@ -119,7 +119,7 @@ class ComparePanel(PlotPanel):
         self._wanted: tuple[PolicyRun, ...] = ()
         self._found = Comparison()
         self._picked = ""
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self.bar = CompareBar(desk.theme)
         self.table = CompareTable(desk.theme)
@@ -187,7 +187,7 @@ class ComparePanel(PlotPanel):
         """Drive the policies that have no result yet."""
         thread = self._thread
         missing = sorted(self._found.missing, key=lambda one: one.policy != BASE)  # the others differ from it
-        if thread is None or not missing or self._task is not None:
+        if thread is None or not missing or self._job.busy:
             return
 
         calls = self._state.session.side_calls if self._state.session is not None else ()
@@ -198,7 +198,7 @@ class ComparePanel(PlotPanel):
 
             compare(thread, missing, done, task.report, task.cancelled, calls=calls)
 
-        self._task = self.desk.bridge.run(job, lambda _: self._cancel(), reported=self._hear, waits=True)
+        self._job.run(job, lambda _: self._stopped(), reported=self._hear, waits=True)
         self._underway = ComparisonProgress(missing[0].policy, 0, len(thread.requests), 0, len(missing))
         self._show()
 
@@ -214,10 +214,13 @@ class ComparePanel(PlotPanel):
 
     def _cancel(self) -> None:
         """Stop; what is there stays."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = self._underway = None
-            self._show()
+        if self._job.busy:
+            self._job.cancel()
+            self._stopped()
+
+    def _stopped(self) -> None:
+        self._underway = None
+        self._show()
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -228,7 +231,7 @@ class ComparePanel(PlotPanel):
         if self._found.report(self._picked) is None:
             mine = self._state.choices.policy
             self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
-        self.bar.show_run(self._task is not None, len(self._found.missing))
+        self.bar.show_run(self._job.busy, len(self._found.missing))
         self.copy.setVisible(bool(reports))
         self._stack.setCurrentIndex(1 if reports else 0)
         self.table.show_comparison(self._found, self._picked)

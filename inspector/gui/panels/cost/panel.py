@@ -18,7 +18,7 @@ from inspector.core.findings.spending import sum_bills
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import sum_prices
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label
@@ -120,7 +120,7 @@ class CostPanel(PlotPanel):
         self._state = State()
         self._session: Session | None = None
         self._thread: Thread | None = None
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self._found: SessionCost | None = None
         self.says = label(role="quiet", wrap=True)
         self.more = label(role="quiet", wrap=True)
@@ -166,25 +166,22 @@ class CostPanel(PlotPanel):
             self.plot.overlay.show_playhead(state.at)
 
     def _forget(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        self._session = self._thread = self._found = self._task = None
+        self._job.cancel()
+        self._session = self._thread = self._found = None
         self.table.show_rows(())
         if self.plot is not None:
             self.plot.show_found(None)
 
     def _work_out(self, session: Session) -> None:
-        if self._task is not None:
-            self._task.cancel()
         if self._session is None or self._session.path != session.path:
             self._found = None
         self._session = session
 
         def done(found: SessionCost) -> None:
-            self._task, self._found = None, found
+            self._found = found
             self._show()
 
-        self._task = self.desk.bridge.run(lambda task: session_cost(session), done)
+        self._job.run(lambda task: session_cost(session), done)
 
     @property
     def found(self) -> ThreadCost | None:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label
@@ -30,22 +30,19 @@ class DiffReading(TextReader):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.theme, "Text of the message, before and after")
-        self._bridge = desk.bridge
         self._of: DiffRow | None = None
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
 
     def read(self, of: DiffRow | None, rival: Message | None = None) -> None:
         """Show this row, None for nothing; `rival` = a summary to be compared with."""
         if of is self._of:
             return
         self._of = of
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._job.cancel()
         if of is None:
             self.text.show_sections(())
         else:
-            self._task = self._bridge.run(lambda task: diff_sections(of, rival), self.text.show_sections)
+            self._job.run(lambda task: diff_sections(of, rival), self.text.show_sections)
 
 
 class DiffPanel(Panel):
@@ -57,7 +54,7 @@ class DiffPanel(Panel):
         super().__init__(desk)
         self._sides: Sides | None = None
         self._steps: Steps | None = None
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self._asked_for_text: bool | None = None
         self.model = DiffModel()
         self.view = DiffRows(desk.theme, self.model)
@@ -104,12 +101,11 @@ class DiffPanel(Panel):
             self._show_selected(state.selected)
             return
         self._sides = chosen
-        self._stop()
         wanted = self.bar.wanted
-        self._task = self.desk.bridge.run(lambda task: listing(compared(chosen), wanted), self._arrived)
+        self._job.run(lambda task: listing(compared(chosen), wanted), self._arrived)
 
     def _show_nothing(self, state: State) -> None:
-        self._stop()
+        self._job.cancel()
         self._sides, self._steps = None, None
         self.model.show(None)
         if state.session is None:
@@ -126,7 +122,6 @@ class DiffPanel(Panel):
         self._stack.setCurrentIndex(0)
 
     def _arrived(self, found: Listing) -> None:
-        self._task = None
         self._stack.setCurrentIndex(1)
         self.bar.show_comparison(found.comparison)
         stood = self.chosen if found.comparison is self.model.comparison else None
@@ -146,17 +141,12 @@ class DiffPanel(Panel):
             place = self.model.change_after(-1, 1)
         return max(0, place)
 
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def _filter(self) -> None:
         comparison, wanted = self.model.comparison, self.bar.wanted
-        if comparison is not None and self._task is None:
-            self._task = self.desk.bridge.run(lambda task: listing(comparison, wanted), self._arrived)
+        if comparison is not None and not self._job.busy:
+            self._job.run(lambda task: listing(comparison, wanted), self._arrived)
 
     def _show_selected(self, message_id: str) -> None:
         place = self.model.place_of(message_id) if message_id else -1

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame
 from inspector.core.findings.answers import Question, ShortAnswer, short_answers
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimators import estimator
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, row
@@ -38,7 +38,7 @@ class GlancePanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._of: tuple[Session | None, Thread | None] = (None, None)
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self.cards = {name: AnswerCard(caption, self._go) for name, (caption, _) in _ASKED.items()}
         row(*((card, 1) for card in self.cards.values()), of=self, margins=(_SIDE, _EDGE, _SIDE, _EDGE), gap=_GAP)
 
@@ -51,10 +51,8 @@ class GlancePanel(Panel):
             self._of = (state.session, state.thread)
             if not same:
                 self._show(())
-            if self._task is not None and not same:
-                self._task.cancel()
-                self._task = None
-            if self._task is None:
+                self._job.cancel()
+            if not self._job.busy:
                 self._work_out()
 
     def _work_out(self) -> None:
@@ -64,13 +62,12 @@ class GlancePanel(Panel):
         by = estimator(self.desk.workbench.state.estimator)
 
         def done(found: tuple[ShortAnswer, ...]) -> None:
-            self._task = None
             self._show(found)
             if self._of != (session, thread):
                 self._work_out()
 
         last = len(thread.requests) - 1 if thread.requests else 0
-        self._task = self.desk.bridge.run(lambda task: short_answers(session, thread, last, by), done)
+        self._job.run(lambda task: short_answers(session, thread, last, by), done)
 
     def _show(self, found: tuple[ShortAnswer, ...]) -> None:
         known = {one.question: one for one in found}

@@ -17,7 +17,7 @@ from inspector.core.errors import Cancelled
 from inspector.core.findings.search import Hit, find
 from inspector.core.message import part_text
 from inspector.core.session import Session, Thread
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, field, small_button
 from inspector.gui.look.number_formats import grouped, plural
@@ -63,7 +63,7 @@ class SearchPanel(ListPanel[MessageHit]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._state = State()
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self._searched: tuple[object, ...] = ()
         self._soon = delayed(self, 180, self._search)
         self.field = field("Search the messages")
@@ -100,9 +100,7 @@ class SearchPanel(ListPanel[MessageHit]):
     def _search(self) -> None:
         self._soon.stop()
         self._searched = self._wanted()
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._job.cancel()
         text, session, thread = self.field.text(), self._state.session, self._state.thread
         if not text or session is None or thread is None:
             self._show_found(())
@@ -111,7 +109,7 @@ class SearchPanel(ListPanel[MessageHit]):
         ids = frozenset(map(id, self._state.buffer().messages)) if self.scope.currentIndex() == 0 else None
         case = self.case.isChecked()
         self.says.setText("searching …")
-        self._task = self.desk.bridge.run(lambda task: found_in(threads, text, case, ids, task), self._show_found)
+        self._job.run(lambda task: found_in(threads, text, case, ids, task), self._show_found)
 
     def _show_found(self, found: Sequence[MessageHit]) -> None:
         self.table.show_rows(found[:MOST])

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, small_button
 from inspector.gui.look.number_formats import plural
@@ -39,7 +39,7 @@ class ValidityPanel(ListPanel[Invalid]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._view: View | Buffer | None = None
-        self._task: Task | None = None
+        self._job = LatestJob(desk.bridge)
         self.mend = small_button("Repair (safe)", desk.workbench.stepping.repair, about=MENDS, role="")
         self.mend.hide()
         self.say_at_length()
@@ -66,9 +66,7 @@ class ValidityPanel(ListPanel[Invalid]):
         if view is self._view or (stepped is None and view == self._view):
             return
         self._view = view
-        if self._task is not None:
-            self._task.cancel()
-        self._task = self.desk.bridge.run(lambda task: check(state.buffer()), self._show)
+        self._job.run(lambda task: check(state.buffer()), self._show)
 
     def _show(self, found: Sequence[Invalid]) -> None:
         self.show_rows(found, _says(found))

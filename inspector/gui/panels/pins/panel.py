@@ -16,7 +16,7 @@ from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import field, small_button
@@ -92,9 +92,9 @@ class PinsPanel(ListPanel[PinLine]):
         self._thread: Thread | None = None
         self._pins: tuple[str, ...] = ()
         self._findings: Sequence[PinFinding] = ()
-        self._looking: Task | None = None
+        self._looking = LatestJob(desk.bridge)
         self._known: Known = {}
-        self._driving: Task | None = None
+        self._driving = LatestJob(desk.bridge)
         self._pressed = 0
         self.strip = StripDelegate(desk.theme, self.table)
         self.table.setItemDelegateForColumn(STRIP, self.strip)
@@ -143,18 +143,14 @@ class PinsPanel(ListPanel[PinLine]):
 
     def _look(self) -> None:
         """Find the pins, and where they stood."""
-        if self._looking is not None:
-            self._looking.cancel()
         thread, given = self._thread, self._pins
-        self._looking = None
+        self._looking.cancel()
         if thread is not None:
-            self._looking = self.desk.bridge.run(
-                lambda task: pin_findings(thread, find_pins(thread, given)), self._found
-            )
+            self._looking.run(lambda task: pin_findings(thread, find_pins(thread, given)), self._found)
         self._show()
 
     def _found(self, findings: Sequence[PinFinding]) -> None:
-        self._looking, self._findings = None, findings
+        self._findings = findings
         self._show()
 
     def _wanted(self) -> list[PolicyRun]:
@@ -167,25 +163,19 @@ class PinsPanel(ListPanel[PinLine]):
         """Drive the chosen policies that nothing is known of yet."""
         wanted = self._wanted()
         missing = [run for run in wanted if run not in self._known]
-        if self._driving is not None:
-            self._driving.cancel()
-            self._driving = None
+        self._driving.cancel()
         thread = self._thread
         if missing and thread is not None:
 
             def job(task: Task) -> None:
                 compare(thread, missing, lambda run, result: task.report((run, result)), cancelled=task.cancelled)
 
-            self._driving = self.desk.bridge.run(job, lambda _: self._driven(), reported=self._heard, waits=True)
+            self._driving.run(job, lambda _: self._show(), reported=self._heard, waits=True)
         self._show()
 
     def _heard(self, news: tuple[PolicyRun, Result]) -> None:
         run, result = news
         self._known[run] = result.pins if isinstance(result, ReplayReport) else ()
-        self._show()
-
-    def _driven(self) -> None:
-        self._driving = None
         self._show()
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -205,7 +195,7 @@ class PinsPanel(ListPanel[PinLine]):
     def _words(self, under: dict[str, Sequence[PinHistory]]) -> str:
         if self._thread is None:
             return "Open a transcript to see whether what its user said still stands."
-        if self._looking is not None:
+        if self._looking.busy:
             return "Looking for what the user said …"
         if not self._findings:
             return "The user gives no instruction here. Pin a text, or a sentence of a message."
@@ -213,7 +203,7 @@ class PinsPanel(ListPanel[PinLine]):
         counts |= {name: pins_kept(histories) for name, histories in under.items()}
         violated = sum(bool(one.violations) for one in self._findings)
         words = ", ".join(f"{name} {kept} of {of}" for name, (kept, of) in counts.items())
-        busy = " Driving policies …" if self._driving is not None else ""
+        busy = " Driving policies …" if self._driving.busy else ""
         return f"Never gone: {words}." + (f" {plural(violated, 'pin')} violated." if violated else "") + busy
 
     def _name_button(self) -> None:

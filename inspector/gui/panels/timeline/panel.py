@@ -12,7 +12,7 @@ from inspector.core.identity import SameObject
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
-from inspector.gui.bridge import Task
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, row
@@ -52,7 +52,7 @@ class Timeline(PlotPanel):
         self._state: State | None = None
         self._drawn: tuple[Thread | None, Pressures | None, PolicyBelief | None] = (None, None, None)
         self._curves_of: Thread | None = None
-        self._task: Task | None = None
+        self._drawing = LatestJob(desk.bridge)
         self._lines: tuple[Watermark, ...] = ()
         self._fired: PolicyBelief | None = None
         self._trees: object = None
@@ -66,11 +66,11 @@ class Timeline(PlotPanel):
         self.way.setAccessibleName("How the timeline is drawn")
         self.way.currentIndexChanged.connect(self._draw_areas)
         self._filled: tuple[object, ...] = ()
-        self._filling: Task | None = None
+        self._filling = LatestJob(desk.bridge)
         self._marked = ("", "")
         self._found_of: tuple[object, ...] = ()
         self._findings: tuple[Mark, ...] = ()
-        self._finding: Task | None = None
+        self._finding = LatestJob(desk.bridge)
         head = row(self._caption, 12, (self._here, 1), self._key, 10, self.way, margins=(13, 6, 13, 0))
         head.addStrut(self._key.sizeHint().height())  # nothing jumps where the key gives way to words
         self._column = column(head, ..., of=self, gap=0)
@@ -131,9 +131,7 @@ class Timeline(PlotPanel):
         drawn = (state.thread, state.pressures, state.believed)
         if any(one is not other for one, other in zip(self._drawn, drawn, strict=True)):
             self._drawn = drawn
-            if self._task is not None:
-                self._task.cancel()
-                self._task = None
+            self._drawing.cancel()
             self._draw_curves(state, state.thread)
         self.plot.show_window(state.window, watermarks(state))
         self._draw_areas()
@@ -149,9 +147,7 @@ class Timeline(PlotPanel):
             return
         if not grown(self._curves_of, thread):
             self.plot.show_curves(Curves(), None)
-        self._task = self.desk.bridge.run(
-            lambda task: curves(series(state)), lambda found: self.plot.show_curves(found, thread)
-        )
+        self._drawing.run(lambda task: curves(series(state)), lambda found: self.plot.show_curves(found, thread))
         self._curves_of = thread
 
     def _draw_areas(self) -> None:
@@ -163,13 +159,11 @@ class Timeline(PlotPanel):
         if wanted == self._filled:
             return
         self._filled = wanted
-        if self._filling is not None:
-            self._filling.cancel()
-            self._filling = None
+        self._filling.cancel()
         if kind is None or state.pressures is None or self.plot.areas.areas is None:
             self._show_areas(None)
         if kind is not None and state.pressures is not None:
-            self._filling = self.desk.bridge.run(lambda task: areas(state, kind, task.cancelled), self._show_areas)
+            self._filling.run(lambda task: areas(state, kind, task.cancelled), self._show_areas)
 
     def _show_areas(self, found: Areas | None) -> None:
         from inspector.gui.panels.timeline.areas import area_colours  # loaded with the plot
@@ -188,15 +182,13 @@ class Timeline(PlotPanel):
         wanted = (session.path if session is not None else "", state.thread_id)
         if wanted != self._marked:
             self._marked, self._findings = wanted, ()
-            if self._finding is not None:
-                self._finding.cancel()
-                self._finding = None
+            self._finding.cancel()
         of = (SameObject(thread), pins)
-        if state.opening is None and self._finding is None and of != self._found_of:
+        if state.opening is None and not self._finding.busy and of != self._found_of:
             self._found_of = of
             if session is not None and thread is not None:
                 job = partial(finding_marks, session, thread, pins)
-                self._finding = self.desk.bridge.run(lambda task: job(), self._show_findings)
+                self._finding.run(lambda task: job(), self._show_findings)
         self.plot.show_marks((*self._findings, *chosen_marks(state)), state.at)
         self.plot.describe(self._spoken(state))
         self._key.show_marks({mark.kind for mark in self.plot.mark_row.marks})
@@ -207,7 +199,7 @@ class Timeline(PlotPanel):
         return f"{place} of {plural(self.plot.count, 'request')}: {spoken_pressure(reading(state))}. Marks: {marks}"
 
     def _show_findings(self, found: Sequence[Mark]) -> None:
-        self._finding, self._findings = None, tuple(found)
+        self._findings = tuple(found)
         if self._state is not None:
             self._draw_marks(self._state)
 
