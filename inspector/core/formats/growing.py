@@ -43,13 +43,33 @@ class GrowingThread:
         units = dialect.units(items, line, time, self._stretch.view())
         self.say(replace(message, id=name) for unit in units for message in unit)
 
-    def call(self, usage: Usage | None, model: str = "", time: str = "", finish: str = "", line: int = 0) -> None:
-        """A model call: what stands now was sent."""
+    def call(
+        self,
+        usage: Usage | None,
+        model: str = "",
+        time: str = "",
+        finish: str = "",
+        line: int = 0,
+        sent: View | None = None,
+    ) -> None:
+        """A model call: `sent`, or what stands now, was sent."""
         self.model = model or self.model
-        number = len(self._requests)
-        self._requests.append(
-            Request(number, self._stretch.view(), self.prompt, usage, model, time, finish, line, self.window)
-        )
+        number, view = len(self._requests), self._stretch.view() if sent is None else sent
+        self._requests.append(Request(number, view, self.prompt, usage, model, time, finish, line, self.window))
+
+    def report(self, usage: Usage) -> None:
+        """What was reported, later, for the newest call."""
+        self._requests = [*self._requests[:-1], replace(self._requests[-1], usage=usage)]
+
+    @property
+    def calls(self) -> int:
+        """How many model calls there are."""
+        return len(self._requests)
+
+    @property
+    def compactions(self) -> int:
+        """How many compactions there are."""
+        return len(self._compactions)
 
     def condense(self, gone: Collection[str], summary: str, offset: Any, name: str, line: int, time: str) -> None:
         """A compaction: messages are forgotten, a summary stands in their place (`offset` messages from the start)."""

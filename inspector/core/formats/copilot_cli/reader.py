@@ -88,7 +88,7 @@ class CopilotReader:
         single = sum(calls for _, calls, _ in totals) == 1 == sum(track.calls for track in self._tracks())
         used = [usage for _, calls, told in totals if calls and (usage := _usage(told))]
         if single and self._main.calls and used:
-            self._main.take_usage(used[0])
+            self._main.report(used[0])
 
     def _tracks(self) -> list[CopilotTrack]:
         return [self._main, *self._agents.values()]
@@ -117,11 +117,11 @@ class CopilotReader:
 
     def session(self) -> Session:
         """The session so far. O(threads)."""
-        agents = [track.thread("main") for track in self._agents.values() if track.calls]
+        agents = [track.thread() for track in self._agents.values() if track.calls]
         version = text_at(self._start, "copilotVersion")
         return Session(
             format=NAME,
-            threads=(self._main.thread(""), *agents),
+            threads=(self._main.thread(), *agents),
             problems=Prefix(self._problems),
             client=f"GitHub Copilot CLI {version}".rstrip(),
             id=text_at(self._start, "sessionId"),
@@ -137,7 +137,7 @@ class CopilotReader:
         if whole := count_of(self._end.get("currentTokens")):
             parts = [f"{what} {count_of(self._end.get(key)):,}" for key, what in _ESTIMATED]
             notes.append(f"At its end Copilot CLI estimated a context of {whole:,} tokens: {', '.join(parts)}.")
-        if any(track.compacted() for track in self._tracks()):
+        if any(track.compactions for track in self._tracks()):
             notes.append(_PARTIAL)
         if self._silent:
             what = f"Copilot CLI cut messages off {self._silent:,} times; which ones, the file does not tell"

@@ -7,13 +7,12 @@ its buffer is what stood when its turn began. What tools gave back stands in the
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, View
+from inspector.core.buffer import Prompt, View
+from inspector.core.formats.growing import GrowingThread
 from inspector.core.jsontext import dumps
 from inspector.core.message import Mark, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.prefix import Prefix
-from inspector.core.session import Compaction, Request, Thread
+from inspector.core.session import Compaction
 from inspector.core.untyped import count_of, objects_of, text_at
-from inspector.core.usage import Usage
 
 _SUMMARY = "Everything before this was compacted; what of it goes on, as Copilot CLI recorded it:"
 
@@ -26,26 +25,13 @@ class EventPosition(NamedTuple):
     time: str
 
 
-class CopilotTrack:
+class CopilotTrack(GrowingThread):
     """Of the main agent, or of one that it started."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.title = self.parent_call = self.model = ""
-        self.prompt: Prompt = NOT_IN_FILE
-        self._stretch = Stretch()
-        self._messages: list[Message] = []
-        self._requests: list[Request] = []
-        self._last: Request | None = None
-        """The newest call: what was reported for it may come at the end of the session."""
-        self._compactions: list[Compaction] = []
+        super().__init__(name, parent="" if name == "main" else "main")
         self._begun: View | None = None
         """The buffer when the turn began whose answer has not come yet."""
-
-    @property
-    def calls(self) -> int:
-        """How many model calls there are."""
-        return len(self._requests) + (self._last is not None)
 
     def take_prompt(self, data: Mapping[str, Any]) -> None:
         """The system prompt from now on. Which tools went along, no event tells."""
@@ -67,16 +53,12 @@ class CopilotTrack:
 
     def begin_turn(self) -> None:
         """The model is called with what stands now."""
-        self._begun = self._stretch.view()
+        self._begun = self.view()
 
     def take_answer(self, data: Mapping[str, Any], where: EventPosition) -> None:
         """An answer: one model call."""
-        self.model = text_at(data, "model") or self.model
-        view, self._begun = self._begun or self._stretch.view(), None
-        if self._last is not None:
-            self._requests.append(self._last)
-        number = len(self._requests)
-        self._last = Request(number, view, self.prompt, None, self.model, where.time, line=where.line)
+        view, self._begun = self._begun, None
+        self.call(None, text_at(data, "model") or self.model, where.time, "", where.line, view)
         parts: list[Part] = []
         signature = text_at(data, "reasoningOpaque") or text_at(data, "encryptedContent")
         if (thought := text_at(data, "reasoningText")) or signature:
@@ -89,12 +71,6 @@ class CopilotTrack:
             parts.append(ToolCall(text_at(call, "toolCallId"), name, {} if arguments is None else arguments))
         self._put("assistant", tuple(parts), where)
 
-    def take_usage(self, usage: Usage) -> None:
-        """What was reported for the only call."""
-        if self._last is not None and not self._requests:
-            one = self._last
-            self._last = Request(0, one.view, one.prompt, usage, one.model, one.time, line=one.line)
-
     def take_compaction(self, data: Mapping[str, Any], where: EventPosition) -> None:
         """A summary takes the place of all that stood before, as far as the events tell."""
         text = text_at(data, "summaryContent")
@@ -102,43 +78,19 @@ class CopilotTrack:
             return
         parts = (Text(f"{_SUMMARY}\n\n{text}"),)
         summary = Message(where.id, "user", parts, summary=True, mark="meta", line=where.line, time=where.time)
-        self._messages.append(summary)
-        self._stretch, self._begun = Stretch(own=(summary,)), None
-        before, after = count_of(data.get("preCompactionTokens")), count_of(data.get("postCompactionTokens"))
-        trigger = text_at(data, "trigger")
-        self._compactions.append(
-            Compaction(
-                before_request=self.calls,
-                trigger=trigger,
-                tokens_before=before or None,
-                tokens_after=after or None,
-                summary=summary,
-                line=where.line,
-                time=where.time,
-            )
+        self._begun = None
+        made = Compaction(
+            before_request=0,
+            trigger=text_at(data, "trigger"),
+            tokens_before=count_of(data.get("preCompactionTokens")) or None,
+            tokens_after=count_of(data.get("postCompactionTokens")) or None,
+            summary=summary,
+            line=where.line,
+            time=where.time,
         )
+        self.begin_again((), made)
+        self.say([summary])
 
     def _put(self, role: Role, parts: Sequence[Part], where: EventPosition, mark: Mark = "") -> None:
         if parts:
-            message = Message(where.id, role, tuple(parts), mark=mark, line=where.line, time=where.time)
-            self._messages.append(message)
-            self._stretch.append(message)
-
-    def compacted(self) -> bool:
-        """Does the file tell a compaction?"""
-        return bool(self._compactions)
-
-    def thread(self, parent: str) -> Thread:
-        """The thread so far."""
-        return Thread(
-            id=self.name,
-            title=self.title,
-            model=self.model,
-            requests=Prefix(self._requests, then=[self._last] if self._last else ()),
-            messages=Prefix(self._messages),
-            end=self._stretch.view(),
-            prompt=self.prompt,
-            compactions=Prefix(self._compactions),
-            parent=parent,
-            parent_call=self.parent_call,
-        )
+            self.say([Message(where.id, role, tuple(parts), mark=mark, line=where.line, time=where.time)])

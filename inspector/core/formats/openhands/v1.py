@@ -149,7 +149,7 @@ class OpenHandsV1Reader:
             self._counted = (usage, model, time, line) if measured(usage) else None
 
     def _aside(self, kind: str, usage: Usage, model: str, line: int, time: str) -> None:
-        before = len(self._thread.thread().requests)
+        before = self._thread.calls
         self._sides.append(SideCall(kind, "main", before, None, "", model, usage, None, line, time))
 
     def _condense(self, value: Mapping[str, Any], name: str, line: int, time: str) -> None:
