@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from inspector.core.jsontext import NotJson, loads
 from inspector.core.usage import MOST
 
 
@@ -30,6 +31,23 @@ def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
     inner = value.get(key) if isinstance(value, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
+
+
+def first_of(value: Any) -> Mapping[str, Any]:
+    """The first item of a list where it is an object; else an empty one."""
+    first = value[0] if isinstance(value, list) and value else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def object_in(text: Any) -> Mapping[str, Any]:
+    """The object that a string holds as JSON; an empty one where it holds none."""
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return {}
+    try:
+        value = loads(text.encode("utf-8", "replace"))
+    except NotJson:
+        return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 def first_object(values: Any) -> Mapping[str, Any]:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 
 from inspector.core.buffer import Tool
+from inspector.core.dialects.openai_responses import in_namespace
 from inspector.core.facts.reading import facts
 from inspector.core.message import Message, Text, ToolCall
 from inspector.simulated.arguments import ArgumentSource, fill, in_shell, is_freeform, schema_of, words_for
@@ -97,13 +97,6 @@ def handed_on(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     if not usable or (told := _HAND_ON.search(asked)) is None:
         return []
     return [(Move("Somebody else can do that.", _STARTS, agent=told[1] or "", task=told[2]), usable[0])]
-
-
-def in_namespace(definition: Any) -> Sequence[Mapping[str, Any]]:
-    """The tools of a namespace (Responses); none of any other tool."""
-    is_one = isinstance(definition, Mapping) and definition.get("type") == "namespace"
-    tools = definition.get("tools") if is_one else None
-    return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
 
 
 def farewell(asked: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import time
 from typing import Any
 
-from inspector.core.dialects.openai_responses import RESPONSES
+from inspector.core.dialects.openai_responses import RESPONSES, in_namespace
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
-from inspector.simulated.agent import in_namespace
 from inspector.simulated.apis import SimulatedApi, StreamEvent, pieces
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall, TokensSpent
 from inspector.simulated.refusals import ApiError, RequestRefused

@@ -19,6 +19,7 @@ from inspector.core.formats.format import Head, Reader
 from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
+from inspector.core.untyped import text_of
 from inspector.transcripts.database import MAGIC, Torn, reading, transcript_stat
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat
@@ -173,10 +174,10 @@ def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
     created, updated = (_ms(layout, row.get(name)) for name in layout.times)
     return StoredSession(
         format=layout.format,
-        id=_str(about["id"]),
-        parent=_str(about[layout.parent]),
-        directory=_str(about["directory"]),
-        title=_str(about["title"]),
+        id=text_of(about["id"]),
+        parent=text_of(about[layout.parent]),
+        directory=text_of(about["directory"]),
+        title=text_of(about["title"]),
         created=created,
         updated=updated,
         archived=row.get(layout.archived) is not None,
@@ -199,10 +200,6 @@ def _parsed(layout: StoreLayout, names: Iterable[str], values: Iterable[Any]) ->
 def _ms(layout: StoreLayout, time: Any) -> int:
     """A time in ms since 1970."""
     return 0 if not isinstance(time, int) else 1000 * time if layout.seconds and time < _IN_MS else time
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class DatabaseSession:

@@ -11,7 +11,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Mark, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, object_of, text_of
+from inspector.core.untyped import count_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _LISTS = (list, tuple)
@@ -297,8 +297,7 @@ def _reasoning(usage: Mapping[str, Any]) -> int:
 
 def read_edits(response: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     """What the provider says it cleared of the buffer before the model read it (`context_management.applied_edits`)."""
-    edits = object_of(response, "context_management").get("applied_edits")
-    return tuple(one for one in edits if isinstance(one, Mapping)) if isinstance(edits, list) else ()
+    return tuple(objects_of(object_of(response, "context_management").get("applied_edits")))
 
 
 # -- streams

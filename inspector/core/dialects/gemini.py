@@ -16,7 +16,7 @@ from inspector.core.dialects.anthropic import same_wire_message
 from inspector.core.dialects.dialect import Dialect, StreamAssembler
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, first_object, object_of, text_of
+from inspector.core.untyped import count_of, first_object, first_of, object_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 NAMED = "?"
@@ -345,9 +345,7 @@ class GeminiAssembler(StreamAssembler):
 
 
 def _candidate(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    candidates = response.get("candidates")
-    first = candidates[0] if isinstance(candidates, list) and candidates else None
-    return first if isinstance(first, Mapping) else {}
+    return first_of(response.get("candidates"))
 
 
 def _answer(response: Mapping[str, Any]) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
 from inspector.core.dialects.openai_responses import read_arguments, read_image
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, first_object, object_of, text_of
+from inspector.core.untyped import count_of, first_object, first_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {
@@ -89,8 +89,7 @@ def _part(part: Any) -> Part:
 
 
 def _calls(message: Mapping[str, Any]) -> list[Part]:
-    calls = message.get("tool_calls")
-    found: list[Part] = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    found: list[Part] = [_call(call) for call in objects_of(message.get("tool_calls"))]
     legacy = message.get("function_call")
     if isinstance(legacy, Mapping):
         found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments") or None)))
@@ -133,7 +132,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     lead = leading(messages)
     system = "\n\n".join(m.text for wire in lead for m in read_message(wire, id=""))
     tools = body.get("tools") or body.get("functions")
-    return Prompt(system, tuple(_tools(tools if isinstance(tools, list) else ())))
+    return Prompt(system, tuple(_tools(list_of(tools))))
 
 
 def leading(messages: Any) -> Sequence[Any]:
@@ -292,9 +291,7 @@ def _named(message: Message, name: str) -> Message:
 
 
 def _choice(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, Mapping) else {}
+    return first_of(response.get("choices"))
 
 
 def _answer(response: Mapping[str, Any]) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from inspector.core.buffer import Buffer, Prompt, Tool
 from inspector.core.dialects.dialect import Dialect, StreamAssembler, Units
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Json, Message, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
-from inspector.core.untyped import count_of, object_of, text_of
+from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
 
 _ROLES: Mapping[str, Role] = {"assistant": "assistant", "developer": "system", "system": "system"}
@@ -118,6 +118,12 @@ def _search_call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 
 def _call_id(item: Mapping[str, Any]) -> str:
     return text_of(item.get("call_id")) or text_of(item.get("id"))
+
+
+def in_namespace(definition: Any) -> list[Mapping[str, Any]]:
+    """The tools of a namespace; none of any other tool."""
+    is_one = isinstance(definition, Mapping) and definition.get("type") == "namespace"
+    return objects_of(definition.get("tools")) if is_one else []
 
 
 def read_arguments(arguments: Any) -> Json:
@@ -428,8 +434,7 @@ _DELTAS = {
 
 
 def _answer(response: Mapping[str, Any]) -> Sequence[Any]:
-    output = response.get("output")
-    return output if isinstance(output, list) else ()
+    return list_of(response.get("output"))
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from inspector.core.buffer import Prompt
 from inspector.core.calls import command_of, patched_files, path_of
+from inspector.core.dialects.openai_responses import in_namespace
 from inspector.core.message import Json, ToolCall
 
 _SPELLED = re.compile(r"mcp__(?P<one>.+?)(?:__.*)?$|mcp_(?P<two>[^_]+)_.+|(?P<three>[^_].*?)__[^_].*")
@@ -36,18 +37,11 @@ def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
 def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]:
     """(name, server, definition) of every tool that goes along; those of a namespace one by one."""
     for tool in prompt.tools or ():
-        inner = _inside(tool.definition)
+        inner = in_namespace(tool.definition)
         if not inner:
             yield tool.name, server_of(tool.name, client), tool.definition
         for one in inner:
             yield str(one.get("name", "")), server_of(tool.name, client) or tool.name, one
-
-
-def _inside(definition: Json) -> list[Mapping[str, Json]]:
-    if not isinstance(definition, Mapping) or definition.get("type") != "namespace":
-        return []
-    inner = definition.get("tools")
-    return [one for one in inner if isinstance(one, Mapping)] if isinstance(inner, list) else []
 
 
 def subject_of(call: ToolCall) -> str:

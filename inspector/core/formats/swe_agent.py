@@ -18,7 +18,7 @@ from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.message import Message
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator
-from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
+from inspector.core.untyped import count_of, first_of, list_of, object_of, objects_of, text_of
 
 NAME = "swe-agent"
 _BY_CHARACTERS = estimator("chars4")
@@ -36,14 +36,10 @@ def sniff(head: Head) -> float:
         return 0.0
     history, steps = value.get("history"), value.get("trajectory")
     if isinstance(steps, list) and (isinstance(history, list) or "info" in value):
-        return 0.97 if not steps or "action" in _first(steps) or "response" in _first(steps) else 0.0
-    if isinstance(history, list) and "role" in _first(history):
+        return 0.97 if not steps or "action" in first_of(steps) or "response" in first_of(steps) else 0.0
+    if isinstance(history, list) and "role" in first_of(history):
         return 0.95 if any(key in one for one in history[:4] if isinstance(one, Mapping) for key in _OWN[:4]) else 0.5
     return 0.0
-
-
-def _first(items: Sequence[Any]) -> Mapping[str, Any]:
-    return items[0] if items and isinstance(items[0], Mapping) else {}
 
 
 class SweAgentReader:
@@ -134,7 +130,7 @@ def _wire(message: Any) -> Any:
 
 def _answer(step: Mapping[str, Any], sent: Sequence[Any], following: Sequence[Any]) -> Mapping[str, Any]:
     """What was answered: as the next step sends it back, else as the step notes it."""
-    after = _first(following[len(sent) :])
+    after = first_of(following[len(sent) :])
     if following[: len(sent)] == sent and after.get("role") == "assistant":
         return {**_wire(after)}
     return {"role": "assistant", "content": text_of(step.get("response")) or text_of(step.get("thought"))}

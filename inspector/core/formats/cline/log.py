@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.formats.times import iso_time
-from inspector.core.jsontext import NotJson, loads
-from inspector.core.untyped import count_of, text_at
+from inspector.core.untyped import count_of, object_in, text_at
 from inspector.core.usage import Usage
 
 Cut = tuple[int, int]
@@ -46,7 +45,7 @@ def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
 
 
 def _call(record: Mapping[str, Any]) -> LoggedCall:
-    index, about = record.get("conversationHistoryIndex"), _json(record.get("text"))
+    index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
     return LoggedCall(
         time=iso_time(record.get("ts")),
         model=model_of(record),
@@ -60,14 +59,6 @@ def _call(record: Mapping[str, Any]) -> LoggedCall:
 def model_of(record: Mapping[str, Any]) -> str:
     """The model that a record, or an item of the history, names."""
     return text_at(record.get("modelInfo"), "modelId")
-
-
-def _json(text: Any) -> Mapping[str, Any]:
-    try:
-        value = loads(text.encode("utf-8", errors="replace")) if isinstance(text, str) else None
-    except NotJson:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _usage(about: Mapping[str, Any]) -> Usage | None:

@@ -13,6 +13,7 @@ from inspector.core.outcome import Event
 from inspector.core.prefix import Prefix
 from inspector.core.recording import read_reply
 from inspector.core.session import Compaction, CompactionKind, RecordedEvent, Request, Thread
+from inspector.core.untyped import object_of, objects_of
 from inspector.core.usage import MOST
 
 
@@ -146,7 +147,7 @@ class ThreadBuilder:
     def _compaction(
         self, value: Mapping[str, Any], new: Sequence[Message], kept: int, trigger: str, line: int, time: str
     ) -> Compaction:
-        told = _mapping(value.get("fates"))
+        told = object_of(value, "fates")
         changed = {key: fate for key, fate in told.items() if isinstance(fate, str)}
         summary = next((message for message in new if message.summary), None)
         kind: CompactionKind = "edit"
@@ -172,17 +173,16 @@ class ThreadBuilder:
     def hear(self, value: Mapping[str, Any], line: int, tier: str) -> None:
         """The events of a tier that fired, whether or not it changed the buffer."""
         self._settle()
-        told = value.get("events")
-        for one in told if isinstance(told, list) else ():
-            if isinstance(one, Mapping) and isinstance(name := one.get("name"), str):
+        for one in objects_of(value.get("events")):
+            if isinstance(name := one.get("name"), str):
                 fields = {key: inner for key, inner in one.items() if key != "name"}
                 self._events.append(RecordedEvent(len(self._requests), tier, Event(name, fields), line))
 
     def run(self, value: Mapping[str, Any]) -> None:
         """The running state: what changed of it since the last record."""
-        for key, inner in _mapping(value.get("running")).items():
+        for key, inner in object_of(value, "running").items():
             self.running[key] = inner
-        for key, more in _mapping(value.get("more")).items():
+        for key, more in object_of(value, "more").items():
             held = self.running.get(key)
             self.running[key] = [*held, *more] if isinstance(held, list) and isinstance(more, list) else more
         turn = value.get("turn")
@@ -220,7 +220,3 @@ class ThreadBuilder:
             Prefix(self._events),
             self.window,
         )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.jsontext import NotJson, loads
-from inspector.core.untyped import object_of
+from inspector.core.untyped import object_in, object_of
 
 _HIDDEN = "(redacted)"
 
@@ -23,17 +22,6 @@ def read_headers(value: Any) -> Mapping[str, str]:
             case [str(name), str(told)] if told != _HIDDEN:
                 found.setdefault(name.lower(), told)
     return found
-
-
-def read_json(text: Any) -> Mapping[str, Any]:
-    """The object that a string holds; an empty one where it holds none."""
-    if not isinstance(text, str) or not text.lstrip().startswith("{"):
-        return {}
-    try:
-        value = loads(text.encode("utf-8", "replace"))
-    except NotJson:
-        return {}
-    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +83,7 @@ def _claude_code(client: str, headers: Mapping[str, str], body: Mapping[str, Any
     session = headers.get("x-claude-code-session-id", "")
     if not session:
         user = object_of(body, "metadata").get("user_id")
-        inside = read_json(user).get("session_id")
+        inside = object_in(user).get("session_id")
         old = _USER.search(user) if isinstance(user, str) else None
         session = inside if isinstance(inside, str) else old[1] if old else ""
     if not session:
@@ -128,7 +116,7 @@ def _codex(client: str, headers: Mapping[str, str], body: Mapping[str, Any], sys
 def turn_metadata(headers: Mapping[str, str], body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What Codex says of a turn: in the body, else in a header (over a WebSocket that is about its first frame)."""
     inside = object_of(body, "client_metadata").get("x-codex-turn-metadata")
-    return read_json(inside) or read_json(headers.get("x-codex-turn-metadata"))
+    return object_in(inside) or object_in(headers.get("x-codex-turn-metadata"))
 
 
 def _opencode(client: str, headers: Mapping[str, str], body: Mapping[str, Any], system: str) -> ClientKey | None:
