@@ -6,8 +6,8 @@ messages are read once for any number of buffers made of them.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
 
 from inspector.core.facts.fact import SENTENCES, Fact, LostFact
 from inspector.core.facts.reading import facts, texts
@@ -17,6 +17,9 @@ from inspector.core.message import Message
 
 _WORD = re.compile(r"\w+", re.ASCII)
 """Chinese has no spaces: what has no other words is looked for everywhere."""
+
+
+_NONE: frozenset[int] = frozenset()
 
 
 def words(text: str) -> set[str]:
@@ -35,13 +38,11 @@ class FactIndex:
         self._ids: dict[Fact, int] = {}
         self._of: list[tuple[int, ...]] = []
         self._texts: list[str] = []
-        self._words: list[tuple[str, ...]] = []
-        """Of each message, each once."""
+        self._saying = defaultdict[str, set[int]](set)
+        """Messages by word."""
         self._fact_words: list[tuple[str, ...]] = []
         self._sayings: dict[int, Saying] = {}
         """Of the facts that are sentences."""
-        self._spelt: dict[str, str] = {}
-        """Every word once, so that thousands of messages share it."""
 
     def number(self, message: Message) -> int:
         """Its number; a new message is read now. O(text) the first time."""
@@ -51,7 +52,8 @@ class FactIndex:
             self.messages.append(message)
             text = "\n".join(texts(message))
             self._texts.append(text)
-            self._words.append(tuple(self._spelt.setdefault(word, word) for word in words(text)))
+            for word in words(text):
+                self._saying[word].add(found)
             self._of.append(tuple(map(self._id, facts(message))))
         return found
 
@@ -74,10 +76,6 @@ class FactIndex:
         """The facts of a message, by number, each once."""
         return self._of[number]
 
-    def words_of(self, number: int) -> tuple[str, ...]:
-        """The words of a message, each once, in no order."""
-        return self._words[number]
-
     def words_in(self, fact: int) -> tuple[str, ...]:
         """The words of a fact; none of one that is all Chinese."""
         return self._fact_words[fact]
@@ -85,6 +83,11 @@ class FactIndex:
     def text(self, number: int) -> str:
         """What the message says."""
         return self._texts[number]
+
+    def likely(self, fact: int, among: Set[int]) -> Set[int]:
+        """Of these messages, those with the rarest word of the fact: no other can hold it."""
+        listed = (self._saying.get(word, _NONE) for word in self._fact_words[fact])
+        return among & min(listed, key=len, default=among)
 
     def holds(self, number: int, fact: int) -> bool:
         """Does the text of the message hold the fact's text?"""
@@ -102,26 +105,21 @@ class BufferFacts:
         self._identities = set[int]()
         self._counts = Counter[int]()
         """Messages by fact."""
-        self._by_word: dict[str, set[int]] = {}
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
 
     def add(self, number: int) -> None:
-        """One more. O(its words)."""
+        """One more. O(its facts)."""
         self._numbers.add(number)
         self._identities.add(id(self._index.messages[number]))
         self._counts.update(self._index.facts_of(number))
-        for word in self._index.words_of(number):
-            self._by_word.setdefault(word, set()).add(number)
 
     def remove(self, number: int) -> None:
         """One less."""
         self._numbers.discard(number)
         self._identities.discard(id(self._index.messages[number]))
         self._counts.subtract(self._index.facts_of(number))
-        for word in self._index.words_of(number):
-            self._by_word[word].discard(number)
 
     def changes(self, messages: Iterable[Message]) -> tuple[list[int], list[int]]:
         """(numbers that are gone, numbers that came) if these stood now; each in order. O(messages), but quick: of
@@ -136,8 +134,7 @@ class BufferFacts:
         """Does the fact stand in one of the messages?"""
         if self._counts[fact] > 0:
             return True
-        listed = (self._by_word.get(word, ()) for word in self._index.words_in(fact))
-        return any(self._index.holds(number, fact) for number in min(listed, key=len, default=self._numbers))
+        return any(self._index.holds(number, fact) for number in self._index.likely(fact, self._numbers))
 
     def standing(self) -> set[int]:
         """The facts of the messages. O(facts)."""

@@ -6,6 +6,7 @@ everyday words of programming (`file_path`, `isEmpty`) and files that every proj
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from inspector.core.facts.fact import Fact
 
@@ -101,29 +102,58 @@ _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xy
 
 
 def names(text: str, printed: bool = False) -> Iterator[Fact]:
-    """Paths, URLs, identifiers and numbers, in the order of reading. O(text). `printed`: a program printed or reads it,
-    so that a number says little unless it is long, exact or called something."""
+    """Paths, URLs, identifiers and numbers, in the order in which they are first read. O(text). `printed`: a program
+    printed or reads it, so that a number says little unless it is long, exact or called something."""
     text = plain(text)
-    for match in _NAME.finditer(text):
-        kind, found = match.lastgroup, match.group().rstrip(".-")
+    places: dict[str, list[int]] = {}
+    for run in dict.fromkeys(text.split()):  # no name holds white space, and only of a number counts what lies beyond
+        for fact, start, end in _in_run(run) if len(run) <= _LONG else _find(run):
+            if fact.kind == "number":
+                if not places:
+                    for match in _RUN.finditer(text):
+                        places.setdefault(match.group(), []).append(match.start())
+                if all(
+                    _counts(text, at + start, at + end) or (printed and _is_any(text, at + start, at + end))
+                    for at in places[run]
+                ):
+                    continue
+            yield fact
+
+
+_RUN = re.compile(r"\S+")
+_LONG = 200
+"""Characters: a longer run is hardly met twice."""
+
+
+def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
+    """The names in a run of characters without white space, and where they stand in it; of a number, what it may be."""
+    found = list[tuple[Fact, int, int]]()
+    for match in _NAME.finditer(run):
+        kind, name = match.lastgroup, match.group().rstrip(".-")
+        fact: Fact | None = None
         if kind == "path":
-            if path := _path(found):
-                yield Fact("path", path)
+            fact = Fact("path", path) if (path := _path(name)) else None
         elif kind == "url":
-            found = found.partition("{")[0]
-            if "www.w3.org/" not in found and "schema" not in found:
-                yield Fact("url", found)
+            name = name.partition("{")[0]
+            fact = Fact("url", name) if "www.w3.org/" not in name and "schema" not in name else None
         elif kind == "identifier":
-            around = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 2]
-            if not (_is_label(*around) or _ID.match(found) or _is_everyday(found)):
-                yield Fact("identifier", found)
-        elif _tells_much(found) and not _counts(text, match) and not (printed and _is_any(text, match)):
-            yield Fact("number", found)
+            if not (_is_label(run, match) or _ID.match(name) or _is_everyday(name)):
+                fact = Fact("identifier", name)
+        elif _tells_much(name):
+            fact = Fact("number", name)
+        if fact is not None:
+            found.append((fact, match.start(), match.end()))
+    return tuple(found)
 
 
-def _is_label(before: str, after: str) -> bool:
+_in_run = lru_cache(maxsize=32_768)(_find)
+"""A session says the same few ten thousand words again and again."""
+
+
+def _is_label(run: str, match: re.Match[str]) -> bool:
     """A tag (`<name>`), a key in JSON (`"name":`), a place in a template (`{/name}`): what is said stands beside it."""
-    return (before in "</" and after[:1] in (">", "}")) or (before == '"' and after == '":')
+    before, after = run[: match.start()][-1:], run[match.end() : match.end() + 2]
+    return (before in ("<", "/") and after[:1] in (">", "}")) or (before == '"' and after == '":')
 
 
 def plain(text: str) -> str:
@@ -184,18 +214,15 @@ def _tells_much(number: str) -> bool:
     )
 
 
-def _counts(text: str, match: re.Match[str]) -> bool:
+def _counts(text: str, start: int, end: int) -> bool:
     """Is it a line, a time, a number of tests?"""
-    return (
-        _COUNTED.match(text, match.end()) is not None
-        or _LINE.search(text[max(0, match.start() - 16) : match.start()]) is not None
-    )
+    return _COUNTED.match(text, end) is not None or _LINE.search(text[max(0, start - 16) : start]) is not None
 
 
-def _is_any(text: str, match: re.Match[str]) -> bool:
+def _is_any(text: str, start: int, end: int) -> bool:
     """One of the many numbers that programs print: sizes, widths, places."""
-    digits, before = match.group(), text[max(0, match.start() - 12) : match.start()]
-    if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[match.end() : match.end() + 4]):
+    digits, before = text[start:end], text[max(0, start - 12) : start]
+    if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[end : end + 4]):
         return True  # one of a row of numbers
     if "," in digits or digits.count(".") > 1:
         return False

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Buffer
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
-from inspector.core.findings.pins import PinFinding, pin_findings
+from inspector.core.findings.pins import PinFinding, ban_of, pin_findings
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
 from inspector.core.replay.pins import find_pins
@@ -179,6 +179,6 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     calls = tool_calls(session, thread)
     fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
     losses = lost_by_compactions(session, thread)
-    pins = pin_findings(thread, find_pins(thread)) if losses else ()
+    pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
     gone = lost(losses, pins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
     return fills, gone, costs(session_cost(session))

@@ -92,7 +92,7 @@ def lost_by_compactions(session: Session, thread: Thread, ground: Ground | None 
     announced = {one.before_request for one in thread.compactions if one.before_request}
     if not silent and not announced:
         return ()
-    ground = ground or Ground(thread)
+    ground = ground or Ground(thread, pins=None)
     report = recorded(ground, calls=session.side_calls, drops={at: one.kind for at, one in silent.items()})
     found = _Found(ground, report)
     places = sorted(announced | silent.keys())

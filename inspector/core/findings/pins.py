@@ -48,9 +48,14 @@ class PinFinding:
 def pin_findings(thread: Thread, pins: Sequence[Pin]) -> tuple[PinFinding, ...]:
     """Each of these pins over the thread as it was recorded. O(messages)."""
     histories = recorded_pins(thread, PinIndex(pins))
-    bans = {n: ban for n, pin in enumerate(pins) if pin.found != "instruction" and (ban := find_ban(plain(pin.text)))}
+    bans = {n: ban for n, pin in enumerate(pins) if (ban := ban_of(pin))}
     against = _violations(thread, histories, bans) if bans else {}
     return tuple(PinFinding(history, tuple(against.get(n, ()))) for n, history in enumerate(histories))
+
+
+def ban_of(pin: Pin) -> Ban | None:
+    """What calls must not do by this pin; None where it forbids none."""
+    return find_ban(plain(pin.text)) if pin.found != "instruction" else None
 
 
 def _violations(

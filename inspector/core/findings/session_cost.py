@@ -66,6 +66,6 @@ def thread_cost_of(session: Session, thread: Thread) -> ThreadCost:
     """Of one thread."""
     made: tuple[Compacted, ...] = ()
     if thread.compactions and thread.requests:
-        made = recorded(Ground(thread), calls=session.side_calls, losses=False).compactions
+        made = recorded(Ground(thread, pins=None), calls=session.side_calls, losses=False).compactions
     runs = thrash([(one.at.before_request, one.economics) for one in made])
     return ThreadCost(thread, thread_bills(thread), cache_breaks(thread, session), made, runs)

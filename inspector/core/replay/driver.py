@@ -208,12 +208,14 @@ class Replayed:
 
 class Ground:
     """What all replays and reports of a thread have in common, worked out once. `window` in tokens: where a buffer is
-    refused; None = never. `pins`: texts that should stay, beside what the user wrote. `client`: the program that wrote
-    the session (`Session.client`)."""
+    refused; None = never. `pins`: texts that should stay, beside what the user wrote; None = nothing is followed.
+    `client`: the program that wrote the session (`Session.client`)."""
 
-    def __init__(self, thread: Thread, window: int | None = None, pins: Iterable[str] = (), client: str = "") -> None:
+    def __init__(
+        self, thread: Thread, window: int | None = None, pins: Iterable[str] | None = (), client: str = ""
+    ) -> None:
         self.thread, self.window, self.client = thread, window, client
-        self.pins = PinIndex(find_pins(thread, pins))
+        self.pins = PinIndex(() if pins is None else find_pins(thread, pins))
         self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
         self.facts, self.cache = FactIndex(), cache_facts(thread)
 

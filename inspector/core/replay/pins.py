@@ -280,6 +280,8 @@ class PinTracker:
 
 def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
     """The pins as the session was recorded. O(messages), and a walk over the buffer where it was not appended to."""
+    if not index.pins:
+        return ()
     tracker = PinTracker(index)
     made: Mapping[int, Compaction] = {one.before_request: one for one in thread.compactions}
     for request, (went, came) in zip(thread.requests, buffer_changes(thread), strict=True):
