@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
+from inspector.core.formats.proxy.decoding import decoded
 from inspector.core.formats.proxy.keys import client_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.tokens.prediction import Prediction
-from inspector.proxy.decoding import decoded
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.records import HoldReason, Pairs, ReleaseKind, RequestHead, ResponseRecord
 

@@ -5,6 +5,7 @@ its beginning and its last bytes; where they are others, the file was truncated,
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
+from inspector.transcripts import yamltext
 from inspector.transcripts.feeder import Feed, Feeder, values_of
 from inspector.transcripts.unpack import GZIP, ZIP, Source, file_stat
 
@@ -24,6 +26,10 @@ _FIRST_PICTURE = 200_000
 _START, _TAIL, _CHUNK = 1024, 256, 1 << 18
 """Bytes by which what was read is known again, and how many are read at once of what was appended."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+_CASSETTE = re.compile(rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|\s*\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n")
+"""How the one kind of transcript begins that is YAML."""
 
 
 class Rewritten(Exception):
@@ -103,7 +109,9 @@ class TranscriptFile:
     def head(self) -> Head:
         """The beginning of the file, as far as it needs to be known. Raises NothingToRead."""
         self._read_head()
-        if self._feeder.opens and not self._read_document():
+        if _CASSETTE.match(self._data):
+            self._read_yaml()
+        elif self._feeder.opens and not self._read_document():
             self._feeder.opens = False
             self._read_head()
             if not any(isinstance(value, Mapping) for _, value in self._kept):
@@ -132,13 +140,7 @@ class TranscriptFile:
 
     def _read_document(self) -> bool:
         """Read the whole file as one JSON value, or as several over many lines; False where it is a file of lines."""
-        source = self._new_source()
-        data = bytearray()
-        for chunk in source.chunks():
-            self._progress.step(self.path, source.done, source.size)
-            data += chunk
-            if len(data) > source.longest:
-                raise NothingToRead(f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB")
+        source, data = self._read_whole()
         odd: list[str] = []
         try:
             document = loads(data, odd)
@@ -151,12 +153,34 @@ class TranscriptFile:
         else:
             self._document, kept = document, [(1, document)]
         source.problems += [Problem(0, what) for what in odd]
+        self._is_read(source, kept)
+        return True
+
+    def _read_yaml(self) -> None:
+        """Read the whole file as one YAML value. Raises NothingToRead."""
+        source, data = self._read_whole()
+        try:
+            self._document = yamltext.loads(bytes(data))
+        except yamltext.NotYaml as why:
+            raise NothingToRead(f"{self.path} looks like YAML that cannot be read: {why}") from None
+        self._is_read(source, [(1, self._document)])
+
+    def _read_whole(self) -> tuple[Source, bytearray]:
+        source = self._new_source()
+        data = bytearray()
+        for chunk in source.chunks():
+            self._progress.step(self.path, source.done, source.size)
+            data += chunk
+            if len(data) > source.longest:
+                raise NothingToRead(f"{self.path} is one JSON value of more than {source.longest >> 20:,} MB")
+        return source, data
+
+    def _is_read(self, source: Source, kept: list[tuple[int, Any]]) -> None:
         self._chunks.close()
         self._source, self._read_all, self._is_document = source, True, True
         self._kept = kept
         self._feeder = Feeder(_into(self._kept), self._file)
         self._feeder.values = len(kept)
-        return True
 
     def read_as_text(self) -> None:
         """Begin again: the lines are to be fed as they are."""

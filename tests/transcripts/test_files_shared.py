@@ -10,12 +10,14 @@ from tests.core.formats.feeding import laid_out
 from tests.shared import TRANSCRIPTS, transcripts
 
 NOT_YET = {
-    "api-cassettes": "VCR cassette",
-    "api-trace": "claude-tap",
-    "api-trace/lis186": "raw WebSocket frames",
+    "api-cassettes/pydantic+pydantic-ai/tests/realtime": "VCR cassette",
     "derived-payloads/expected": "no transcript",
 }
 FORMATS = {
+    "api-cassettes": "cassette",
+    "api-trace": "exchange-log",
+    "api-trace/lis186": "frames",
+    "har": "har",
     "aider-llm-history": "aider",
     "gemini-contents": "gemini",
     "vibe": "vibe",

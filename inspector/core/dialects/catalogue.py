@@ -16,6 +16,7 @@ from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.jsontext import NotJson, loads
+from inspector.core.untyped import text_of
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (ANTHROPIC, CHAT, RESPONSES, GEMINI)})
 
@@ -87,3 +88,22 @@ def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:
         if isinstance(event, Mapping):
             assembler.feed(event)
     return assembler
+
+
+def is_terminal(message: Any) -> bool:
+    """Is this (parsed) event the last of an answer, in any of the dialects?"""
+    if not isinstance(message, Mapping):
+        return False
+    if text_of(message.get("type")) in _TERMINAL:
+        return True
+    return _has_finished(message, "choices", "finish_reason") or _has_finished(message, "candidates", "finishReason")
+
+
+def _has_finished(message: Mapping[str, Any], which: str, why: str) -> bool:
+    found = message.get(which)
+    return isinstance(found, list) and any(isinstance(one, Mapping) and one.get(why) for one in found)
+
+
+_TERMINAL = frozenset(
+    ("message_stop", "response.completed", "response.failed", "response.incomplete", "response.done", "error")
+)

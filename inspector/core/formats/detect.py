@@ -23,6 +23,7 @@ from inspector.core.formats import (
     swe_agent,
     tau_bench,
     traces,
+    traffic,
     vibe,
     vscode_chat,
 )
@@ -53,6 +54,7 @@ FORMATS: tuple[Format, ...] = (
     proxy.FORMAT,
     *payload.FORMATS,
     *traces.FORMATS,
+    *traffic.FORMATS,
 )
 """The one list that names the formats."""
 

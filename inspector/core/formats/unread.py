@@ -24,7 +24,7 @@ def _by_bytes(data: bytes) -> str:
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
-        return "a VCR cassette"
+        return "a VCR cassette in which no model is asked over HTTP"
     if b"# aider chat started at" in data:
         return "an Aider chat log"
     return ""
@@ -33,9 +33,8 @@ def _by_bytes(data: bytes) -> str:
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
-        ("session agent task packets", "a claude-tap capture"),
+        ("session agent task packets", "a claude-tap capture in which no model is asked"),
         ("v agent cli_version ts content", "an Entire compact transcript (the session is full.jsonl beside it)"),
-        ("dir size text ts", "a log of raw WebSocket frames"),
         (
             "agentType toolUseId",
             "the note beside a sub-agent of Claude Code (its transcript is the .jsonl of that name)",
@@ -47,12 +46,12 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
 
 def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
     if (log := first.get("log")) and isinstance(log, Mapping) and "entries" in log:
-        return "a HAR web capture"
+        return "a HAR web capture in which no model is asked"
     if first.get("type") == "session" and "trace_id" in first:
         return "an LHAR capture"
     request = first.get("request")
     if isinstance(request, Mapping) and "response" in first and ("method" in request or "headers" in request):
-        return "a proxy log (claude-tap and its like)"
+        return "a proxy log in which no model is asked"
     return next((title for keys, title in _OBJECTS if keys <= first.keys()), "")
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
+from inspector.core.dialects.catalogue import is_terminal
+from inspector.core.formats.proxy.decoding import decoded
 from inspector.core.jsontext import NotJson, loads
-from inspector.proxy.decoding import decoded
 from inspector.proxy.record.body_delta import BodyDelta, BodyDeltas, BodyShape, shape_of
 from inspector.proxy.record.captured_body import CapturedBody
 from inspector.proxy.record.records import (
@@ -27,9 +28,6 @@ from inspector.proxy.record.records import (
 )
 from inspector.proxy.record.redact import redacted_headers, redacted_path
 
-_TERMINAL = frozenset(
-    ("message_stop", "response.completed", "response.failed", "response.incomplete", "response.done", "error")
-)
 _LOOKED_AT = 4
 """Events from the end: usage, a ping and `[DONE]` may follow the one that ends it."""
 
@@ -43,20 +41,6 @@ def is_stream(content_type: str, data: bytes) -> bool:
 def is_over(text: str) -> bool:
     """Does the event stream hold its terminal event, whole?"""
     return any(map(_is_terminal, _last_events(text)))
-
-
-def is_terminal(message: Any) -> bool:
-    """Is this (parsed) event the last of an answer, in any of the dialects?"""
-    if not isinstance(message, Mapping):
-        return False
-    if message.get("type") in _TERMINAL:
-        return True
-    return _has_finished(message, "choices", "finish_reason") or _has_finished(message, "candidates", "finishReason")
-
-
-def _has_finished(message: Mapping[str, Any], which: str, why: str) -> bool:
-    found = message.get(which)
-    return isinstance(found, list) and any(isinstance(one, Mapping) and one.get(why) for one in found)
 
 
 def _is_terminal(data: str) -> bool:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.proxy.gate import Decision, Forward, Gate, PendingRequest, Refuse, decision_of
 from inspector.proxy.record.exchange_log import ExchangeLog
-from inspector.proxy.record.lines import is_terminal
 from inspector.proxy.record.recorder import Recorder
 from inspector.proxy.record.records import Ended, FrameRecord, Pairs, RequestHead, Side
 from inspector.proxy.relay.link import TcpLink

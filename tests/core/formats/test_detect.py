@@ -20,6 +20,7 @@ COPILOT = {"type": "session.start", "data": {"producer": "copilot-agent"}, "id":
 SNAPSHOT = {"type": "custom", "customType": "model-snapshot", "id": "c", "parentId": None}
 PI_MESSAGE = {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "hi"}}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {}}}
+ASKED = {"request": {"method": "POST", "url": "https://h/v1/messages", "headers": {}}, "response": {"status": 200}}
 CALL_ITEM = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
 KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
@@ -82,6 +83,11 @@ KNOWN: list[tuple[str, str, tuple[Any, ...]]] = [
     ("langsmith", "runs", ({"runs": [{"id": "r", "run_type": "llm", "parent_run_id": None}]},)),
     ("openai-agents", "spans a line", ({"object": "trace.span", "id": "s"}, {"object": "trace.span", "id": "u"})),
     ("vscode-replay", "prompts", ({"exportedAt": "t", "prompts": []},)),
+    ("frames", "a line each", ({"ts": 1, "dir": "c2u", "size": 3, "text": "{}"},)),
+    ("exchange-log", "lines", (ASKED, ASKED)),
+    ("exchange-log", "packets", ({"session": "s", "agent": "a", "task": "t", "packets": [ASKED]},)),
+    ("har", "entries", ({"log": {"entries": [{**ASKED, "startedDateTime": "t"}]}},)),
+    ("cassette", "interactions", ({"interactions": [ASKED], "version": 1},)),
 ]
 
 
@@ -93,7 +99,6 @@ def test_known(name: str, values: tuple[Any, ...]) -> None:
 UNREAD: list[tuple[str, Any]] = [
     ("claude-tap", {"session": "s", "agent": "claude", "task": "t", "packets": []}),
     ("HAR", {"log": {"version": "1.2", "entries": []}}),
-    ("WebSocket", {"ts": 1, "dir": "c2u", "size": 3, "text": "{}"}),
     ("LHAR", {"type": "session", "trace_id": "t", "tool": "x"}),
     ("proxy log", {"request": {"method": "POST", "path": "/", "body": {}}, "response": {"status": 200}}),
     ("claude-tap", [{"turn": 1, "timestamp": "t", "messages": [USER], "response": {}}]),

@@ -1,6 +1,6 @@
 """Reads a recording of the proxy: records of exchanges, in the order in which they came, to sessions and threads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +21,17 @@ from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST
 
 
+def named_endpoint(record: Mapping[str, Any]) -> Endpoint:
+    """What a request asks for, by its path."""
+    return endpoint(text_of(record.get("method")), text_of(record.get("path")))
+
+
 class ProxyReader:
     """A `Reader` (see `format.py`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: Callable[[Mapping[str, Any]], Endpoint] = named_endpoint) -> None:
+        """`where`: what a recorded request asks for."""
+        self._where = where
         self._pool = Pool()
         self._bodies = Bodies(self._pool)
         self._conversations = Conversations()
@@ -101,7 +108,7 @@ class ProxyReader:
         if "left_out" in value:
             self._problem(line, "the body of the request is not in the recording: it was too large", value)
         method, path = text_of(value.get("method")), text_of(value.get("path"))
-        where = endpoint(method, path)
+        where = self._where(value)
         headers = read_headers(value.get("headers"))
         if value.get("transport") == "websocket":  # sent when the connection was made, about its first frame
             headers = {name: told for name, told in headers.items() if name != "x-codex-turn-metadata"}

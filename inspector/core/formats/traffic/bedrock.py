@@ -1,0 +1,206 @@
+"""Amazon Bedrock on the wire, as Anthropic's API says it: Converse, streams of either, the traces of its agents.
+
+`invoke` takes and gives a model's own bodies (Anthropic's with `anthropic_version`); its stream wraps their events, as
+text in base64. Converse has words of its own. An agent's answer holds whole calls of models, where it was asked for
+traces.
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.core.formats.traffic.event_stream import StreamMessage
+from inspector.core.formats.traffic.log import plain_body
+from inspector.core.jsontext import dumps
+from inspector.core.untyped import object_of, objects_of, text_of
+
+CONVERSE = re.compile(r"/model/([^/?]+)/converse(-stream)?(?:\?|$)")
+AGENT = re.compile(r"/agents/[^?]*/sessions/[^?]*/text(?:\?|$)")
+
+
+# -- Converse: bodies
+
+
+def converse_request(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The request, in Anthropic's words."""
+    specs = [object_of(tool, "toolSpec") for tool in objects_of(object_of(body, "toolConfig").get("tools"))]
+    tools = [
+        {
+            "name": spec.get("name"),
+            "description": spec.get("description", ""),
+            "input_schema": object_of(spec, "inputSchema").get("json", {}),
+        }
+        for spec in specs
+        if "name" in spec
+    ]
+    told: dict[str, Any] = {"system": _blocks(body.get("system")), "messages": _messages(body.get("messages"))}
+    return told | ({"tools": tools} if tools else {})
+
+
+def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer, in Anthropic's words."""
+    message = object_of(object_of(body, "output"), "message")
+    told = {"type": "message", "role": "assistant", "content": _blocks(message.get("content"))}
+    return told | {"stop_reason": body.get("stopReason"), "usage": usage_of(body.get("usage"))}
+
+
+def usage_of(usage: Any) -> dict[str, Any] | None:
+    """Its counts; None where there are none. As in Anthropic's, what came from the cache is not in the input."""
+    if not isinstance(usage, Mapping):
+        return None
+    found = {name: usage[key] for key, name in _COUNTS.items() if type(usage.get(key)) is int}
+    return found or None
+
+
+_COUNTS = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheWriteInputTokens": "cache_creation_input_tokens",
+}
+
+
+def _messages(value: Any) -> list[dict[str, Any]]:
+    return [{"role": one.get("role"), "content": _blocks(one.get("content"))} for one in objects_of(value)]
+
+
+def _blocks(value: Any) -> list[Any]:
+    return [block for one in objects_of(value) if (block := _block(one)) is not None]
+
+
+def _block(block: Mapping[str, Any]) -> Any:
+    match block:
+        case {"text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"toolUse": {"toolUseId": id_, "name": name, **rest}}:
+            return {"type": "tool_use", "id": id_, "name": name, "input": rest.get("input", {})}
+        case {"toolResult": {"toolUseId": id_, **rest}}:
+            result = {"type": "tool_result", "tool_use_id": id_, "content": _result(rest.get("content"))}
+            return result | ({"is_error": True} if rest.get("status") == "error" else {})
+        case {"reasoningContent": {"reasoningText": {"text": str(text), **rest}}}:
+            return {"type": "thinking", "thinking": text, "signature": text_of(rest.get("signature"))}
+        case {"reasoningContent": {"redactedContent": str(data)}}:
+            return {"type": "redacted_thinking", "data": data}
+        case {"image": {"source": {"bytes": str(data)}, **rest}}:
+            source = {"type": "base64", "media_type": f"image/{text_of(rest.get('format'))}", "data": data}
+            return {"type": "image", "source": source}
+        case {"cachePoint": _}:
+            return None
+    return {"type": next(iter(block), ""), **block}
+
+
+def _result(value: Any) -> list[Any]:
+    return [{"type": "text", "text": dumps(one["json"])} if "json" in one else _block(one) for one in objects_of(value)]
+
+
+# -- streams
+
+
+def stream_events(messages: Iterable[StreamMessage]) -> list[Mapping[str, Any]]:
+    """The events of either stream, in Anthropic's words."""
+    return [event for one in messages for event in _events(one)]
+
+
+def _events(one: StreamMessage) -> Iterator[Mapping[str, Any]]:
+    told = plain_body(one.payload)
+    event = told if isinstance(told, Mapping) else {}
+    kind = one.headers.get(":event-type", "")
+    if one.headers.get(":message-type") in ("exception", "error"):
+        name = one.headers.get(":exception-type") or one.headers.get(":error-code") or "error"
+        text = text_of(event.get("message")) or one.headers.get(":error-message", "")
+        yield {"type": "error", "error": {"type": name, "message": text or name}}
+    elif kind == "chunk":
+        inner = plain_body(bytes_of(event.get("bytes")))
+        yield inner if isinstance(inner, Mapping) else {}
+    else:
+        yield from _converse_events(kind, event, event.get("contentBlockIndex"))
+
+
+def _converse_events(kind: str, event: Mapping[str, Any], n: Any) -> Iterator[Mapping[str, Any]]:
+    match kind, event:
+        case "messageStart", _:
+            yield {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}}
+        case "contentBlockStart", {"start": {"toolUse": {"toolUseId": id_, "name": name}}}:
+            block = {"type": "tool_use", "id": id_, "name": name, "input": {}}
+            yield {"type": "content_block_start", "index": n, "content_block": block}
+        case "contentBlockDelta", {"delta": {"text": str(text)}}:
+            yield _delta(n, "text_delta", "text", text)
+        case "contentBlockDelta", {"delta": {"toolUse": {"input": str(text)}}}:
+            yield _delta(n, "input_json_delta", "partial_json", text)
+        case "contentBlockDelta", {"delta": {"reasoningContent": Mapping() as told}}:  # nothing begins it
+            yield {"type": "content_block_start", "index": n, "content_block": {"type": "thinking", "thinking": ""}}
+            yield _delta(n, "thinking_delta", "thinking", text_of(told.get("text")))
+            yield _delta(n, "signature_delta", "signature", text_of(told.get("signature")))
+        case "messageStop", {"stopReason": why}:
+            yield {"type": "message_delta", "delta": {"stop_reason": why}, "usage": {}}
+            yield {"type": "message_stop"}
+        case "metadata", {"usage": usage}:
+            yield {"type": "message_delta", "delta": {}, "usage": usage_of(usage) or {}}
+
+
+def _delta(n: Any, kind: str, key: str, text: str) -> Mapping[str, Any]:
+    return {"type": "content_block_delta", "index": n, "delta": {"type": kind, key: text}}
+
+
+# -- agents
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall:
+    """A call of a model inside the answer of an agent. `response` None: it is not there."""
+
+    model: str
+    request: Mapping[str, Any]
+    response: Mapping[str, Any] | None
+    time: str = ""
+
+
+def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
+    """The calls that the traces of an answer tell, in order; calls and answers belong together by their `traceId`."""
+    found: dict[str, AgentCall] = {}
+    for one in messages:
+        event = plain_body(one.payload)
+        for part in object_of(event, "trace").values():
+            asked, said = (object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput"))
+            if asked:
+                name = text_of(asked.get("traceId")) or str(len(found))
+                found[name] = AgentCall(text_of(asked.get("foundationModel")), _prompt(asked.get("text")), None)
+            elif said and (call := found.get(text_of(said.get("traceId")))) is not None:
+                begun = text_of(object_of(said, "metadata").get("startTime"))
+                found[text_of(said.get("traceId"))] = replace(call, response=_said(said), time=begun)
+    return list(found.values())
+
+
+def _prompt(text: Any) -> dict[str, Any]:
+    """What the model was sent: a body as a text, or a plain prompt; empty where the trace does not hold it."""
+    told = plain_body(text)
+    if isinstance(told, Mapping):
+        return {"system": told.get("system", ""), "messages": told.get("messages", [])}
+    return {"messages": [{"role": "user", "content": told}] if told else []}
+
+
+def _said(output: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer; fields without a value stand there for every kind of block."""
+    raw = plain_body(object_of(output, "rawResponse").get("content"))
+    told: dict[str, Any] = {"type": "message", "role": "assistant", "content": raw}
+    if isinstance(raw, Mapping):
+        content = [
+            {key: value for key, value in one.items() if value is not None} for one in objects_of(raw.get("content"))
+        ]
+        told |= (
+            converse_response(raw) if "output" in raw else {"content": content, "stop_reason": raw.get("stop_reason")}
+        )
+    usage = usage_of(object_of(output, "metadata").get("usage"))
+    return told | ({"usage": usage} if usage else {})
+
+
+def bytes_of(text: Any) -> bytes:
+    """What a text in base64 stands for; empty where it is none."""
+    try:
+        return b64decode(text, validate=False) if isinstance(text, str) else b""
+    except (Error, ValueError):
+        return b""

@@ -1,0 +1,68 @@
+"""Cassettes of VCR and its relatives (VCR.py, VCR for Ruby, go-vcr): what a test sent and got, an interaction each.
+
+The calls of a test need not belong to one conversation; they are in order, and have no times. Bodies are texts, or
+stand under `parsed_body` as values.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.traffic.log import TrafficLog
+from inspector.core.formats.traffic.telling import Asked, asks_model, tell
+from inspector.core.untyped import object_of, text_of
+
+
+def sniff(head: Head) -> float:
+    """Sure of a cassette in which a model is asked."""
+    return 0.97 if any(map(_is_models, _interactions(head.document))) else 0.0
+
+
+def _interactions(value: Any) -> list[Mapping[str, Any]]:
+    rows = value.get("interactions", value.get("http_interactions")) if isinstance(value, Mapping) else None
+    return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+
+
+def _is_models(one: Mapping[str, Any]) -> bool:
+    request = object_of(one, "request")
+    return asks_model(text_of(request.get("method")) or "POST", _address(request), _body(request))
+
+
+def _address(request: Mapping[str, Any]) -> Any:
+    return request.get("uri", request.get("url"))
+
+
+def _body(told: Mapping[str, Any]) -> Any:
+    if "parsed_body" in told:
+        return told["parsed_body"]
+    body = told.get("body")
+    return body.get("string") if isinstance(body, Mapping) else body
+
+
+class Interactions:
+    """A `Capture`."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+
+    def take(self, line: int, value: Any) -> None:
+        """The cassette."""
+        rows = _interactions(value)
+        if not rows:
+            self._log.skip(line, "this is no cassette", value)
+        others = 0
+        for one in rows:
+            if _is_models(one):
+                self._interaction(one)
+            else:
+                others += 1
+        if others:
+            self._log.note(f"Of the cassette's interactions {others:,} ask no model; they were left out.")
+
+    def _interaction(self, one: Mapping[str, Any]) -> None:
+        request, response = object_of(one, "request"), object_of(one, "response")
+        method, time = text_of(request.get("method")) or "POST", text_of(one.get("recorded_at"))
+        asked = Asked(method, _address(request), request.get("headers"), _body(request), time)
+        status = response.get("status")
+        code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
+        tell(self._log, asked, code, _body(response), response.get("headers"))

@@ -1,0 +1,89 @@
+"""WebSocket frames put together into exchanges: those of the Responses API, in order, each way.
+
+A `response.create` asks; what the provider says from then on belongs to the request that waits longest, until an event
+ends its answer. Logs of frames have one a line (ccxray): `dir` is `c2u` from the client, `u2c` to it.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.dialects.catalogue import is_terminal
+from inspector.core.formats.format import Head
+from inspector.core.formats.traffic.log import TrafficLog, event_of
+from inspector.core.untyped import text_of
+
+_KEYS = frozenset(("ts", "dir", "text"))
+_PATH = "/v1/responses"
+
+
+def sniff(head: Head) -> float:
+    """Sure where every line is a frame."""
+    rows = head.document if isinstance(head.document, list) else head.values
+    return 0.97 if rows and all(isinstance(row, Mapping) and row.keys() >= _KEYS for row in rows[:20]) else 0.0
+
+
+def is_create(frame: Any) -> bool:
+    """Does this message of a client ask for an answer?"""
+    return (event_of(frame) or {}).get("type") == "response.create"
+
+
+class FramePairs:
+    """The exchanges of one connection."""
+
+    def __init__(self, log: TrafficLog, method: str = "WEBSOCKET", path: Any = _PATH, headers: Any = None) -> None:
+        self._log, self._method, self._path, self._headers = log, method, path, headers
+        self._waiting: deque[int] = deque()
+        self._events: list[Any] = []
+        """Of the answer that is under way."""
+
+    def up(self, frame: Any, line: int, time: str = "") -> None:
+        """The client says something."""
+        body = event_of(frame)
+        if body is not None and is_create(body):
+            number = self._log.ask(
+                self._method, self._path, self._headers, body, time, line=line, transport="websocket"
+            )
+            self._waiting.append(number)
+
+    def down(self, frame: Any, line: int) -> bool:
+        """The provider says something. Does an answer end with it?"""
+        event = event_of(frame)
+        if event is None or not self._waiting:
+            return False
+        self._events.append(event)
+        if is_over := is_terminal(event):
+            self._answer(line)
+        return is_over
+
+    def end(self, line: int) -> None:
+        """The connection is over, and with it what was under way."""
+        while self._waiting:
+            self._answer(line, "upstream closed")
+
+    def _answer(self, line: int, ended: str = "complete") -> None:
+        number, events = self._waiting.popleft(), self._events
+        self._events = []
+        self._log.answer(number, 101, events, line=line, ended=ended)
+
+
+class FrameRows:
+    """A `Capture` of a log with a frame a line."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._connections: dict[str, FramePairs] = {}
+
+    def take(self, line: int, value: Any) -> None:
+        """A frame, or a list of them."""
+        for row in value if isinstance(value, list) else [value]:
+            if isinstance(row, Mapping) and row.keys() >= _KEYS:
+                self._frame(line, row)
+            else:
+                self._log.skip(line, "this is no frame of a WebSocket; it was left out", row)
+
+    def _frame(self, line: int, row: Mapping[str, Any]) -> None:
+        session, name = text_of(row.get("sessionId")), text_of(row.get("id"))
+        headers = [["session-id", session]] * bool(session)
+        pairs = self._connections.setdefault(f"{session} {name}", FramePairs(self._log, path=_PATH, headers=headers))
+        (pairs.up if row.get("dir") == "c2u" else pairs.down)(row["text"], line)

@@ -1,0 +1,76 @@
+"""HTTP archives: what a browser, a network tool or a recorder of tests saw, an entry an exchange.
+
+Read are the entries that ask a model; pages, pictures and the like are counted. http://www.softwareishard.com/blog/har-12-spec/
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.traffic.bedrock import bytes_of
+from inspector.core.formats.traffic.frames import FramePairs, is_create
+from inspector.core.formats.traffic.log import TrafficLog, plain_body
+from inspector.core.formats.traffic.telling import Asked, asks_model, tell
+from inspector.core.untyped import object_of, text_of
+
+
+def sniff(head: Head) -> float:
+    """Sure of an archive in which a model is asked."""
+    return 0.97 if any(map(_is_models, entries_of(head.document))) else 0.0
+
+
+def entries_of(value: Any) -> list[Mapping[str, Any]]:
+    """The entries of an archive in the order of their time; none where it is none."""
+    entries = object_of(value, "log").get("entries")
+    found = [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    return sorted(found, key=lambda one: text_of(one.get("startedDateTime")))
+
+
+def _is_models(entry: Mapping[str, Any]) -> bool:
+    request = object_of(entry, "request")
+    method, body = text_of(request.get("method")), _posted(request)
+    if method.upper() == "GET" and not body and not entry.get("_webSocketMessages"):
+        return False
+    return asks_model(method, request.get("url"), body)
+
+
+def _posted(request: Mapping[str, Any]) -> Any:
+    return plain_body(object_of(request, "postData").get("text"))
+
+
+class HarEntries:
+    """A `Capture`."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+
+    def take(self, line: int, value: Any) -> None:
+        """The archive."""
+        entries = entries_of(value)
+        if not entries:
+            self._log.skip(line, "this is no HTTP archive", value)
+        found = [entry for entry in entries if _is_models(entry)]
+        for entry in found:
+            self._entry(entry)
+        if others := len(entries) - len(found):
+            self._log.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
+
+    def _entry(self, entry: Mapping[str, Any]) -> None:
+        request, response = object_of(entry, "request"), object_of(entry, "response")
+        url, headers, time = request.get("url"), request.get("headers"), text_of(entry.get("startedDateTime"))
+        frames = entry.get("_webSocketMessages")
+        if isinstance(frames, list) and any(isinstance(one, Mapping) and is_create(one.get("data")) for one in frames):
+            pairs = FramePairs(self._log, "WEBSOCKET", url, headers)
+            for one in frames:
+                if isinstance(one, Mapping):
+                    (pairs.up if one.get("type") == "send" else pairs.down)(one.get("data"), 0)
+            pairs.end(0)
+            return
+        content = object_of(response, "content")
+        body = content.get("text")
+        if content.get("encoding") == "base64":
+            body = bytes_of(body)
+        came = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
+        status = response.get("status") or None
+        asked = Asked(text_of(request.get("method")), url, headers, _posted(request), time, request.get("bodySize"))
+        tell(self._log, asked, status, body, response.get("headers"), **came)

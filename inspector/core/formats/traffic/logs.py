@@ -1,0 +1,114 @@
+"""Logs with an object an exchange, its request and response as a proxy saw them: claude-tap's, and its like.
+
+claude-tap's lab keeps the packets of a session in one object; its logs have an exchange a line, with the events of a
+stream or the frames of a WebSocket beside the bodies. A WebSocket stands there as one exchange, whose frames hold
+several requests. Keys of relatives (`url`, `uri`, `status_code`, `body_raw`) are read, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.core.formats.format import Head
+from inspector.core.formats.times import iso_time
+from inspector.core.formats.traffic.frames import FramePairs, is_create
+from inspector.core.formats.traffic.log import TrafficLog, plain_body
+from inspector.core.formats.traffic.telling import asks_model
+from inspector.core.jsontext import dumps
+from inspector.core.untyped import list_of, object_of, text_of
+
+_ADDRESSES, _BODIES = ("path", "url", "uri"), ("body", "body_raw", "raw_body")
+_STREAMS = ("ws_events", "sse_events", "events")
+_SHORTENED = "〔已截断,原长 "
+"""What claude-tap's lab leaves of a long text."""
+
+
+def sniff(head: Head) -> float:
+    """Sure where requests with an address stand beside their responses, and a model is asked in one of the first."""
+    rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
+    if isinstance(head.document, Mapping) and isinstance(head.document.get("packets"), list):
+        rows = head.document["packets"]
+    found = [row for row in rows[:60] if is_exchange(row)]
+    return 0.96 if 2 * len(found) > len(rows[:60]) and any(map(_asks, found)) else 0.0
+
+
+def _asks(row: Mapping[str, Any]) -> bool:
+    request = row["request"]
+    return asks_model(_method(row), _address(row), plain_body(_named(request, _BODIES)))
+
+
+def _method(row: Mapping[str, Any]) -> str:
+    return text_of(row["request"].get("method") or row.get("method")) or "POST"
+
+
+def _address(row: Mapping[str, Any]) -> Any:
+    return _named(row["request"], _ADDRESSES) or _named(row, _ADDRESSES)
+
+
+def is_exchange(row: Any) -> bool:
+    """Is it a request, as it went over a line, with what came back?"""
+    if not isinstance(row, Mapping) or "response" not in row or not isinstance(row.get("request"), Mapping):
+        return False
+    has_head = "method" in row or "method" in row["request"] or "headers" in row["request"]
+    return has_head and _address(row) is not None
+
+
+class ExchangeRows:
+    """A `Capture`."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+
+    def take(self, line: int, value: Any) -> None:
+        """A document of packets, a list of exchanges, or the exchange of a line."""
+        packets = value.get("packets") if isinstance(value, Mapping) else value
+        rows, at = (packets, 0) if isinstance(packets, list) else ([value], line)
+        for row in rows:
+            if is_exchange(row):
+                self._exchange(row, at)
+            else:
+                self._log.skip(line, "this is no exchange; it was left out", row)
+        if shortened := dumps(value).count(_SHORTENED):
+            self._log.note(f"The capture shortened texts, in {shortened:,} places: buffers weigh less than was sent.")
+
+    def _exchange(self, row: Mapping[str, Any], line: int) -> None:
+        request, response = row["request"], object_of(row, "response")
+        method, address = _method(row), _address(row)
+        time = next((stamp for one in (row, request) for key in _TIMES if (stamp := _time(one.get(key)))), "")
+        is_socket = method.upper() == "WEBSOCKET" or row.get("transport") == "websocket"
+        status = next((told for one in (response, row) for key in _STATUSES if type(told := one.get(key)) is int), None)
+        more = {"transport": "websocket"} if is_socket else {}
+        came = {"elapsed_ms": row.get("duration_ms"), "error": text_of(row.get("error") or response.get("error"))}
+        asked, said = list_of(request.get("ws_events")), _named(response, _STREAMS)
+        if any(map(is_create, asked)):
+            pairs, events = FramePairs(self._log, method, address, request.get("headers")), iter(list_of(said))
+            for frame in filter(is_create, asked):
+                pairs.up(frame, line, time)
+                any(pairs.down(event, line) for event in events)
+            pairs.end(line)
+            return
+        number = self._log.ask(method, address, request.get("headers"), _body(request), time, line=line, **more)
+        if not response:
+            return
+        body = _body(response)
+        content = body if body not in (None, "", {}, []) else said
+        self._log.answer(number, status, content, response.get("headers"), line=line, **came)
+
+
+_TIMES = ("timestamp", "time", "created_at", "recorded_at")
+_STATUSES = ("status", "status_code", "http_status", "statusCode")
+
+
+def _time(value: Any) -> str:
+    return value if isinstance(value, str) else iso_time(value, 1 if _is_seconds(value) else 1000)
+
+
+def _is_seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and value < 1e11
+
+
+def _body(told: Mapping[str, Any]) -> Any:
+    return _named(told, _BODIES)
+
+
+def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((told[name] for name in names if told.get(name) is not None), None)

@@ -1,0 +1,391 @@
+"""Captures of other tools: read as a recording of our own proxy, each buffer as its request says it."""
+
+import json
+import zlib
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.core.dialects.catalogue import endpoint
+from inspector.core.errors import NothingToRead, UnknownFormat
+from inspector.core.formats.detect import FORMATS, detect
+from inspector.core.formats.format import Head
+from inspector.core.formats.proxy.har import har_text
+from inspector.core.formats.proxy.whole import WholeExchanges
+from inspector.core.formats.traffic.event_stream import DamagedMessage, StreamMessage, stream_messages
+from inspector.core.session import Session, Thread
+from inspector.transcripts.files import open_transcript, path_of
+from inspector.transcripts.follow import Follower
+from inspector.transcripts.yamltext import loads as yaml
+from tests.core.formats.feeding import DATA, check, deep, laid_out, records, spoilt, told
+from tests.core.formats.recordings import Recording
+from tests.shared import transcripts
+
+HERE = DATA / "traffic"
+SAMPLES = {
+    "packets.json": "exchange-log",
+    "exchanges.jsonl": "exchange-log",
+    "frames.ndjson": "frames",
+    "archive.har": "har",
+    "cassette.yaml": "cassette",
+}
+
+
+def values(name: str) -> list[tuple[int, Any]]:
+    """As they are fed: a document on line 1, or a value a line."""
+    path = HERE / name
+    if path.suffix in (".jsonl", ".ndjson"):
+        return records(path)
+    data = path.read_bytes()
+    return [(1, yaml(data) if path.suffix == ".yaml" else json.loads(data))]
+
+
+def buffers(thread: Thread) -> list[list[str]]:
+    """What stood in the buffer of each request: role and what it says."""
+    return [
+        [f"{m.role}: {m.result.content if m.result else m.text or m.calls[0].name}" for m in r.view]
+        for r in thread.requests
+    ]
+
+
+def prompts(session: Session) -> list[list[tuple[int, int] | None]]:
+    """(prompt, output) of each request of each thread."""
+    return [[(r.usage.prompt, r.usage.output) if r.usage else None for r in one.requests] for one in session.threads]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_is_known_by_its_content(name: str) -> None:
+    session = open_transcript(HERE / name)
+    assert session.format == SAMPLES[name]
+    assert session.main.requests
+    assert not session.problems
+    check(session)
+    given = [value for _, value in values(name)]
+    head = Head(given[:60], given[0] if len(given) == 1 else None)
+    sure = {one.name: one.sniff(head) for one in FORMATS}
+    assert sure.pop(SAMPLES[name]) >= 0.95
+    assert max(sure.values()) < 0.9
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_any_value_in_any_place(name: str) -> None:
+    given = values(name)
+    format_ = next(one for one in FORMATS if one.name == SAMPLES[name])
+    for bad in (None, [7], {"role": 1}, -(10**30), deep(60), b"\x00"):
+        for changed in spoilt(given, bad, depth=7):
+            told(format_, changed)
+
+
+def test_packets_with_two_sessions() -> None:
+    """The first is read, the others are named; what failed is no step."""
+    first = open_transcript(HERE / "packets.json")
+    assert [one.id for one in first.held] == ["0000-one", "0000-two"]
+    assert buffers(first.main) == [
+        ["user: Count to three."],
+        ["user: Count to three.", "assistant: next", "tool: one…〔已截断,原长 90 字符〕"],
+    ]
+    assert prompts(first) == [[(120, 9), (150, 8)]]
+    assert first.main.prompt.system == "You count."
+    assert [call.kind for call in first.side_calls] == ["models"]
+    assert any("shortened" in note for note in first.notes)
+    for wanted in ("0000-two", "1"):
+        second = open_transcript(path_of(HERE / "packets.json", wanted))
+        assert prompts(second) == [[(115, 2)]]
+        assert [(call.kind, call.status) for call in second.side_calls] == [("models", 200), ("refused", 529)]
+    with pytest.raises(NothingToRead, match="0000-one, 0000-two"):
+        open_transcript(path_of(HERE / "packets.json", "0000-three"))
+
+
+def test_lines_with_a_socket_and_a_stream() -> None:
+    """A line may hold several requests of a WebSocket; a request that goes on from a response holds what is new."""
+    session = open_transcript(HERE / "exchanges.jsonl")
+    assert prompts(session) == [[(100, 5), (112, 6), (130, 3)]]
+    assert [len(one) for one in buffers(session.main)] == [1, 3, 5]
+    assert buffers(session.main)[1] == ["user: Count to two.", "assistant: next", "tool: one"]
+
+
+def test_frames_grow(tmp_path: Path) -> None:
+    """A log of frames is followed line by line; a request whose answer has not ended is there already."""
+    lines = (HERE / "frames.ndjson").read_text(encoding="utf-8").splitlines(keepends=True)
+    file = tmp_path / "frames.ndjson"
+    file.write_text("".join(lines[:5]), encoding="utf-8")
+    seen: list[Session] = []
+    follower = Follower(file, seen.append)
+    follower.look()
+    assert prompts(seen[-1]) == [[(100, 5), None]]
+    with file.open("a", encoding="utf-8") as grows:
+        grows.write("".join(lines[5:]))
+    follower.look()
+    assert laid_out(seen[-1]) == laid_out(open_transcript(HERE / "frames.ndjson"))
+    assert prompts(seen[-1]) == [[(100, 5), (112, 6)]]
+
+
+def test_an_archive_in_the_order_of_its_times() -> None:
+    session = open_transcript(HERE / "archive.har")
+    assert prompts(session) == [[(30, 6)], [(20, 3)]]
+    assert any("ask no model" in note for note in session.notes)
+
+
+def test_a_cassette_with_its_bodies_in_every_shape() -> None:
+    """Values, a text over two lines, an event stream, packed bytes."""
+    session = open_transcript(HERE / "cassette.yaml")
+    assert prompts(session) == [[(30, 6)], [(20, 3)]]
+    assert session.main.prompt.system == "You count."
+    assert buffers(session.threads[1]) == [["user: Und weiter?\nBitte: „drei“."]]
+    assert session.threads[1].end.messages()[-1].text == "Drei."
+
+
+def test_what_we_export_can_be_opened_again(tmp_path: Path) -> None:
+    recording = Recording()
+    body: dict[str, Any] = {
+        "model": "oak-2",
+        "max_tokens": 9,
+        "system": "s",
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Hello."}],
+        "usage": {"input_tokens": 8, "output_tokens": 2},
+    }
+    recording.reply(recording.ask(body), said)
+    body["messages"] += [{"role": "assistant", "content": said["content"]}, {"role": "user", "content": "Go on."}]
+    recording.reply(recording.ask(body), {**said, "usage": {"input_tokens": 15, "output_tokens": 2}})
+    whole = WholeExchanges()
+    exchanges = [one for line, record in enumerate(recording.records, 1) for one in whole.take(line, record)]
+    file = tmp_path / "own.har"
+    file.write_text("".join(har_text(exchanges, "1")), encoding="utf-8")
+    again, ours = open_transcript(file), recording.session()
+    assert buffers(again.main) == buffers(ours.main)
+    assert prompts(again) == prompts(ours) == [[(8, 2), (15, 2)]]
+
+
+# -- Amazon Bedrock
+
+
+def frame(kind: str, value: Any, **headers: str) -> bytes:
+    """A message of a binary event stream."""
+    named = {":event-type": kind, ":content-type": "application/json", ":message-type": "event", **headers}
+    head = b"".join(
+        bytes([len(name)]) + name.encode() + b"\x07" + len(text).to_bytes(2, "big") + text.encode()
+        for name, text in named.items()
+    )
+    payload = json.dumps(value).encode()
+    start = (16 + len(head) + len(payload)).to_bytes(4, "big") + len(head).to_bytes(4, "big")
+    start += zlib.crc32(start).to_bytes(4, "big")
+    data = start + head + payload
+    return data + zlib.crc32(data).to_bytes(4, "big")
+
+
+def bedrock(path: str, body: Any, said: bytes | Any) -> Session:
+    """The session of an archive with this one exchange."""
+    content: dict[str, Any] = {
+        "mimeType": "application/json",
+        "text": json.dumps(said) if not isinstance(said, bytes) else "",
+    }
+    if isinstance(said, bytes):
+        content = {"mimeType": "x", "text": b64encode(said).decode(), "encoding": "base64"}
+    kind = "application/vnd.amazon.eventstream" if isinstance(said, bytes) else "application/json"
+    request = {
+        "method": "POST",
+        "url": f"https://bedrock.example.com{path}",
+        "headers": [],
+        "postData": {"text": json.dumps(body)},
+    }
+    response = {"status": 200, "headers": [{"name": "Content-Type", "value": kind}], "content": content}
+    archive = {
+        "log": {"entries": [{"startedDateTime": "2026-01-01T00:00:00Z", "request": request, "response": response}]}
+    }
+    format_ = detect(Head([archive], archive))
+    assert format_.name == "har"
+    return told(format_, [(1, archive)])
+
+
+CONVERSE = {
+    "system": [{"text": "You count."}, {"cachePoint": {"type": "default"}}],
+    "messages": [
+        {"role": "user", "content": [{"text": "Count."}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "next", "input": {"after": 0}}}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "t", "content": [{"json": {"n": 1}}], "status": "success"}}],
+        },
+    ],
+    "toolConfig": {
+        "tools": [{"toolSpec": {"name": "next", "description": "d", "inputSchema": {"json": {"type": "object"}}}}]
+    },
+}
+USED = {"inputTokens": 50, "outputTokens": 4, "totalTokens": 84, "cacheReadInputTokens": 30}
+
+
+def check_converse(session: Session) -> None:
+    (request,) = session.main.requests
+    assert buffers(session.main) == [["user: Count.", "assistant: next", 'tool: {"n":1}']]
+    assert (request.prompt.system, [tool.name for tool in request.prompt.tools or ()]) == ("You count.", ["next"])
+    assert request.usage
+    assert (request.usage.prompt, request.usage.cache_read, request.usage.output) == (80, 30, 4)
+    assert (request.model, request.finish) == ("oak-2:0", "end_turn")
+    assert session.main.end.messages()[-1].text == "One."
+
+
+def test_bedrock_converse() -> None:
+    said = {
+        "output": {"message": {"role": "assistant", "content": [{"text": "One."}]}},
+        "stopReason": "end_turn",
+        "usage": USED,
+    }
+    check_converse(bedrock("/model/oak-2%3A0/converse", CONVERSE, said))
+
+
+def test_bedrock_converse_as_a_stream() -> None:
+    said = [
+        frame("messageStart", {"role": "assistant"}),
+        frame("contentBlockDelta", {"delta": {"reasoningContent": {"text": "Hm."}}, "contentBlockIndex": 0}),
+        frame("contentBlockDelta", {"delta": {"reasoningContent": {"signature": "sig"}}, "contentBlockIndex": 0}),
+        frame("contentBlockDelta", {"delta": {"text": "On"}, "contentBlockIndex": 1}),
+        frame("contentBlockDelta", {"delta": {"text": "e."}, "contentBlockIndex": 1}),
+        frame("contentBlockStop", {"contentBlockIndex": 1}),
+        frame("messageStop", {"stopReason": "end_turn"}),
+        frame("metadata", {"usage": USED, "metrics": {"latencyMs": 9}}),
+    ]
+    session = bedrock("/model/oak-2%3A0/converse-stream", CONVERSE, b"".join(said))
+    check_converse(session)
+    thinking = session.main.end.messages()[-1].parts[0]
+    assert (thinking.text, thinking.signature) == ("Hm.", "sig")  # type: ignore[union-attr]
+
+
+def test_bedrock_invoke_as_a_stream() -> None:
+    """A model's own events, wrapped in base64."""
+    body = {
+        "anthropic_version": "bedrock-2023-05-31",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Count."}],
+    }
+    events = [
+        {
+            "type": "message_start",
+            "message": {"type": "message", "role": "assistant", "usage": {"input_tokens": 9, "output_tokens": 1}},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "One."}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+    said = b"".join(frame("chunk", {"bytes": b64encode(json.dumps(one).encode()).decode()}) for one in events)
+    session = bedrock("/model/oak-2%3A0/invoke-with-response-stream", body, said)
+    assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[(9, 3)]])
+    assert session.main.requests[0].model == "oak-2:0"
+    failed = said[: len(said) // 3] + b"broken"
+    assert any(
+        "damaged at byte" in one.what for one in bedrock("/model/m/invoke-with-response-stream", body, failed).problems
+    )
+
+
+def test_an_agent_of_bedrock_tells_the_calls_of_its_models() -> None:
+    """Several in one exchange; the request says the user's words only."""
+
+    def traced(**parts: Any) -> bytes:
+        return frame("trace", {"agentId": "a", "trace": {"orchestrationTrace": parts}})
+
+    def asked(n: int, *messages: Any) -> bytes:
+        text = json.dumps({"system": "You count.", "messages": messages})
+        return traced(
+            modelInvocationInput={
+                "traceId": f"t-{n}",
+                "foundationModel": "oak-2",
+                "text": text,
+                "type": "ORCHESTRATION",
+            }
+        )
+
+    def said(n: int, text: str, used: int) -> bytes:
+        usage = {"inputTokens": used, "outputTokens": 2}
+        return traced(
+            modelInvocationOutput={"traceId": f"t-{n}", "rawResponse": {"content": text}, "metadata": {"usage": usage}}
+        )
+
+    user, one = {"role": "user", "content": "Count."}, {"role": "assistant", "content": "One."}
+    parts = [asked(0, user), said(0, "One.", 40), asked(1, user, one, user), said(1, "Two.", 52)]
+    path = "/agents/A/agentAliases/B/sessions/C/text"
+    session = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(parts))
+    assert buffers(session.main) == [["user: Count."], ["user: Count.", "assistant: One.", "user: Count."]]
+    assert prompts(session) == [[(40, 2), (52, 2)]]
+    untraced = bedrock(path, {"inputText": "Count."}, frame("chunk", {"bytes": "T25lLg=="}))
+    assert not untraced.main.requests
+    assert any("not in this file" in note for note in untraced.notes)
+
+
+def test_an_event_stream_is_checked() -> None:
+    whole = frame("a", {"n": 1}) + frame("b", {"n": 2})
+    found = list(stream_messages(whole))
+    assert [one.headers[":event-type"] for one in found if isinstance(one, StreamMessage)] == ["a", "b"]
+    half = len(whole) // 2
+    spoilt_payload = bytes([*whole[: half - 6], whole[half - 6] ^ 1, *whole[half - 5 :]])
+    first, second = stream_messages(spoilt_payload)
+    assert isinstance(first, DamagedMessage)
+    assert first.at == 0
+    assert isinstance(second, StreamMessage)
+    for n in range(len(whole)):
+        for data in (whole[:n], whole[:n] + bytes([whole[n] ^ 0x55]) + whole[n + 1 :], whole[n:]):
+            for message in stream_messages(data):
+                assert isinstance(message, StreamMessage | DamagedMessage)
+
+
+# -- refusals
+
+
+def test_captures_in_which_no_model_is_asked_are_refused(tmp_path: Path) -> None:
+    entry = {"request": {"method": "GET", "url": "https://example.com/"}, "response": {"status": 200}}
+    with pytest.raises(UnknownFormat, match="HAR web capture"):
+        detect(Head([{"log": {"entries": [entry]}}], {"log": {"entries": [entry]}}))
+    file = tmp_path / "c.yaml"
+    file.write_text("interactions:\n- request: {method: GET, uri: 'https://example.com/'}\n", encoding="utf-8")
+    with pytest.raises(UnknownFormat, match="VCR cassette"):
+        open_transcript(file)
+    file.write_text("interactions:\n- request: [\n", encoding="utf-8")
+    with pytest.raises(NothingToRead, match="YAML"):
+        open_transcript(file)
+
+
+# -- real files
+
+REAL = [
+    path
+    for pattern in ("api-trace/**/*.*json*", "har/**/*.har", "api-cassettes/**/*.yaml")
+    for path in transcripts(pattern)
+    if path.is_file() and "realtime" not in path.parts
+]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[-40:])
+def test_real_captures_open(path: Path) -> None:
+    session = open_transcript(path)
+    assert not session.problems
+    assert any(request.usage and request.usage.prompt for thread in session.threads for request in thread.requests)
+    check(session)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in REAL if "packets" in path.read_text(encoding="utf-8")[:400]], ids=lambda path: path.name
+)
+def test_real_buffers_are_the_bodies_in_the_file(path: Path) -> None:
+    """What the dialect reads of each body that is complete in itself stands in the buffer, message by message."""
+    session = open_transcript(path)
+    packets = json.loads(path.read_text(encoding="utf-8"))["packets"]
+    compared = 0
+    for thread in session.threads:
+        for request in thread.requests:
+            packet = packets[request.line - 1]
+            body, where = packet["request"]["body"], endpoint("POST", packet["path"])
+            assert where.dialect is not None
+            if body.get("previous_response_id"):
+                continue
+            wanted = [m for unit in where.dialect.units(where.dialect.conversation(body)) for m in unit]
+            assert [(m.role, m.parts) for m in request.view] == [(m.role, m.parts) for m in wanted]
+            assert request.prompt == where.dialect.prompt(body)
+            used = where.dialect.usage(packet["response"]["body"].get(where.dialect.counts))
+            assert request.usage == used
+            compared += 1
+    assert compared or all(packet["request"]["body"].get("previous_response_id") for packet in packets)
