@@ -28,7 +28,7 @@ _START, _TAIL, _CHUNK = 1024, 256, 1 << 18
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-_CASSETTE = re.compile(rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|\s*\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n")
+_CASSETTE = re.compile(rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|[ \t]*\r?\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n")
 """How the one kind of transcript begins that is YAML."""
 
 
