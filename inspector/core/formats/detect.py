@@ -75,7 +75,7 @@ def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORM
             sureness, best = sure, one
     known = ", ".join(one.title for one in formats)
     if sureness < _SURE and (other := recognise(head)):
-        raise UnknownFormat(f"this looks like {other}, which cannot be read yet; what can be read: {known}")
+        raise UnknownFormat(f"this looks like {other}; what can be read: {known}")
     if sureness <= 0:
         raise UnknownFormat(f"this is no transcript that is known here; what can be read: {known}")
     return best

@@ -7,7 +7,12 @@ from inspector.core.formats.format import Head
 
 
 def recognise(head: Head) -> str:
-    """What the file is, for a sentence ("a HAR web capture"); empty where it is nothing that we know of."""
+    """What the file is, for a sentence ("a HAR web capture, which ..."); empty where it is nothing that we know of."""
+    title = _title(head)
+    return title if not title or title == _NOTE else f"{title}, which cannot be read yet"
+
+
+def _title(head: Head) -> str:
     if title := _by_bytes(head.data):
         return title
     first = head.document if head.document is not None else next(iter(head.values), None)
@@ -30,15 +35,13 @@ def _by_bytes(data: bytes) -> str:
     return ""
 
 
+_NOTE = "the note beside a sub-agent of Claude Code: open the .jsonl of that name"
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
         ("session agent task packets", "a claude-tap capture in which no model is asked"),
         ("v agent cli_version ts content", "an Entire compact transcript (the session is full.jsonl beside it)"),
-        (
-            "agentType toolUseId",
-            "the note beside a sub-agent of Claude Code (its transcript is the .jsonl of that name)",
-        ),
+        ("agentType toolUseId", _NOTE),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
     )
 )

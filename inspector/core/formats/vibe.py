@@ -13,7 +13,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import AgentFolder, Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import Problem, Session
-from inspector.core.untyped import count_of, object_of, text_of
+from inspector.core.untyped import count_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage
 
 NAME = "vibe"
@@ -106,8 +106,7 @@ def _usage(stats: Mapping[str, Any]) -> Usage | None:
 def _model(meta: Mapping[str, Any]) -> str:
     """Its name with the provider: the configuration calls it by a short one."""
     config = object_of(meta, "config")
-    short, known = text_of(config.get("active_model")), config.get("models")
-    models = [one for one in known if isinstance(one, Mapping)] if isinstance(known, list) else []
+    short, models = text_of(config.get("active_model")), objects_of(config.get("models"))
     named = next((text_of(one.get("name")) for one in models if one.get("alias") == short), "")
     return text_of(meta.get("model")) or named or short
 

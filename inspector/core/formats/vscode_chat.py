@@ -15,7 +15,7 @@ from inspector.core.formats.growing import GrowingThread
 from inspector.core.formats.times import iso_time
 from inspector.core.message import Message, Text
 from inspector.core.session import Problem, Session
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of
 
 NAME = "vscode-chat"
 _SET, _PUSH, _DELETE = 1, 2, 3
@@ -61,7 +61,7 @@ class VsCodeChatReader:
     def _build(self) -> Session:
         thread, turns = GrowingThread(), _objects(self._chat, "requests")
         typed = [text_of(object_of(turn, "message").get("text")) for turn in turns]
-        thread.title = _text(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
+        thread.title = text_at(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
         told = _Turns(thread, turns)
         for n, turn in enumerate(turns):
             told.take(n, turn, typed[n])
@@ -71,7 +71,7 @@ class VsCodeChatReader:
         version = next((text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), "")
         ids = [text_of(_metadata(turn).get("sessionId")) for turn in turns]
         client = f"GitHub Copilot Chat {version}".rstrip()
-        name = _text(self._chat, "sessionId") or next(filter(None, ids), "")
+        name = text_at(self._chat, "sessionId") or next(filter(None, ids), "")
         return Session(NAME, (thread.thread(),), tuple(self._problems), "", client, "", name, tuple(notes))
 
 
@@ -129,9 +129,8 @@ def _items(one: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Mappi
     for call in calls:
         name = text_of(call.get("id"))
         if name in results:
-            told = results[name].get("content") if isinstance(results[name], Mapping) else None
-            parts = told if isinstance(told, list) else []
-            yield {"role": "tool", "tool_call_id": name, "content": "\n".join(_result(part) for part in parts)}
+            parts = list_of(object_of(results, name).get("content"))
+            yield {"role": "tool", "tool_call_id": name, "content": "\n".join(map(_result, parts))}
 
 
 def _result(part: Any) -> str:
@@ -146,13 +145,12 @@ def _result(part: Any) -> str:
         if isinstance(node, Mapping):
             if isinstance(text := node.get("text"), str):
                 found.append(f"\n{text}" if node.get("lineBreakBefore") and found else text)
-            children = node.get("children")
-            waiting += reversed(children) if isinstance(children, list) else []
+            waiting += reversed(list_of(node.get("children")))
     return "".join(found)
 
 
 def _rendered(parts: Any) -> str:
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    texts = [part.get("text") for part in objects_of(parts)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
@@ -173,13 +171,8 @@ def _metadata(turn: Mapping[str, Any]) -> Mapping[str, Any]:
     return object_of(object_of(turn, "result"), "metadata")
 
 
-def _text(value: Any, key: str) -> str:
-    return text_of(value.get(key)) if isinstance(value, Mapping) else ""
-
-
 def _objects(value: Any, key: str) -> list[Mapping[str, Any]]:
-    rows = value.get(key) if isinstance(value, Mapping) else None
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return objects_of(value.get(key)) if isinstance(value, Mapping) else []
 
 
 def _after(chat: Any, entry: Any) -> Any:
