@@ -9,11 +9,13 @@ from typing import Any
 
 from inspector.cli.output import columns, note, number, picked, plain, write_json, write_lines
 from inspector.cli.select import format_name, tokens
+from inspector.core.errors import InspectorError
 from inspector.core.session import Request, Session, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressure, Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.extensions.windows import user_windows
+from inspector.transcripts.files import path_of
 from inspector.transcripts.follow import follow, follow_newest
 
 SOON = 0.3
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("file", metavar="FILE", nargs="?", help="a transcript that is being written")
     what.add_argument("--project", metavar="FOLDER", help="the newest session of this folder, and the next that starts")
+    parser.add_argument("--session", metavar="N|ID", help="which, in a file or folder with many (see `info`)")
     parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
     parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this format")
     parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
@@ -37,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print until Ctrl+C. Raises InspectorError."""
+    if arguments.session and arguments.file is None:
+        raise InspectorError("--session goes with FILE, not with --project")
     empty = arguments.file is not None and _is_empty(Path(arguments.file))
     printer = RequestPrinter(arguments.json, arguments.all or empty, arguments.window)
     try:
@@ -44,7 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
             note(f"following the newest session of {plain(arguments.project)}; Ctrl+C ends it.")
             follow_newest(arguments.project, printer.take, printer.rest, switched=printer.switch)
         else:
-            follow(arguments.file, printer.take, printer.rest, format=arguments.format, lost=note)
+            path = path_of(Path(arguments.file), arguments.session) if arguments.session else arguments.file
+            follow(path, printer.take, printer.rest, format=arguments.format, lost=note)
     except KeyboardInterrupt:
         printer.rest_of_it()
 

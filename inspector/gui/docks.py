@@ -92,7 +92,7 @@ class Docks(WorkspacePage):
         dock, table = live.docks.get("Run"), live.centralWidget()  # none before the panels are placed
         if dock is not None and table is not None and live.laid_out and not dock.isFloating():
             dock.setVisible(state.run is not None)
-            table.setVisible(state.run is None or state.proxy is not None)
+            table.setVisible(state.run is None or bool(state.proxy or state.receiver))
 
     def show_layout(self) -> None:
         """As the user left it: the frame and the workspace that is shown; the others when they are."""

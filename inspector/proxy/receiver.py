@@ -11,7 +11,7 @@ import re
 import socket
 import threading
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +30,7 @@ LARGEST = 64 << 20
 START_S, STOP_S = 10.0, 5.0
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _BEGIN = b'{"resourceSpans":'
+_EMPTY = _BEGIN + b"[]}\n"
 _IDS = ("traceId", "spanId", "parentSpanId")
 _SECRET = re.compile(r"authorization|api[._-]?key|cookie|secret|password|credential", re.IGNORECASE)
 _LOG = logging.getLogger("context-inspector.receiver")
@@ -48,7 +49,10 @@ class SpanReceiver:
     cannot be used.
     """
 
-    def __init__(self, record: Path, *, host: str = "127.0.0.1", port: int = PORT) -> None:
+    def __init__(
+        self, record: Path, *, host: str = "127.0.0.1", port: int = PORT, told: Callable[[], None] = lambda: None
+    ) -> None:
+        """`told` is called, from a thread of its own, when spans have come."""
         address = loopback_address(host)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -63,6 +67,7 @@ class SpanReceiver:
             self._socket.close()
             raise
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self._socket.getsockname()[1]}"
+        self._told = told
         self.spans = 0
         """Received so far."""
         self._started = threading.Event()
@@ -119,6 +124,7 @@ class SpanReceiver:
         except OSError as error:
             raise web.HTTPInsufficientStorage(text=f"cannot be written: {error.strerror or error}") from None
         self.spans += sum(1 for _ in _spans(document))
+        self._told()
         return _answer(request)
 
     async def _pass(self, request: web.Request) -> web.Response:
@@ -133,7 +139,10 @@ class SpanReceiver:
 
 
 def _open(path: Path) -> int:
-    """Append to a file that is new, empty or ours; after a line that was cut off, on a new one."""
+    """Append to a file that is new, empty or ours; after a line that was cut off, on a new one.
+
+    A new one begins with a line without spans: it can be opened before the first have come.
+    """
     try:
         handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         with path.open("rb") as file:
@@ -145,8 +154,8 @@ def _open(path: Path) -> int:
     if not _BEGIN.startswith(begin):
         os.close(handle)
         raise InspectorError(f"{path} exists and is not a recording of spans; name another file.")
-    if is_torn:
-        os.write(handle, b"\n")
+    if is_torn or not begin:
+        os.write(handle, b"\n" if begin else _EMPTY)
     return handle
 
 

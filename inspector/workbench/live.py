@@ -39,6 +39,16 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiverView:
+    """A receiver of spans that listens, or is about to: its address is empty until then."""
+
+    record: str
+    url: str = ""
+    spans: int = 0
+    """Received so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class Prospect:
     """What may become of a held request: by the person's steps, by the policy. None where that is not known."""
 

@@ -12,7 +12,7 @@ from inspector.core.policies.catalogue import DEFAULT
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
-from inspector.workbench.live import ProxyView, RunView
+from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.steps import Origin, RecordedBranch, Steps
 
@@ -150,6 +150,8 @@ class State:
     """The run of our own agent, until the person takes it away."""
     proxy: ProxyView | None = None
     """The proxy, while one listens."""
+    receiver: ReceiverView | None = None
+    """The receiver of spans, while one listens."""
 
     def is_open(self, record: str) -> bool:
         """Is what is open the transcript of that path?"""
@@ -164,6 +166,11 @@ class State:
     def proxy_is_open(self) -> bool:
         """Is what is open the recording of the proxy?"""
         return self.proxy is not None and self.is_open(self.proxy.record)
+
+    @property
+    def receiver_is_open(self) -> bool:
+        """Is what is open the recording of the receiver?"""
+        return self.receiver is not None and self.is_open(self.receiver.record)
 
     @property
     def waits(self) -> bool:

@@ -20,7 +20,7 @@ from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import Window, find_window, model_at
 from inspector.workbench.editing import Editing
 from inspector.workbench.gauge import beliefs, wanted
-from inspector.workbench.live import ProxyView, RunView
+from inspector.workbench.live import ProxyView, ReceiverView, RunView
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
 from inspector.workbench.state import BufferFilter, Choices, Following, FoundText, OpeningProgress, PolicyBelief, State
@@ -95,7 +95,7 @@ def _chosen(now: State, session: Session) -> Choices:
 
 def _nothing_open(now: State) -> State:
     """What outlasts the open transcript: what the user chose, and what runs."""
-    return State(estimator=now.estimator, choices=now.choices, run=now.run, proxy=now.proxy)
+    return State(estimator=now.estimator, choices=now.choices, run=now.run, proxy=now.proxy, receiver=now.receiver)
 
 
 class Workbench:
@@ -242,6 +242,10 @@ class Workbench:
     def show_proxy(self, proxy: ProxyView | None) -> None:
         """How the proxy stands; None: there is none."""
         self.show(replace(self._state, proxy=proxy))
+
+    def show_receiver(self, receiver: ReceiverView | None) -> None:
+        """How the receiver of spans stands; None: there is none."""
+        self.show(replace(self._state, receiver=receiver))
 
     # -- walking ---------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from inspector.cli.main import main
 from inspector.core.jsontext import dumps
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
+from tests.core.formats.feeding import DATA
 from tests.shared import transcripts
 from tests.transcripts.made import lines_of, record, write
 
@@ -119,7 +120,25 @@ def test_the_newest_of_a_project_and_the_next_one(tmp_path: Path, started: Any) 
     assert running.end() == 0
 
 
+def test_one_session_of_a_file_of_many(tmp_path: Path, started: Any) -> None:
+    """The others grow, too, and are not told."""
+    first, second = (DATA / "harnesses/openhands-output.jsonl").read_bytes().splitlines(keepends=True)[:2]
+    path = tmp_path / "output.jsonl"
+    path.write_bytes(first)
+    held = open_transcript(DATA / "harnesses/openhands-output.jsonl").held
+    following = started(str(path), "--session", "0", "--all", "--json")
+    whole = open_transcript(path)
+    assert [following.next()["index"] for _ in whole.main.requests] == [one.index for one in whole.main.requests]
+    append(path, second)
+    other = started(str(path), "--session", held[1].id, "--all", "--json")
+    assert other.next()["messages"] == len(open_transcript(f"{path}#1").main.requests[0].view)
+    assert following.end() == 0
+    assert following.out.empty()
+
+
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["follow", "--project", str(tmp_path), "--session", "1"]) == 1
+    assert "goes with FILE" in capsys.readouterr().err
     assert main(["follow"]) == 2
     assert main(["follow", "a", "--project", "b"]) == 2
     capsys.readouterr()

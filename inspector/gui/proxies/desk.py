@@ -1,5 +1,5 @@
-"""How a proxy begins in the window, and how it ends. Dialogs are asked here; the packages of the proxy are loaded when
-the first one is wanted."""
+"""How a proxy and a receiver of spans begin in the window, and how they end. Dialogs are asked here; the packages of
+either are loaded when the first one is wanted."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from inspector.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     from inspector.gui.proxies.controller import ProxyController
+    from inspector.gui.proxies.receiving import ReceiverController
 
 
 class ProxyDesk:
@@ -24,6 +25,7 @@ class ProxyDesk:
         self._workbench, self._bridge, self._settings, self._window = workbench, bridge, settings, window
         self._follow = follow
         self._made: ProxyController | None = None
+        self._receiver: ReceiverController | None = None
 
     @property
     def controller(self) -> "ProxyController":
@@ -33,6 +35,24 @@ class ProxyDesk:
 
             self._made = ProxyController(self._workbench, self._bridge, self._follow)
         return self._made
+
+    @property
+    def receiver(self) -> "ReceiverController":
+        """The one receiver of spans, made when it is first asked for."""
+        if self._receiver is None:
+            from inspector.gui.proxies.receiving import ReceiverController
+
+            self._receiver = ReceiverController(self._workbench, self._bridge, self._follow)
+        return self._receiver
+
+    def receive(self) -> None:
+        """Take the spans of traced agents; where a receiver listens already, show what it records."""
+        self.receiver.begin()
+
+    def stop_receiving(self) -> None:
+        """End the receiver."""
+        if self._receiver is not None:
+            self._receiver.stop()
 
     def watch(self) -> None:
         """Ask which provider, and begin; where a proxy runs already, show it."""
@@ -84,8 +104,9 @@ class ProxyDesk:
 
     def close(self) -> None:
         """The window goes."""
-        if self._made is not None:
-            self._made.close()
+        for one in (self._made, self._receiver):
+            if one is not None:
+                one.close()
 
     def commands(self) -> tuple[Command, ...]:
         """Watch an agent between it and its provider."""
@@ -94,4 +115,6 @@ class ProxyDesk:
             Command("Connect a client to the proxy…", self.connect, (), "Proxy"),
             Command("Hold the next request", self.hold_next, ("Ctrl+Shift+H",), "Proxy"),
             Command("Stop the proxy", self.stop, (), "Proxy"),
+            Command("Receive the spans of a traced agent", self.receive, (), "Proxy"),
+            Command("Stop receiving spans", self.stop_receiving, (), "Proxy"),
         )

@@ -1,6 +1,7 @@
-"""The proxy: its address, what is held and for how long, when requests are held; and the network table of the recording
-that is open, whether or not a proxy still writes it."""
+"""The proxy and the receiver of spans: their addresses, what is held and for how long, when requests are held; and the
+network table of the recording that is open, whether or not a proxy still writes it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
 from inspector.gui.look.build import button, column, empty_page, mark, row
+from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.visible import line
@@ -24,8 +26,14 @@ from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.proxies.dialog import ClientLines
 from inspector.transcripts.exchanges import save_har
-from inspector.workbench.live import Prospect, ProxyView
+from inspector.workbench.live import Prospect, ProxyView, ReceiverView
 from inspector.workbench.state import State
+
+LINES = """\
+export OTEL_EXPORTER_OTLP_ENDPOINT={}
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"""
+"""For a shell. Messages are traced only where that is asked for."""
 
 
 class ProxyPanel(Panel):
@@ -43,12 +51,16 @@ class ProxyPanel(Panel):
         self.address = label(role="title")
         self.address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.to = label(role="quiet", wrap=True)
-        self.copy = button("Copy", self._copy, about="Copy the address")
+        self.copy = button("Copy", lambda: _to_clipboard(self.address.text()), about="Copy the address")
         self.connect_ = button("Connect a client…", proxies.connect, about="The exact lines for each client")
         self.stop = button("Stop", self._controller.stop, about="End the proxy; the recording stays")
         show = self._controller.show_recording
         self.show_recording = button("Show the recording", show, about="It is not what is open")
         self.begin = button("Watch an agent…", proxies.watch, about="Choose the provider, and listen")
+        spans = "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
+        self.begin_receiving = button("Receive spans", proxies.receive, about=spans)
+        self.receiver = ReceiverRow(proxies.stop_receiving, lambda: proxies.receiver.show_recording())
+        self._received = ""
         self.rule = RuleRow()
         self.rule.chosen.connect(self._controller.set_rule)
         self.rule.next_one.connect(self._controller.hold_next)
@@ -85,22 +97,26 @@ class ProxyPanel(Panel):
         self._split.addWidget(self.exchanges)
         self._split.addWidget(self.detail)
         self._elsewhere = label("Another session is open: its exchanges are not shown.", role="quiet", wrap=True)
+        self._rest = QWidget()
         column(
+            self.receiver,
             self._listening,
             self._holds,
             (self.clients, 1),
             self._elsewhere,
             (self._split, 1),
+            (self._rest, 1),
             of=page,
             margins=(13, 8, 10, 8),
             gap=9,
         )
         what_for = (
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
-            "works, hold a request, compact or edit it by hand, let it go."
+            "works, hold a request, compact or edit it by hand, let it go. Of an agent that OpenTelemetry traces the "
+            "spans are enough."
         )
         self._stack = QStackedLayout(self)
-        self._stack.addWidget(empty_page(what_for, self.begin))
+        self._stack.addWidget(empty_page(what_for, self.begin, self.begin_receiving))
         self._stack.addWidget(page)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -114,6 +130,10 @@ class ProxyPanel(Panel):
         if placed - self._brought:
             self.desk.show_panel(self.TITLE)
         self._brought = placed
+        received = state.receiver.url if state.receiver is not None else ""
+        if received and received != self._received:
+            self.desk.show_panel(self.TITLE)
+        self._received = received
 
     def show_state(self, state: State) -> None:
         """The proxy as it stands, what would become of what it holds, and what has passed."""
@@ -121,11 +141,17 @@ class ProxyPanel(Panel):
         listens = proxy is not None and bool(proxy.url)
         recording = session if session is not None and session.format == "proxy" else None
         passed = recording is not None and bool(recording.exchanges)
-        self._stack.setCurrentIndex(1 if listens or passed else 0)
+        receiver = state.receiver if state.receiver is not None and state.receiver.url else None
+        self._stack.setCurrentIndex(1 if listens or passed or receiver is not None else 0)
+        self.receiver.setVisible(receiver is not None)
+        if receiver is not None:
+            self.receiver.show_receiver(receiver, state.receiver_is_open)
         self.begin.setEnabled(proxy is None)
+        self.begin_receiving.setEnabled(state.receiver is None)
         self._listening.setVisible(listens)
         self.clients.setVisible(listens and state.proxy_is_open and not passed)
         self._split.setVisible(passed)
+        self._rest.setVisible(not passed and not self.clients.isVisibleTo(self))
         self._elsewhere.setVisible(listens and recording is None)
         if proxy is not None and listens:
             self._show_proxy(proxy, state, passed)
@@ -226,5 +252,40 @@ class ProxyPanel(Panel):
             for box in self.boxes.values():
                 box.tick()
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.address.text())
+
+class ReceiverRow(QWidget):
+    """Shown while a receiver listens."""
+
+    def __init__(self, stop: Callable[[], None], show: Callable[[], None]) -> None:
+        super().__init__()
+        self.address = label(role="title")
+        self.address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.copy = button("Copy", lambda: _to_clipboard(self.address.text()), about="Copy the address")
+        self.says = label(role="quiet", wrap=True)
+        self.show_recording = button("Show the recording", show, about="It is not what is open")
+        self.stop = button("Stop", stop, about="End the receiver; the recording stays")
+        self.lines = label(wrap=True)
+        self.lines.setFont(mono_font())
+        self.copy_lines = button("Copy", lambda: _to_clipboard(self.lines.text()), about="Copy the lines for a shell")
+        self.how = QWidget()
+        ask = label(
+            "No span has come yet. Start the traced agent in a shell with these lines:", role="quiet", wrap=True
+        )
+        column(ask, row((self.lines, 1), self.copy_lines, gap=9), of=self.how, gap=6)
+        top = row(self.address, self.copy, (self.says, 1), self.show_recording, self.stop, gap=9)
+        self.where = label("Every call is a request on the timeline; what it was sent stands in Read.", role="quiet")
+        column(top, self.how, self.where, of=self, gap=7)
+
+    def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
+        """How it stands."""
+        self.address.setText(view.url)
+        self.says.setText(line(f"{plural(view.spans, 'span')} received, into {Path(view.record).name}", 300))
+        self.says.setToolTip(tip(view.record))
+        self.show_recording.setVisible(not is_open)
+        self.lines.setText(LINES.format(view.url))
+        self.how.setVisible(not view.spans)
+        self.where.setVisible(bool(view.spans))
+
+
+def _to_clipboard(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
