@@ -64,6 +64,9 @@ class Piece(NamedTuple):
     code: CodeStretch | None = None
     """What it is a part of, from the character `at` on."""
     at: int = 0
+    brackets: tuple[tuple[int, int], ...] = ()
+    """Of JSON: places in its text before hidden characters are spelt out, each with the entries of what is closed
+    there; 0: it opens something."""
 
 
 def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
@@ -81,8 +84,8 @@ def pieces(sections: Sequence[Section]) -> Iterator[Piece]:
 def _body(section: Section) -> Iterator[Piece]:
     indented = pretty(section.text) if section.look == "code" and not section.language else None
     if indented is not None:
-        for text in _gathered(indented):
-            yield Piece(visible(text), section.look, "json")
+        for text, brackets in _gathered(indented):
+            yield Piece(visible(text), section.look, "json", brackets=brackets)
         return
     for text, look, language in _stretches(section):
         is_diff = language == "diff" or look == "diff" or (look == "code" and not language and looks_like_diff(text))
@@ -119,17 +122,31 @@ def cut(text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def _gathered(tokens: Iterable[str]) -> Iterator[str]:
-    """Tokens put together into stretches of about PIECE characters; a long token is cut."""
-    held: list[str] = []
+def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    """Tokens put together into stretches of about PIECE characters, with their brackets; a long token is cut."""
+    held, brackets, counts = list[str](), list[tuple[int, int]](), list[int]()
     length = 0
     for token in tokens:
         if length + len(token) > PIECE and token[0] == "\n":
-            yield from cut("".join(held))
-            held, length = [], 0
+            yield from _cut("".join(held), brackets)
+            held, brackets, length = [], [], 0
+        if token in _OPEN:
+            brackets.append((length, 0))
+            counts.append(1)
+        elif token in _CLOSE:
+            brackets.append((length, counts.pop()))
+        elif token == ",":
+            counts[-1] += 1
         held.append(token)
         length += len(token)
-    yield from cut("".join(held))
+    yield from _cut("".join(held), brackets)
+
+
+def _cut(text: str, brackets: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    at = 0
+    for one in cut(text):
+        yield one, tuple((place - at, count) for place, count in brackets if at <= place < at + len(one))
+        at += len(one)
 
 
 # -- where pieces lie in the document ----------------------------------------------------------------------------------

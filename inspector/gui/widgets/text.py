@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
+    QFontMetricsF,
     QKeyEvent,
     QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
     QResizeEvent,
     QTextBlock,
     QTextCharFormat,
@@ -32,6 +36,7 @@ from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import LONG_LINE, visible
 from inspector.gui.widgets.code import CodeStretch, Kind
+from inspector.gui.widgets.folds import Fold, Folds
 from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
 
 FIRST = 60_000
@@ -113,7 +118,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self._looks: Looks = looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
-        self._layout = TextLayout()
+        self._layout, self._folds = TextLayout(), Folds(self.document())
         self._allowed = LIMIT
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
@@ -123,11 +128,13 @@ class PlainText(Guarded, QPlainTextEdit):
         self._more = QTimer(self, interval=0)
         self._more.timeout.connect(lambda: self._fill())
         self.setReadOnly(True)
+        self.setTextInteractionFlags(self.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard)
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
         self.setViewportMargins(9, 0, 4, 0)
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance("0"))
         self.verticalScrollBar().valueChanged.connect(self._colour)
+        self.viewport().setMouseTracking(True)
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
@@ -138,6 +145,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self.clear()
         self._sections, self._pieces = sections, pieces(sections)
         self._layout, self._hits = TextLayout(), ()
+        self._folds.clear()
         self._unread = []
         if self._task is not None:
             self._task.cancel()
@@ -191,10 +199,13 @@ class PlainText(Guarded, QPlainTextEdit):
                 break
             start = cursor.position()
             cursor.insertText(piece.shown.text, self._looks.texts[piece.look])
-            self._layout.add(PlacedPiece(start, cursor.position(), piece))
+            self._layout.add(placed := PlacedPiece(start, cursor.position(), piece))
+            if piece.brackets:
+                self._folds.add(placed)
             if piece.code is not None and not piece.at:
                 self._unread.append(piece.code)
         cursor.endEditBlock()
+        self._measure()
         if self._complete or cursor.position() >= self._allowed:
             self._more.stop()
         if in_sight:
@@ -235,9 +246,11 @@ class PlainText(Guarded, QPlainTextEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+F finds; the rest as ever."""
+        """Ctrl+F finds, Enter folds what the cursor stands in, or unfolds it; the rest as ever."""
         if _finds(event):
             self.find_wanted.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (fold := self.fold):
+            self.toggle(fold)
         else:
             super().keyPressEvent(event)
 
@@ -267,9 +280,75 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor = self.textCursor()
             cursor.setPosition(hits[current][0])
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
+            self._folds.reveal(cursor.block())
             self.setTextCursor(cursor)
             self.ensureCursorVisible()
         self._colour()
+
+    # -- folding ---------------------------------------------------------------------------------------------------
+
+    @property
+    def fold(self) -> Fold | None:
+        """The object or list of JSON that begins in the line of the cursor, else the one that it stands in."""
+        return self._folds.around(self.textCursor().block())
+
+    def toggle(self, fold: Fold) -> None:
+        """Fold it, or unfold it."""
+        cursor = self.textCursor()
+        cursor.setPosition(self.document().findBlockByNumber(fold.first).position())
+        self.setTextCursor(cursor)
+        self._folds.toggle(fold)
+        self._measure()
+        self._colour()
+
+    def fold_all(self, folded: bool) -> None:
+        """What was folded at first; or unfold everything."""
+        self._folds.set_all(folded)
+        self._measure()
+        self._colour()
+
+    def _measure(self) -> None:
+        """Lines were shown or hidden, which Qt counts only when it is told."""
+        layout = self.document().documentLayout()
+        layout.documentSizeChanged.emit(layout.documentSize())
+        self.viewport().update()
+
+    def _signs(self) -> Iterator[tuple[Fold, QRectF, str]]:
+        """What can be folded in sight: where its sign stands, after the line, and what that says."""
+        metrics = QFontMetricsF(mono_font())
+        for block, top in self._in_sight():
+            if (fold := self._folds.at(block)) is not None and (lines := block.layout().lineCount()):
+                line = block.layout().lineAt(lines - 1)
+                words = fold.words if self._folds.is_folded(fold) else "▾"
+                left = self.contentOffset().x() + line.x() + line.naturalTextWidth() + metrics.averageCharWidth()
+                width = metrics.horizontalAdvance(words) + metrics.averageCharWidth()
+                yield fold, QRectF(left, top + line.y(), width, line.height()), words
+
+    def _sign_at(self, place: QPointF) -> Fold | None:
+        return next((fold for fold, where, _ in self._signs() if where.contains(place)), None)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The text, and the signs of what can be folded."""
+        super().paintEvent(event)
+        with QPainter(self.viewport()) as painter:
+            painter.setFont(mono_font())
+            for _, where, words in self._signs():
+                painter.setPen(QColor(self._theme.colours.accent if len(words) > 1 else self._theme.colours.quiet))
+                painter.drawText(where, Qt.AlignmentFlag.AlignCenter, words)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """On a sign: fold or unfold."""
+        if event.button() == Qt.MouseButton.LeftButton and (fold := self._sign_at(event.position())):
+            self.toggle(fold)
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if not event.buttons():
+            shape = Qt.CursorShape
+            over = self._sign_at(event.position()) is not None
+            self.viewport().setCursor(shape.PointingHandCursor if over else shape.IBeamCursor)
 
     # -- colours ---------------------------------------------------------------------------------------------------
 
@@ -279,13 +358,20 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def _colour(self) -> None:
         found: list[QTextEdit.ExtraSelection] = []
+        for block, _ in self._in_sight():
+            found += (self._selection(*stretch) for stretch in self._stretches(block))
+            if len(found) >= MOST_COLOURED:
+                break
+        self.setExtraSelections(found)
+
+    def _in_sight(self) -> Iterator[tuple[QTextBlock, float]]:
+        """The blocks, and how far down each begins."""
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
-        while block.isValid() and top <= self.viewport().height() and len(found) < MOST_COLOURED:
-            found += (self._selection(*stretch) for stretch in self._stretches(block))
+        while block.isValid() and top <= self.viewport().height():
+            yield block, top
             top += self.blockBoundingRect(block).height()
-            block = block.next()
-        self.setExtraSelections(found)
+            block = self._folds.after(block)
 
     def _stretches(self, block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
         start, end = block.position(), block.position() + block.length() - 1

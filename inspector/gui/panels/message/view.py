@@ -238,6 +238,10 @@ class MessageView(Panel):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addSeparator()
         menu.addAction("Pin this sentence").triggered.connect(self.pin_sentence)
+        if (fold := self.text.fold) is not None:
+            menu.addAction("Fold or unfold\tEnter").triggered.connect(partial(self.text.toggle, fold))
+            menu.addAction("Unfold all").triggered.connect(partial(self.text.fold_all, False))
+            menu.addAction("Fold all that is long").triggered.connect(partial(self.text.fold_all, True))
         return menu
 
     def _show_menu(self, place: QPoint) -> None:
@@ -264,9 +268,6 @@ class MessageView(Panel):
         self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.text.customContextMenuRequested.connect(self._show_menu)
-        self.text.setTextInteractionFlags(
-            self.text.textInteractionFlags() | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
         for button in (*tools, self.header.counter, self.header.together):
             self.header.tools.addWidget(button)

@@ -1,0 +1,142 @@
+"""Objects and lists of JSON, folded to the line that they begin in: the lines stay in the document and are not shown.
+
+So what is found, selected and copied is the whole text, folded or not.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from PySide6.QtGui import QTextBlock, QTextDocument
+
+from inspector.gui.look.number_formats import plural
+from inspector.gui.widgets.pieces import PlacedPiece
+
+TALL = 24
+"""Lines; an object or a list inside another that has more is folded at first."""
+LEAST = 4
+"""Lines of the shortest that can be folded by hand."""
+
+
+class Fold(NamedTuple):
+    """From the line (number of its block) that opens an object or a list to the one that closes it."""
+
+    first: int
+    last: int
+    entries: int
+    """Entries; 0 while it is not laid in to its end."""
+    sign: str
+    """The bracket that closes it."""
+    tall: bool
+    """Is it folded at first?"""
+
+    @property
+    def words(self) -> str:
+        """What stands for it when it is folded."""
+        return f"⋯ {plural(self.entries, 'entry', 'entries')} {self.sign}" if self.entries else "⋯"
+
+
+class Folds:
+    """All of one document, which only grows at its end."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        self._document = document
+        self._all = dict[int, Fold]()
+        """By the block that each begins in."""
+        self._folded = set[int]()
+        self._open = list[int]()
+        """Blocks of brackets that are not closed yet."""
+
+    def clear(self) -> None:
+        """Another text."""
+        self._all.clear()
+        self._folded.clear()
+        self._open.clear()
+
+    def add(self, placed: PlacedPiece) -> None:
+        """A piece that was laid in. What is tall is folded, and hidden as it comes."""
+        piece, begins = placed.piece, self._document.findBlock(placed.start).blockNumber()
+        for at, count in piece.brackets:
+            here = piece.shown.place(at)
+            number = self._document.findBlock(placed.position(here)).blockNumber()
+            if not count:
+                self._open.append(number)
+            elif number - (first := self._open.pop()) >= LEAST:
+                self._put(Fold(first, number, count, piece.shown.text[here], bool(self._open)), begins)
+        if self._open[1:]:
+            self._put(Fold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
+
+    def _put(self, fold: Fold, begins: int) -> None:
+        """Known now, or known to reach further; of its lines those from `begins` on are new."""
+        fold = fold._replace(tall=fold.tall and fold.last - fold.first > TALL)
+        if not fold.entries and not fold.tall:
+            return
+        if fold.tall and fold.first not in self._all:
+            self._folded.add(fold.first)
+        self._all[fold.first] = fold
+        if fold.first in self._folded:
+            self._show(range(max(fold.first + 1, begins - TALL - 1), fold.last + 1), False)
+
+    def at(self, block: QTextBlock) -> Fold | None:
+        """What begins in this block."""
+        return self._all.get(block.blockNumber())
+
+    def around(self, block: QTextBlock) -> Fold | None:
+        """What begins in this block, else the innermost that holds it."""
+        number = block.blockNumber()
+        holding = (one for one in self._all.values() if one.first <= number <= one.last)
+        return max(holding, key=lambda one: one.first, default=None)
+
+    def is_folded(self, fold: Fold) -> bool:
+        """Is only its first line shown?"""
+        return fold.first in self._folded
+
+    def after(self, block: QTextBlock) -> QTextBlock:
+        """The next block that is shown."""
+        fold = self._all.get(block.blockNumber())
+        if fold is not None and fold.first in self._folded:
+            return self._document.findBlockByNumber(fold.last + 1)
+        return block.next()
+
+    def toggle(self, fold: Fold) -> None:
+        """Fold it, or unfold it: what is folded in it stays so."""
+        if fold.first not in self._folded:
+            self._folded.add(fold.first)
+            self._show(range(fold.first + 1, fold.last + 1), False)
+        else:
+            self._folded.remove(fold.first)
+            self._show(self._shown_in(fold), True)
+
+    def reveal(self, block: QTextBlock) -> None:
+        """Unfold whatever hides it."""
+        number = block.blockNumber()
+        for first in sorted(self._folded):
+            if first < number <= self._all[first].last:
+                self.toggle(self._all[first])
+
+    def set_all(self, folded: bool) -> None:
+        """Unfold everything, or fold what was folded at first."""
+        for first, fold in sorted(self._all.items()):
+            if (first in self._folded) != (folded and fold.tall):
+                self.toggle(fold)
+
+    def _shown_in(self, fold: Fold) -> Iterator[int]:
+        number = fold.first + 1
+        while number <= fold.last:
+            yield number
+            inner = self._all.get(number)
+            number = inner.last + 1 if inner is not None and number in self._folded else number + 1
+
+    def _show(self, numbers: Iterable[int], shown: bool) -> None:
+        begin = end = -1
+        block = QTextBlock()
+        for number in numbers:
+            block = block.next() if block.isValid() and block.blockNumber() == number - 1 else self._find(number)
+            if block.isVisible() != shown:
+                block.setVisible(shown)
+                block.setLineCount(int(shown))
+                begin, end = block.position() if begin < 0 else begin, block.position() + block.length()
+        if begin >= 0:
+            self._document.markContentsDirty(begin, end - begin)
+
+    def _find(self, number: int) -> QTextBlock:
+        return self._document.findBlockByNumber(number)
