@@ -17,7 +17,7 @@ LEAST = 4
 """Lines of the shortest that can be folded by hand."""
 
 
-class Fold(NamedTuple):
+class JsonFold(NamedTuple):
     """From the line (number of its block) that opens an object or a list to the one that closes it."""
 
     first: int
@@ -35,12 +35,12 @@ class Fold(NamedTuple):
         return f"⋯ {plural(self.entries, 'entry', 'entries')} {self.sign}" if self.entries else "⋯"
 
 
-class Folds:
+class JsonFolds:
     """All of one document, which only grows at its end."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
-        self._all = dict[int, Fold]()
+        self._all = dict[int, JsonFold]()
         """By the block that each begins in."""
         self._folded = set[int]()
         self._open = list[int]()
@@ -61,11 +61,11 @@ class Folds:
             if not count:
                 self._open.append(number)
             elif number - (first := self._open.pop()) >= LEAST:
-                self._put(Fold(first, number, count, piece.shown.text[here], bool(self._open)), begins)
+                self._put(JsonFold(first, number, count, piece.shown.text[here], bool(self._open)), begins)
         if self._open[1:]:
-            self._put(Fold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
+            self._put(JsonFold(self._open[1], self._document.blockCount() - 2, 0, "", True), begins)
 
-    def _put(self, fold: Fold, begins: int) -> None:
+    def _put(self, fold: JsonFold, begins: int) -> None:
         """Known now, or known to reach further; of its lines those from `begins` on are new."""
         fold = fold._replace(tall=fold.tall and fold.last - fold.first > TALL)
         if not fold.entries and not fold.tall:
@@ -76,17 +76,17 @@ class Folds:
         if fold.first in self._folded:
             self._show(range(max(fold.first + 1, begins - TALL - 1), fold.last + 1), False)
 
-    def at(self, block: QTextBlock) -> Fold | None:
+    def at(self, block: QTextBlock) -> JsonFold | None:
         """What begins in this block."""
         return self._all.get(block.blockNumber())
 
-    def around(self, block: QTextBlock) -> Fold | None:
+    def around(self, block: QTextBlock) -> JsonFold | None:
         """What begins in this block, else the innermost that holds it."""
         number = block.blockNumber()
         holding = (one for one in self._all.values() if one.first <= number <= one.last)
         return max(holding, key=lambda one: one.first, default=None)
 
-    def is_folded(self, fold: Fold) -> bool:
+    def is_folded(self, fold: JsonFold) -> bool:
         """Is only its first line shown?"""
         return fold.first in self._folded
 
@@ -97,7 +97,7 @@ class Folds:
             return self._document.findBlockByNumber(fold.last + 1)
         return block.next()
 
-    def toggle(self, fold: Fold) -> None:
+    def toggle(self, fold: JsonFold) -> None:
         """Fold it, or unfold it: what is folded in it stays so."""
         if fold.first not in self._folded:
             self._folded.add(fold.first)
@@ -119,7 +119,7 @@ class Folds:
             if (first in self._folded) != (folded and fold.tall):
                 self.toggle(fold)
 
-    def _shown_in(self, fold: Fold) -> Iterator[int]:
+    def _shown_in(self, fold: JsonFold) -> Iterator[int]:
         number = fold.first + 1
         while number <= fold.last:
             yield number

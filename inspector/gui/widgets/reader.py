@@ -12,6 +12,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, field, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
+from inspector.gui.widgets.overview import Overview
 from inspector.gui.widgets.text import PlainText
 
 MOST_HITS = 10_000
@@ -109,7 +110,7 @@ def find(view: PlainText, text: str) -> list[tuple[int, int]]:
 
 
 class TextReader(QWidget):
-    """The view, the bar above it, the button below it."""
+    """The view, the bar above it, the button below it, the map of a long text beside it."""
 
     def __init__(self, theme: Theme, name: str, bridge: Bridge | None = None) -> None:
         super().__init__()
@@ -120,7 +121,8 @@ class TextReader(QWidget):
         self.rest.hide()
         self.text.find_wanted.connect(self.find_bar.open)
         self.text.filled.connect(self._show_rest)
-        column(self.find_bar, (self.text, 1), self.rest, of=self, gap=0)
+        self.overview = Overview(theme, self.text)
+        column(self.find_bar, (row((self.text, 1), self.overview, gap=0), 1), self.rest, of=self, gap=0)
 
     def _show_rest(self) -> None:
         self.rest.setVisible(self.text.waiting)

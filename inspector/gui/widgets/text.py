@@ -36,7 +36,7 @@ from inspector.gui.look.fonts import mono_font, ui_font
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import LONG_LINE, visible
 from inspector.gui.widgets.code import CodeStretch, Kind
-from inspector.gui.widgets.folds import Fold, Folds
+from inspector.gui.widgets.folds import JsonFold, JsonFolds
 from inspector.gui.widgets.pieces import Look, Piece, PlacedPiece, Section, TextLayout, pieces, spans
 
 FIRST = 60_000
@@ -109,6 +109,8 @@ class PlainText(Guarded, QPlainTextEdit):
 
     filled = Signal()
     """More has been laid in."""
+    rearranged = Signal()
+    """Lines were hidden or shown, other stretches are marked."""
     find_wanted = Signal()
     """The keys for "find" were pressed here."""
 
@@ -118,7 +120,7 @@ class PlainText(Guarded, QPlainTextEdit):
         self._looks: Looks = looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
-        self._layout, self._folds = TextLayout(), Folds(self.document())
+        self._layout, self._folds = TextLayout(), JsonFolds(self.document())
         self._allowed = LIMIT
         self._complete = True
         self._hits: Sequence[tuple[int, int]] = ()
@@ -191,7 +193,7 @@ class PlainText(Guarded, QPlainTextEdit):
         in_sight = self.cursorRect(self._end()).top() <= self.viewport().height()
         cursor = self._end()
         cursor.beginEditBlock()
-        goal = min(cursor.position() + most, self._allowed)
+        goal, folding = min(cursor.position() + most, self._allowed), False
         while cursor.position() < goal and perf_counter() < until:
             piece = next(self._pieces, None)
             if piece is None:
@@ -202,10 +204,12 @@ class PlainText(Guarded, QPlainTextEdit):
             self._layout.add(placed := PlacedPiece(start, cursor.position(), piece))
             if piece.brackets:
                 self._folds.add(placed)
+                folding = True
             if piece.code is not None and not piece.at:
                 self._unread.append(piece.code)
         cursor.endEditBlock()
-        self._measure()
+        if folding:
+            self._measure()
         if self._complete or cursor.position() >= self._allowed:
             self._more.stop()
         if in_sight:
@@ -281,18 +285,39 @@ class PlainText(Guarded, QPlainTextEdit):
             cursor.setPosition(hits[current][0])
             cursor.setPosition(hits[current][1], QTextCursor.MoveMode.KeepAnchor)
             self._folds.reveal(cursor.block())
+            self._measure()
             self.setTextCursor(cursor)
             self.ensureCursorVisible()
         self._colour()
+        self.rearranged.emit()
+
+    @property
+    def hits(self) -> Sequence[tuple[int, int]]:
+        """The stretches that are marked."""
+        return self._hits
+
+    def go_to(self, position: int) -> None:
+        """The cursor there (Qt's position), its line into sight."""
+        cursor = self.textCursor()
+        cursor.setPosition(position)
+        self._folds.reveal(cursor.block())
+        self._measure()
+        self.setTextCursor(cursor)
+        self.go_to_line(cursor.block().firstLineNumber())
+
+    def go_to_line(self, number: int) -> None:
+        """That line near the top."""
+        bar = self.verticalScrollBar()
+        bar.setValue(number - bar.pageStep() // 5)
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
     @property
-    def fold(self) -> Fold | None:
+    def fold(self) -> JsonFold | None:
         """The object or list of JSON that begins in the line of the cursor, else the one that it stands in."""
         return self._folds.around(self.textCursor().block())
 
-    def toggle(self, fold: Fold) -> None:
+    def toggle(self, fold: JsonFold) -> None:
         """Fold it, or unfold it."""
         cursor = self.textCursor()
         cursor.setPosition(self.document().findBlockByNumber(fold.first).position())
@@ -312,8 +337,9 @@ class PlainText(Guarded, QPlainTextEdit):
         layout = self.document().documentLayout()
         layout.documentSizeChanged.emit(layout.documentSize())
         self.viewport().update()
+        self.rearranged.emit()
 
-    def _signs(self) -> Iterator[tuple[Fold, QRectF, str]]:
+    def _signs(self) -> Iterator[tuple[JsonFold, QRectF, str]]:
         """What can be folded in sight: where its sign stands, after the line, and what that says."""
         metrics = QFontMetricsF(mono_font())
         for block, top in self._in_sight():
@@ -324,7 +350,7 @@ class PlainText(Guarded, QPlainTextEdit):
                 width = metrics.horizontalAdvance(words) + metrics.averageCharWidth()
                 yield fold, QRectF(left, top + line.y(), width, line.height()), words
 
-    def _sign_at(self, place: QPointF) -> Fold | None:
+    def _sign_at(self, place: QPointF) -> JsonFold | None:
         return next((fold for fold, where, _ in self._signs() if where.contains(place)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
