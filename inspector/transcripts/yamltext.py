@@ -7,6 +7,7 @@ Out come the values that JSON has, and bytes for `!!binary`; times stay text. ht
 import re
 from base64 import b64decode
 from binascii import Error
+from dataclasses import dataclass
 from typing import Any
 
 from inspector.core.jsontext import DEEPEST, without_surrogates
@@ -39,8 +40,9 @@ _PROPERTY = re.compile(r"([&!])(\S*)[ \t]*")
 _PAIR = re.compile(r":(?=[ \t]|$)")
 _END = re.compile(r"[ \t]#")
 """Where a comment begins behind a value."""
-_FLOW = re.compile(r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\'|[\[\]{},]|:(?=[ ,\]}]|$)|[^\s\[\]{},:"\']+|\s+|.')
-_BREAK = re.compile(r"[ \t]*+\n\s*")
+_FLOW = re.compile(
+    r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\'|[\[\]{},]|:(?=[ ,\]}]|$)|[^\s\[\]{},:"\'][^\s\[\]{},:]*+|\s+|.'
+)
 _BREAKS = re.compile("([\x85\u2028\u2029])( +)")
 """Other ends of lines, with the indentation that was written after them."""
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
@@ -53,12 +55,27 @@ _WORDS = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
 }
 
 
+_HEAVIEST = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    """What a name stands for."""
+
+    value: Any
+    weight: int
+
+
 class _Parser:
     """Walks down the lines; `at` is the next one."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines, self._at, self._depth = lines, 0, 0
-        self._anchors: dict[str, Any] = {}
+        self._anchors: dict[str, _Anchor] = {}
+        self._weight = 0
+        """Characters and values so far, those that aliases repeat among them."""
+        self._levels: dict[int, int] = {}
+        """Lists and maps that stand in one another, in what has an anchor."""
 
     def document(self) -> Any:
         self._next()
@@ -149,18 +166,30 @@ class _Parser:
         """The value at that place of this line, part of something that is indented by `above`."""
         line = self._lines[self._at]
         start += len(line[start:]) - len(line[start:].lstrip(" \t"))
-        tag = anchor = ""
+        tag, anchor, before = "", "", self._weight
         while found := _PROPERTY.match(line, start):
             tag, anchor = (found[2], anchor) if found[1] == "!" else (tag, found[2])
             start = found.end()
         value = self._untagged(line, start, above, is_pair)
         if tag.lstrip("!").endswith("binary") and isinstance(value, str):
             value = _binary(value)
-        elif tag in ("!str",) and not isinstance(value, list | dict):
-            value = line[start:].strip() if value is None else str(value)
+        self._weigh(1 + (len(value) if isinstance(value, str | bytes) else 0))
         if anchor:
-            self._anchors[anchor] = value
+            self._anchors[anchor] = _Anchor(value, self._weight - before)
         return value
+
+    def _weigh(self, more: int) -> None:
+        self._weight += more
+        if self._weight > _HEAVIEST:
+            raise self._wrong("its aliases repeat too much")
+
+    def _levels_of(self, value: Any) -> int:
+        if not isinstance(value, list | dict):
+            return 0
+        if id(value) not in self._levels:
+            inner = value.values() if isinstance(value, dict) else value
+            self._levels[id(value)] = 1 + max(map(self._levels_of, inner), default=0)
+        return self._levels[id(value)]
 
     def _untagged(self, line: str, start: int, above: int, is_pair: bool) -> Any:
         first = line[start : start + 1]
@@ -172,9 +201,12 @@ class _Parser:
         if first == "*":
             self._at += 1
             name = line[start + 1 :].split("#", maxsplit=1)[0].strip()
-            if name not in self._anchors:
+            if (known := self._anchors.get(name)) is None:
                 raise self._wrong(f"there is no anchor {name[:40]}")
-            return self._anchors[name]
+            self._weigh(known.weight)
+            if self._depth + self._levels_of(known.value) > DEEPEST:
+                raise self._wrong("nested too deeply")
+            return known.value
         if first in ("|", ">"):
             return self._block(line[start:], above)
         if first in ('"', "'"):
@@ -242,6 +274,8 @@ class _Parser:
             self._at += 1
         while not lines[-1] and len(lines) > 1:
             lines.pop()
+        if any(map(_PAIR.search, lines)):
+            raise self._wrong("a key stands where none may")
         return _scalar(lines[0]) if len(lines) == 1 else _folded(lines)
 
     def _flow(self, start: int) -> Any:
@@ -252,6 +286,8 @@ class _Parser:
             text = self._lines[self._at][start:]
             self._at, start = self._at + 1, 0
             for found in _FLOW.finditer(text):
+                if found[0] in ('"', "'"):
+                    raise self._wrong("a text in line has no end")
                 tokens.append(found[0])
                 depth += (found[0] in ("[", "{")) - (found[0] in ("]", "}"))
                 if depth > DEEPEST:
@@ -298,8 +334,8 @@ def _flow_text(tokens: list[str], at: int, ends: str) -> tuple[Any, int]:
     start = at
     while tokens[at] not in ends:
         at += 1
-    text = _BREAK.sub(" ", "".join(tokens[start:at]).strip())
-    if text[:1] in ("&", "*", "!") or tokens[start] in ('"', "'"):
+    text = " ".join(line.strip() for line in "".join(tokens[start:at]).split("\n")).strip()
+    if text[:1] in ("&", "*", "!"):
         raise NotYaml("a list in line is not understood")
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return _unquoted(text[0], [text[1:-1]]), at
