@@ -59,7 +59,7 @@ _HEAVIEST = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class _Anchor:
+class _AnchoredValue:
     """What a name stands for."""
 
     value: Any
@@ -71,7 +71,7 @@ class _Parser:
 
     def __init__(self, lines: list[str]) -> None:
         self._lines, self._at, self._depth = lines, 0, 0
-        self._anchors: dict[str, _Anchor] = {}
+        self._anchors: dict[str, _AnchoredValue] = {}
         self._weight = 0
         """Characters and values so far, those that aliases repeat among them."""
         self._levels: dict[int, int] = {}
@@ -175,7 +175,7 @@ class _Parser:
             value = _binary(value)
         self._weigh(1 + (len(value) if isinstance(value, str | bytes) else 0))
         if anchor:
-            self._anchors[anchor] = _Anchor(value, self._weight - before)
+            self._anchors[anchor] = _AnchoredValue(value, self._weight - before)
         return value
 
     def _weigh(self, more: int) -> None:

@@ -10,7 +10,6 @@ from tests.core.formats.feeding import laid_out
 from tests.shared import TRANSCRIPTS, transcripts
 
 NOT_YET = {
-    "api-cassettes/pydantic+pydantic-ai/tests/realtime": "VCR cassette",
     "derived-payloads/expected": "no transcript",
 }
 FORMATS = {

@@ -29,7 +29,7 @@ def _by_bytes(data: bytes) -> str:
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
-        return "a VCR cassette in which no model is asked over HTTP"
+        return "a VCR cassette in which no model is asked"
     if b"# aider chat started at" in data:
         return "an Aider chat log"
     return ""

@@ -1,13 +1,14 @@
 """Cassettes of VCR and its relatives (VCR.py, VCR for Ruby, go-vcr): what a test sent and got, an interaction each.
 
 The calls of a test need not belong to one conversation; they are in order, and have no times. Bodies are texts, or
-stand under `parsed_body` as values.
+stand under `parsed_body` as values. Interactions of the kind `message` are those of a WebSocket, each way.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
+from inspector.core.formats.traffic.live import LiveConversation, is_setup
 from inspector.core.formats.traffic.log import TrafficLog
 from inspector.core.formats.traffic.telling import Asked, asks_model, tell
 from inspector.core.untyped import object_of, text_of
@@ -15,7 +16,8 @@ from inspector.core.untyped import object_of, text_of
 
 def sniff(head: Head) -> float:
     """Sure of a cassette in which a model is asked."""
-    return 0.97 if any(map(_is_models, _interactions(head.document))) else 0.0
+    rows = _interactions(head.document)
+    return 0.97 if any(_is_models(one) or is_setup(one.get("data")) for one in rows) else 0.0
 
 
 def _interactions(value: Any) -> list[Mapping[str, Any]]:
@@ -44,6 +46,7 @@ class Interactions:
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
+        self._live = LiveConversation(log)
 
     def take(self, line: int, value: Any) -> None:
         """The cassette."""
@@ -52,7 +55,9 @@ class Interactions:
             self._log.skip(line, "this is no cassette", value)
         others = 0
         for one in rows:
-            if _is_models(one):
+            if one.get("kind") == "message":
+                (self._live.sent if one.get("direction") == "sent" else self._live.received)(one.get("data"))
+            elif _is_models(one):
                 self._interaction(one)
             else:
                 others += 1

@@ -1,0 +1,109 @@
+"""A conversation over Gemini's Live API: what was set up and said stays with the provider, so buffers are put together.
+
+A call begins with the first word that comes back after something was sent, and ends with a turn or with calls of tools.
+Tokens are told of a turn: they are those of a call where the turn had one only.
+Audio is left out; what was said is what the provider transcribed. https://ai.google.dev/api/live
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inspector.core.formats.traffic.log import TrafficLog
+from inspector.core.untyped import list_of, object_of, objects_of, text_at, text_of
+
+_COUNTS = {"promptTokenCount": "promptTokenCount", "responseTokenCount": "candidatesTokenCount"}
+_PASSED_ON = ("cachedContentTokenCount", "thoughtsTokenCount", "totalTokenCount")
+
+
+def is_setup(message: Any) -> bool:
+    """Does a conversation begin with it?"""
+    return "model" in object_of(message, "setup")
+
+
+class LiveConversation:
+    """Fed with the messages of one connection, in order."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._setup: Mapping[str, Any] = {}
+        self._contents: list[Mapping[str, Any]] = []
+        self._call: int | None = None
+        self._parts: list[Mapping[str, Any]] = []
+        """Of the answer that is under way."""
+        self._calls = 0
+        """Of the turn so far."""
+
+    def sent(self, message: Any) -> None:
+        """The client says something."""
+        if is_setup(message):
+            self._setup, self._contents = object_of(message, "setup"), []
+        self._contents += objects_of(_either(message, "clientContent", "client_content").get("turns"))
+        results = objects_of(_either(message, "toolResponse", "tool_response").get("functionResponses"))
+        if results:
+            self._contents.append({"role": "user", "parts": [{"functionResponse": one} for one in results]})
+        if text := text_at(_either(message, "realtimeInput", "realtime_input"), "text"):
+            self._hear(text)
+
+    def received(self, message: Any) -> None:
+        """The provider says something."""
+        content = object_of(message, "serverContent")
+        if heard := text_at(object_of(content, "inputTranscription"), "text"):
+            self._hear(heard)
+        calls = objects_of(object_of(message, "toolCall").get("functionCalls"))
+        said = [one for one in objects_of(object_of(content, "modelTurn").get("parts")) if "inlineData" not in one]
+        if words := text_at(object_of(content, "outputTranscription"), "text"):
+            said.append({"text": words})
+        if said or calls:
+            self._begin()
+            self._parts += [*said, *({"functionCall": one} for one in calls)]
+        is_over = bool(content.get("turnComplete") or content.get("interrupted"))
+        if calls or is_over:
+            self._end(object_of(message, "usageMetadata"), "INTERRUPTED" if content.get("interrupted") else "STOP")
+        if is_over:
+            self._calls = 0
+
+    def _hear(self, text: str) -> None:
+        """The user's words come in pieces."""
+        last = self._contents[-1] if self._contents else {}
+        parts = list_of(last.get("parts"))
+        if last.get("role") == "user" and len(parts) == 1 and "text" in parts[0] and self._call is None:
+            self._contents[-1] = {"role": "user", "parts": [{"text": text_of(parts[0]["text"]) + text}]}
+        else:
+            self._contents.append({"role": "user", "parts": [{"text": text}]})
+
+    def _begin(self) -> None:
+        if self._call is None:
+            model = text_of(self._setup.get("model")).removeprefix("models/")
+            body = {**self._setup, "model": model, "contents": list(self._contents)}
+            self._calls += 1
+            self._call = self._log.ask("WEBSOCKET", "/BidiGenerateContent", None, body, dialect="gemini")
+
+    def _end(self, usage: Mapping[str, Any], finish: str) -> None:
+        if self._call is None:
+            return
+        content = {"role": "model", "parts": _joined(self._parts)}
+        if self._calls > 1 and usage:
+            told = ", ".join(f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int)
+            self._log.note(f"A turn of {self._calls} calls was counted as one: {told}. Those of each call are unknown.")
+            usage = {}
+        counts = {name: usage[key] for key, name in _COUNTS.items() if key in usage}
+        counts |= {key: usage[key] for key in _PASSED_ON if key in usage}
+        answer = {"candidates": [{"content": content, "finishReason": finish}]}
+        self._log.answer(self._call, 101, answer | ({"usageMetadata": counts} if counts else {}))
+        self._contents.append(content)
+        self._call, self._parts = None, []
+
+
+def _either(message: Any, name: str, other: str) -> Mapping[str, Any]:
+    return object_of(message, name) or object_of(message, other)
+
+
+def _joined(parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Pieces of text that follow each other are one."""
+    found: list[Mapping[str, Any]] = []
+    for part in parts:
+        if found and part.keys() == found[-1].keys() == {"text"}:
+            found[-1] = {"text": text_of(found[-1]["text"]) + text_of(part["text"])}
+        else:
+            found.append(part)
+    return found
