@@ -21,7 +21,7 @@ from inspector.gui.dialogs.palette import CommandPalette, KeyList
 from inspector.gui.docks import Docks, layout_commands
 from inspector.gui.edits.manual_edits import edit_commands
 from inspector.gui.guard import Guarded, attempt
-from inspector.gui.look.build import column
+from inspector.gui.look.build import column, holding
 from inspector.gui.look.theme import Theme
 from inspector.gui.opening import FileDrop, Follow, Opener
 from inspector.gui.panels.panel import Panel, Place
@@ -87,9 +87,8 @@ class MainWindow(Guarded, QMainWindow):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.docks)
-        whole = QWidget()
-        self._column = column(self.top, self.notice, (self.pages, 1), self.status, of=whole, gap=0)
-        self.setCentralWidget(whole)
+        self._column = column(self.top, self.notice, (self.pages, 1), self.status, gap=0)
+        self.setCentralWidget(holding(self._column))
         if not self.restoreGeometry(self.settings.data("geometry")):
             self.resize(self._first_size())
         QTimer.singleShot(0, self, self._after_first_paint)

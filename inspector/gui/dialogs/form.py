@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QDateTime, QStandardPaths, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QLineEdit, QWidget
 
-from inspector.gui.look.build import Item, button, column, row
+from inspector.gui.look.build import Item, button, column, holding, row
 from inspector.gui.look.labels import label
 
 
@@ -66,7 +66,7 @@ def line_field(name: str, text: str = "", hint: str = "") -> QLineEdit:
 
 def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLineEdit, QWidget]:
     """A line for a path, and the same with a button beside it; `choose` is given the path that stands there."""
-    line, whole = line_field(name, text), QWidget()
+    line = line_field(name, text)
 
     def chosen() -> None:
         if path := choose(line.text()):
@@ -75,7 +75,7 @@ def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLin
     pick = button("Choose…", chosen)
     pick.setAccessibleName(f"Choose: {name}")
     pick.setAutoDefault(False)
-    row((line, 1), pick, of=whole)
+    whole = holding(row((line, 1), pick))
     whole.setFocusProxy(line)
     return line, whole
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScr
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import WHOSE, WindowFrom, listed
-from inspector.gui.look.build import column, mark
+from inspector.gui.look.build import column, holding, mark
 from inspector.gui.look.labels import label, tip
 
 
@@ -24,10 +24,9 @@ class SettingRows(QScrollArea):
         self._put = put
         self._policy = ""
         self.rows: dict[str, SettingRow] = {}
-        inside = QWidget()
-        self._list = column(..., of=inside, margins=(0, 0, 0, 8), gap=0)
+        self._list = column(..., margins=(0, 0, 0, 8), gap=0)
         self.setWidgetResizable(True)
-        self.setWidget(inside)
+        self.setWidget(holding(self._list))
 
     def show_values(self, policy: str, now: Any, own: Any, changed: Collection[str]) -> None:
         """The values of that policy's settings; its own ones are what a row goes back to."""

@@ -1,10 +1,10 @@
 """Widgets built in a line: rows, columns, buttons, fields; and properties that the style sheet goes by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import TypeAlias, TypeVar
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -12,6 +12,8 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QPushButton,
+    QSplitter,
+    QStackedLayout,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -57,6 +59,35 @@ def _filled(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | Non
     return box
 
 
+def holding(layout: QLayout) -> QWidget:
+    """A widget with that layout."""
+    made = QWidget()
+    made.setLayout(layout)
+    return made
+
+
+def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) -> QSplitter:
+    """Parts that the user gives room to, side by side or one below the other; none can be dragged to nothing.
+
+    `shares`: by which they grow.
+    """
+    made = QSplitter(Qt.Orientation.Vertical if down else Qt.Orientation.Horizontal)
+    made.setChildrenCollapsible(False)
+    for part in parts:
+        made.addWidget(part)
+    for n, share in enumerate(shares):
+        made.setStretchFactor(n, share)
+    return made
+
+
+def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
+    """One of these at a time, the first one now, as the layout of a widget."""
+    made = QStackedLayout(of)
+    for one in widgets:
+        made.addWidget(one)
+    return made
+
+
 def button(text: str, clicked: Callable[..., object] | None = None, *, about: str = "", role: str = "") -> QPushButton:
     """A button; `about` = its tooltip, `role` its look from the style sheet: primary, flat, chip, field."""
     return _dressed(QPushButton(text), clicked, about, role)
@@ -90,9 +121,7 @@ def field(hint: str, name: str = "") -> QLineEdit:
 
 def empty_page(what: str, *begin: QPushButton) -> QWidget:
     """The page of a panel that has nothing to show yet: what it is for, and the buttons with which it begins."""
-    made = QWidget()
-    column(label(what, role="quiet", wrap=True), row(*begin, ...), ..., of=made, margins=(13, 12, 12, 12), gap=None)
-    return made
+    return holding(column(label(what, role="quiet", wrap=True), row(*begin, ...), ..., margins=(13, 12, 12, 12)))
 
 
 def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QTimer:

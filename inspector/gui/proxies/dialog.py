@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from inspector.core.errors import InspectorError
 from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, column, holding, row
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.settings import Settings
@@ -149,8 +149,7 @@ class ConnectDialog(QDialog):
 
 
 def _page(one: ClientSetup) -> QWidget:
-    made = QWidget()
-    page = column(label(one.title, role="strong"), of=made, margins=(0, 6, 12, 6), gap=6)
+    page = column(label(one.title, role="strong"), margins=(0, 6, 12, 6), gap=6)
     tried = f" · tried with {one.tried}" if one.tried else ""
     page.addWidget(label(f"Speaks to {one.speaks}: the proxy must forward there{tried}.", role="quiet"))
     for snippet in one.snippets:
@@ -164,7 +163,7 @@ def _page(one: ClientSetup) -> QWidget:
         if effect.against:
             page.addWidget(label(f"   → {effect.against}", role="good", wrap=True))
     page.addStretch()
-    return made
+    return holding(page)
 
 
 def _snippet(snippet: Snippet) -> QWidget:
@@ -172,12 +171,11 @@ def _snippet(snippet: Snippet) -> QWidget:
         QGuiApplication.clipboard().setText(snippet.text)
         copy.setText(COPIED)
 
-    made, copy = QWidget(), button(COPY, copied)
+    copy = button(COPY, copied)
     copy.setAccessibleName(f"{COPY}: {snippet.where}")
     text = _Lines(snippet.text.rstrip("\n"))
     text.setAccessibleName(snippet.where)
-    column(row(label(snippet.where, role="quiet"), ..., copy), text, of=made, gap=3)
-    return made
+    return holding(column(row(label(snippet.where, role="quiet"), ..., copy), text, gap=3))
 
 
 class _Lines(Guarded, QPlainTextEdit):

@@ -77,10 +77,11 @@ class Flow(Guarded, QLayout):
         return y + high - rect.top()
 
 
-def flow(*widgets: QWidget, margins: tuple[int, int, int, int]) -> Flow:
+def flow(*widgets: QWidget, margins: tuple[int, int, int, int] | None = None) -> Flow:
     """These in as many lines as they need."""
     made = Flow()
-    made.setContentsMargins(QMargins(*margins))
+    if margins is not None:
+        made.setContentsMargins(QMargins(*margins))
     for one in widgets:
         made.addWidget(one)
     return made

@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Image
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column
+from inspector.gui.look.build import column, holding
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -169,9 +169,8 @@ class ImageStrip(Guarded, QScrollArea):
         self._decoding: Task | None = None
         self._waiting: list[Picture] = []
         self._kept: list[Picture] = []
-        inside = QWidget()
-        self._column = column((..., 1), of=inside, margins=(13, 8, 13, 8), gap=6)
-        self.setWidget(inside)
+        self._column = column((..., 1), margins=(13, 8, 13, 8), gap=6)
+        self.setWidget(holding(self._column))
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setAccessibleName("Images of the message")

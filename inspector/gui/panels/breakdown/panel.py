@@ -2,15 +2,14 @@
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QTabWidget
+from PySide6.QtWidgets import QTabWidget
 
 from inspector.core.findings.breakdown import OfferedTool, ToolCalls
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.build import column, row, small_button, splitter
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about
 from inspector.gui.panels.breakdown.tree import BreakdownTree
@@ -60,10 +59,7 @@ class BreakdownPanel(Panel):
         for name, table in (("Parts", self.tree), ("Repeats", self.repeats), ("Tools", self.tools)):
             self.tabs.addTab(table, name)
         self.tabs.setDocumentMode(True)
-        both = QSplitter(Qt.Orientation.Horizontal)
-        both.setChildrenCollapsible(False)
-        both.addWidget(self.icicle)
-        both.addWidget(self.tabs)
+        both = splitter(self.icicle, self.tabs)
         both.setSizes([1_100, 900])  # shares: Qt makes them fit
         self.tabs.setMinimumWidth(280)
         column(row((self.says, 1), self.all, margins=(13, 3, 8, 2), gap=8), (both, 1), of=self, gap=0)

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.theme import Theme
@@ -81,15 +80,9 @@ class CalibrationPanel(PlotPanel):
         self.says.setToolTip("new …: what the provider reported for each estimated token of that class")
         self.tokenizers = button("Count with tokenizers", self._count, role="flat")
         self._empty = label(role="quiet", wrap=True, centred=True)
-        side = QWidget()
         foot = row((self.says, 1), self.tokenizers, margins=(13, 0, 8, 0))
-        column((self.table, 1), foot, of=side, margins=(0, 0, 0, 4), gap=2)
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(side)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(self._split)
+        self._split = splitter(holding(column((self.table, 1), foot, margins=(0, 0, 0, 4), gap=2)))
+        self._stack = pages(self, self._empty, self._split)
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
 from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, mark, row, small_button
+from inspector.gui.look.build import button, column, holding, mark, row, small_button, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
@@ -23,7 +23,7 @@ from inspector.gui.navigation import go_to
 from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.widgets.chips import Flow
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
@@ -59,11 +59,7 @@ class CompareBar(QWidget):
         self._theme = theme
         self._running = False
         self.chips: dict[str, QPushButton] = {}
-        flow = Flow()
-        for name, title in NAMES.items():
-            flow.addWidget(self._chip(name, title))
-        chips = QWidget()
-        chips.setLayout(flow)
+        chips = holding(flow(*(self._chip(name, title) for name, title in NAMES.items())))
         self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
         row((chips, 1), self.button, of=self, margins=(13, 5, 8, 4))
         self.name_chips(brief=False)
@@ -131,12 +127,8 @@ class ComparePanel(PlotPanel):
         self.copy = small_button("copy", self.table.copy)
         self.copy.setToolTip("The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._below, self._split = QSplitter(Qt.Orientation.Horizontal), QSplitter(Qt.Orientation.Horizontal)
-        self._below.addWidget(self.regrets)
-        self._split.addWidget(self.table)
-        self._split.addWidget(self._below)
-        for split in (self._below, self._split):
-            split.setChildrenCollapsible(False)
+        self._below = splitter(self.regrets)
+        self._split = splitter(self.table, self._below)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._split)

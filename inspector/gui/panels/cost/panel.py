@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.findings.breaks import NO_WASTE, Rebilling, avoidable
 from inspector.core.findings.session_cost import SessionCost, ThreadCost, session_cost
@@ -20,7 +19,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import sum_prices
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column
+from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import dollars, grouped, plural
 from inspector.gui.look.theme import Theme
@@ -129,21 +128,13 @@ class CostPanel(PlotPanel):
         self.table.chosen.connect(self._explain)
         self.table.opened.connect(self._open)
         self._empty = label(role="quiet", wrap=True, centred=True)
-        side = QWidget()
-        column((self.table, 1), self.more, of=side, gap=2, margins=(0, 0, 0, 2))
-        self._plotted = QWidget()
-        self._plot_box = column(of=self._plotted, gap=0)
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(self._plotted)
-        self._split.addWidget(side)
+        self._plot_box = column(gap=0)
+        side = column((self.table, 1), self.more, gap=2, margins=(0, 0, 0, 2))
+        self._split = splitter(holding(self._plot_box), holding(side))
         self._split.setSizes(BESIDE)
         self.more.hide()
-        whole = QWidget()
-        column(self.says, (self._split, 1), of=whole, margins=(13, 5, 8, 2), gap=3)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(whole)
+        whole = column(self.says, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
+        self._stack = pages(self, self._empty, holding(whole))
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 

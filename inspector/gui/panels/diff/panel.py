@@ -4,13 +4,12 @@ from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column
+from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffModel, DiffRows
@@ -70,18 +69,10 @@ class DiffPanel(Panel):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._splitter = QSplitter()
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.view)
-        self._splitter.addWidget(self.reading)
-        self._splitter.setStretchFactor(0, 3)
-        self._splitter.setStretchFactor(1, 2)
-        page = QWidget()
-        column(self.bar, (self._splitter, 1), of=page, gap=0)
+        self._splitter = splitter(self.view, self.reading, shares=(3, 2))
+        page = holding(column(self.bar, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(page)
+        self._stack = pages(self, self._empty, page)
         self._place_text()
 
     # -- State -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QSplitter, QStackedLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.facts.reading import texts
@@ -22,7 +22,7 @@ from inspector.core.tokens.prediction import Scale
 from inspector.core.tokens.sizing import Sizer
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
-from inspector.gui.look.build import column, row, small_button
+from inspector.gui.look.build import column, holding, pages, row, small_button, splitter
 from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
@@ -273,18 +273,10 @@ class MessageView(Panel):
             self.header.tools.addWidget(button)
 
     def _lay_out(self) -> None:
-        splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.reader)
-        splitter.addWidget(self.images)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        page = QWidget()
-        column(self.header, (splitter, 1), of=page, gap=0)
+        self._splitter = splitter(self.reader, self.images, down=True, shares=(3, 2))
+        page = holding(column(self.header, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(page)
+        self._stack = pages(self, self._empty, page)
 
     def _wrap(self, on: bool) -> None:
         self.wrap.setChecked(on)

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.whole import WholeExchange
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.gui.bridge import Bridge
-from inspector.gui.look.build import button, column, row, small_button
+from inspector.gui.look.build import button, column, holding, row, small_button, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
@@ -41,12 +41,8 @@ class ExchangeDetail(QWidget):
         self.away = small_button("✕", self._close, name="Close the exchange")
         self.said = TextReader(theme, "Messages of the exchange", bridge)
         self.raw = TextReader(theme, "Heads and bodies of the exchange")
-        sides = QSplitter(Qt.Orientation.Horizontal)
-        sides.setChildrenCollapsible(False)
-        for caption, reader in (("MESSAGES, NEWEST FIRST", self.said), ("HEADS AND BODIES, AS RECORDED", self.raw)):
-            side = QWidget()
-            column(label(caption, role="caption"), (reader, 1), of=side, gap=2)
-            sides.addWidget(side)
+        captions = (("MESSAGES, NEWEST FIRST", self.said), ("HEADS AND BODIES, AS RECORDED", self.raw))
+        sides = splitter(*(holding(column(label(words, role="caption"), (one, 1), gap=2)) for words, one in captions))
         column(row((self.head, 1), self.go, self.away), (sides, 1), of=self, margins=(0, 4, 0, 0), gap=4)
         self.hide()
 

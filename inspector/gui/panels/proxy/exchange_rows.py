@@ -80,7 +80,7 @@ def time_words(milliseconds: float | None) -> str:
 
 
 def status_words(one: ExchangeSummary) -> str:
-    """`200`, `429`, `held`, `…` while it is under way, `failed` where nothing came."""
+    """`200`, `429`, `held`, `…` while it is under way, `none` where nothing came."""
     if one.is_waiting:
         return "held"
     if not one.ended:

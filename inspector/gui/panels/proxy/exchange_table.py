@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, field
+from inspector.gui.look.build import button, column, field, holding
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.proxy.exchange_rows import (
@@ -19,7 +19,7 @@ from inspector.gui.panels.proxy.exchange_rows import (
     ListedExchange,
     waterfall,
 )
-from inspector.gui.widgets.chips import Chips, Flow
+from inspector.gui.widgets.chips import Chips, flow
 from inspector.gui.widgets.table import Index, show_whole_rows
 
 _PAD = 7
@@ -135,10 +135,7 @@ class ExchangeFilter(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
         self._which = ALL
-        flow = Flow()
-        self.setLayout(flow)
-        for one in (*self.which.buttons.values(), self.text, self.save):
-            flow.addWidget(one)
+        self.setLayout(flow(*self.which.buttons.values(), self.text, self.save))
         self.which.chosen.connect(self._choose)
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))
 
@@ -196,7 +193,6 @@ def _colour(c: Colours, row: ListedExchange, at: int) -> str:
 
 def filtered_table(theme: Theme) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
     """The table under its filter."""
-    whole, over, table = QWidget(), ExchangeFilter(), ExchangeTable(theme)
+    over, table = ExchangeFilter(), ExchangeTable(theme)
     over.chosen.connect(table.show_only)
-    column(over, (table, 1), of=whole, gap=4)
-    return whole, over, table
+    return holding(column(over, (table, 1), gap=4)), over, table

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from time import time
 
-from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar
 
 from inspector.core.validity import check
-from inspector.gui.look.build import button, column, mark
+from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.chips import Flow
+from inspector.gui.widgets.chips import flow
 from inspector.proxy.holds.compacting import Proposal
 from inspector.proxy.holds.hold import HoldInfo
 from inspector.workbench.live import Prospect
@@ -53,10 +53,7 @@ class HoldBox(QFrame):
         self.as_it_was = button(AS_IT_WAS, lambda: forward(self.hold, False), about=as_it_was)
         dropped = "Answer it with an error; the provider never sees it"
         self.drop = button(DROP, lambda: drop(self.hold), about=dropped)
-        buttons, flow = QWidget(), Flow()
-        buttons.setLayout(flow)
-        for one in (self.look, self.stepped, self.compact, self.as_it_was, self.drop):
-            flow.addWidget(one)
+        buttons = holding(flow(self.look, self.stepped, self.compact, self.as_it_was, self.drop))
         parts = (self.who, self.size_, self.would, self.bar, self.left, self.made, buttons)
         column(*parts, of=self, margins=(10, 8, 10, 8), gap=4)
         self.show_hold(hold, Prospect())

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
-from inspector.gui.look.build import button, column, empty_page, mark, row
+from inspector.gui.look.build import button, column, empty_page, holding, mark, pages, row, splitter
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
@@ -79,45 +79,25 @@ class ProxyPanel(Panel):
         self._second.timeout.connect(self._tick)
 
     def _lay_out(self) -> None:
-        held, page, self._listening = QWidget(), QWidget(), QWidget()
-        self._held = column(of=held, gap=6)
+        self._held = column(gap=6)
         self._holds = QScrollArea()
         self._holds.setWidgetResizable(True)
         self._holds.setFrameShape(QFrame.Shape.NoFrame)
-        self._holds.setWidget(held)
+        self._holds.setWidget(holding(self._held))
         self._holds.hide()
-        column(
-            row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9),
-            self.rule,
-            of=self._listening,
-            gap=7,
-        )
-        self._split = QSplitter(Qt.Orientation.Vertical)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(self.exchanges)
-        self._split.addWidget(self.detail)
+        head = row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9)
+        self._listening = holding(column(head, self.rule, gap=7))
+        self._split = splitter(self.exchanges, self.detail, down=True)
         self._elsewhere = label("Another session is open: its exchanges are not shown.", role="quiet", wrap=True)
         self._rest = QWidget()
-        column(
-            self.receiver,
-            self._listening,
-            self._holds,
-            (self.clients, 1),
-            self._elsewhere,
-            (self._split, 1),
-            (self._rest, 1),
-            of=page,
-            margins=(13, 8, 10, 8),
-            gap=9,
-        )
+        shown = (self.receiver, self._listening, self._holds, (self.clients, 1), self._elsewhere)
+        page = holding(column(*shown, (self._split, 1), (self._rest, 1), margins=(13, 8, 10, 8), gap=9))
         what_for = (
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
             "works, hold a request, compact or edit it by hand, let it go. Of an agent that OpenTelemetry traces the "
             "spans are enough."
         )
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(empty_page(what_for, self.begin, self.begin_receiving))
-        self._stack.addWidget(page)
+        self._stack = pages(self, empty_page(what_for, self.begin, self.begin_receiving), page)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 

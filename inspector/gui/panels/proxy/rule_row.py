@@ -6,9 +6,9 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from inspector.gui.look.build import button, row
+from inspector.gui.look.build import button, holding, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.widgets.chips import Chips, Flow
+from inspector.gui.widgets.chips import Chips, flow
 from inspector.proxy.holds.hold import Rule
 
 OFF, WATERMARK, EACH = "never", "at a watermark", "each request"
@@ -49,12 +49,9 @@ class RuleRow(QWidget):
         next_one = "Whatever the rule says, the next request of a conversation is held"
         self.next = button("Hold the next one", lambda checked: self.next_one.emit(checked), about=next_one)
         self.next.setCheckable(True)
-        self.watermark = QWidget()
-        row(self.ratio, label("of", role="quiet"), self.window_, of=self.watermark)
-        flow = Flow()
-        self.setLayout(flow)
-        for one in (label("Hold a request", role="quiet"), *self.kind.buttons.values(), self.watermark, self.next):
-            flow.addWidget(one)
+        self.watermark = holding(row(self.ratio, label("of", role="quiet"), self.window_))
+        what = label("Hold a request", role="quiet")
+        self.setLayout(flow(what, *self.kind.buttons.values(), self.watermark, self.next))
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:
         """As it is now, without telling anybody."""

@@ -6,9 +6,9 @@ Only what is on its way is shown here; all that lasts is in the journal, which t
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextCursor, QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.agent.tools.schemas import TOOLS
@@ -16,7 +16,7 @@ from inspector.core.message import ToolCall
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import Verdict
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, empty_page
+from inspector.gui.look.build import button, column, empty_page, holding, pages, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line, visible
@@ -96,22 +96,14 @@ class RunPanel(Panel):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._around = QWidget()
-        column(self.question, of=self._around, margins=(9, 4, 9, 4))
-        self._split = QSplitter(Qt.Orientation.Vertical)
-        self._split.setChildrenCollapsible(False)
+        self._around = holding(column(self.question, margins=(9, 4, 9, 4)))
         says = _captioned("THE MODEL SAYS", self.text, self.calls)
         self._turns = _captioned("LAST TURNS", self.turns)
-        for n, part in enumerate((self._around, says, self._turns)):
-            self._split.addWidget(part)
-            self._split.setStretchFactor(n, (5, 2, 3)[n])
+        self._split = splitter(self._around, says, self._turns, down=True, shares=(5, 2, 3))
         head = column(self.task, self.about, self.notes, self.need, margins=(13, 8, 10, 2), gap=2)
-        page = QWidget()
-        column(head, (self._split, 1), _captioned("STOP AT", self.stops), of=page, margins=(0, 0, 0, 8), gap=4)
+        page = holding(column(head, (self._split, 1), _captioned("STOP AT", self.stops), margins=(0, 0, 0, 8), gap=4))
         what = "An agent of our own, with a debugger's controls: give it a task and a folder."
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(empty_page(what, self.begin, self.demo))
-        self._stack.addWidget(page)
+        self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -232,10 +224,8 @@ class RunText(QPlainTextEdit):
 
 
 def _captioned(words: str, *widgets: QWidget) -> QWidget:
-    made = QWidget()
     parts = [(widget, 0 if n else 1) for n, widget in enumerate(widgets)]
-    column(label(words, role="caption"), *parts, of=made, margins=(13, 4, 10, 2), gap=3)
-    return made
+    return holding(column(label(words, role="caption"), *parts, margins=(13, 4, 10, 2), gap=3))
 
 
 def said_last(standing: RunStatus) -> str:

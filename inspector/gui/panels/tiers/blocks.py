@@ -11,7 +11,7 @@ from inspector.core.policies.verdict import BreakerState
 from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
-from inspector.gui.look.build import button, column, mark, row
+from inspector.gui.look.build import button, column, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.widgets.chips import Chips
@@ -63,8 +63,7 @@ class AnswerBlock(QWidget):
         self.remote = QCheckBox("this provider can compact remotely")
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
         self.note = label(role="small", wrap=True)
-        self._which = QWidget()
-        row((self.provider, 1), self.key, of=self._which)
+        self._which = holding(row((self.provider, 1), self.key))
         column(self.chips, self._which, self.model, self.note, self.remote, of=self, gap=6)
 
     def show_state(self, state: State) -> None:

@@ -14,16 +14,14 @@ from PySide6.QtWidgets import (
     QMenu,
     QPlainTextEdit,
     QProgressBar,
-    QSplitter,
     QTabWidget,
     QToolButton,
-    QWidget,
 )
 
 from inspector.core.needs import Answer, Failure, Need
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, column, holding, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -119,17 +117,10 @@ class NeedPanel(Panel):
     def _lay_out(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        for part, margins in ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0))):
-            around = QWidget()
-            column((part, 1), of=around, margins=margins)
-            split.addWidget(around)
-        split.setStretchFactor(0, 3)
-        split.setStretchFactor(1, 2)
+        sides = ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0)))
+        split = splitter(*(holding(column((part, 1), margins=margins)) for part, margins in sides), shares=(3, 2))
         buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
-        self._body = QWidget()
-        column(self.note, (split, 1), buttons, of=self._body, gap=4)
+        self._body = holding(column(self.note, (split, 1), buttons, gap=4))
         column(self.says, (self._body, 1), of=self, margins=(13, 6, 10, 8), gap=2)
 
     # -- State ---------------------------------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton
 
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, column, holding, row
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import error_words, grouped
 from inspector.gui.panels.panel import Panel
@@ -72,11 +72,10 @@ class TierPanel(Panel):
         answers, memory = (label(words, role="caption") for words in ("ANSWER MODEL CALLS WITH", "SESSION MEMORY"))
         captioned = (8, self._breaker_caption, self.breaker, 8, answers, self.answers, 8, memory, self.memory)
         blocks = column(self.cost, *captioned, margins=(13, 12, 12, 12), gap=6)
-        inside, scroll = QWidget(), QScrollArea()
-        column(self._tiers, blocks, ..., of=inside, gap=0)
+        scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setAccessibleName("Tiers, and who answers them")
-        scroll.setWidget(inside)
+        scroll.setWidget(holding(column(self._tiers, blocks, ..., gap=0)))
         head = row(self.caption, ..., self.due, margins=(7, 8, 10, 4))
         below = row((self.here, 1), self.turn, margins=(13, 0, 10, 8), gap=8)
         column(head, below, (scroll, 1), of=self, gap=0)
