@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from inspector.cli.output import picked
 from inspector.core.drops import Drops, thread_drops
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
@@ -11,7 +12,6 @@ from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, thread_pressures
 from inspector.core.tokens.windows import find_window
-from inspector.core.usage import Usage
 from inspector.extensions.windows import user_windows
 
 _LATE = 50
@@ -43,7 +43,7 @@ class Exchanges:
 
     def _told(self, one: Exchange) -> dict[str, Any]:
         session = self._reader.session()
-        placed = _place(session, one)
+        placed, usage = _place(session, one), one.reply.usage if one.reply else None
         told = {
             "client": one.key.client,
             "session": one.key.session,
@@ -51,7 +51,7 @@ class Exchanges:
             "request": placed[1].index if placed else None,
             "model": one.model,
             "side_call": one.kind or None,
-            "usage": _usage(one.reply.usage if one.reply else None),
+            "usage": picked(usage, "prompt input cache_read cache_write cache_write_1h output") if usage else None,
         }
         return told | (self._pressure(session, *placed) if placed else {})
 
@@ -63,14 +63,10 @@ class Exchanges:
         ratio = pressure.tokens / window.tokens if pressure.tokens is not None and window.tokens else None
         return {
             "messages": len(request.view),
-            "reported": pressure.reported,
-            "estimated": pressure.estimated,
-            "calibrated": pressure.calibrated,
+            **picked(pressure, "reported estimated calibrated"),
             "predicted": pressure.predicted.tokens if pressure.predicted else None,
             "believed": pressure.calibrated,
-            "tokens": pressure.tokens,
-            "kind": pressure.kind,
-            "band": pressure.band,
+            **picked(pressure, "tokens kind band"),
             "unseen": pressures.scale(request.index).unseen,
             "window": window.tokens,
             "ratio": round(ratio, 6) if ratio is not None else None,
@@ -85,24 +81,9 @@ class Exchanges:
 
 def _answered(line: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "status": line.get("status"),
-        "ended": line.get("ended"),
-        "error": line.get("error"),
+        **{name: line.get(name) for name in ("status", "ended", "error")},
         "ms": line.get("elapsed_ms"),
         "first_byte_ms": line.get("first_byte_ms"),
-    }
-
-
-def _usage(usage: Usage | None) -> dict[str, Any] | None:
-    if usage is None:
-        return None
-    return {
-        "prompt": usage.prompt,
-        "input": usage.input,
-        "cache_read": usage.cache_read,
-        "cache_write": usage.cache_write,
-        "cache_write_1h": usage.cache_write_1h,
-        "output": usage.output,
     }
 
 

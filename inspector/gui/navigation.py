@@ -6,6 +6,12 @@ from inspector.workbench.state import State
 from inspector.workbench.workbench import Workbench
 
 
+def stand_at(workbench: Workbench, at: int | None) -> None:
+    """Stand at request `at` of the thread; at the end where it is none, as where a change was never sent."""
+    thread = workbench.state.thread
+    workbench.move(at if at is not None and thread is not None and at < len(thread.requests) else None)
+
+
 def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str, stay: bool = False) -> None:
     """Stand at request `at` of the thread (after its last one: the end) with the message selected.
 
@@ -13,9 +19,8 @@ def go_to(workbench: Workbench, thread_id: str, at: int | None, message_id: str,
     """
 
     def land() -> None:
-        thread = workbench.state.thread
-        if thread is not None and not stay:
-            workbench.move(at if at is not None and at < len(thread.requests) else None)
+        if workbench.state.thread is not None and not stay:
+            stand_at(workbench, at)
         workbench.select(message_id)
 
     if workbench.state.thread_id == thread_id:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from inspector.core.buffer import Stretch
-from inspector.core.drops import thread_drops
+from inspector.core.drops import Drops, thread_drops
 from inspector.core.errors import InspectorError
 from inspector.core.findings.recorded_step import (
     RecordedStep,
@@ -13,7 +13,6 @@ from inspector.core.findings.recorded_step import (
     recorded_economics,
     recorded_sizes,
     recorded_step,
-    recorded_steps,
 )
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 from inspector.core.session import Compaction, Request, Thread
@@ -43,7 +42,12 @@ def thread(views: list[Stretch], messages: list[Message], *compactions: Compacti
 
 
 def steps(found: Thread) -> list[RecordedStep]:
-    return list(recorded_steps(found, thread_drops(found)))
+    return all_steps(found, thread_drops(found))
+
+
+def all_steps(found: Thread, drops: Drops) -> list[RecordedStep]:
+    made = (recorded_step(found, drops, at) for at in places(found, drops))
+    return [step for step in made if step is not None]
 
 
 def counts(step: RecordedStep) -> dict[str, int]:
@@ -152,7 +156,7 @@ def test_on_every_real_transcript_kept_changed_and_gone_are_the_messages_before(
             continue
         for one in session.threads:
             drops, pressures = thread_drops(one, session), thread_pressures(one, ROKU)
-            listed = list(recorded_steps(one, drops))
+            listed = all_steps(one, drops)
             assert [step.request for step in listed] == list(places(one, drops))
             for step in listed:
                 check_adds_up(step)

@@ -7,7 +7,7 @@ there just as well.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.core.buffer import Buffer, Stretch, View, shared
@@ -76,13 +76,6 @@ def places(thread: Thread, drops: Drops) -> tuple[int, ...]:
     found = {one.before_request for one in thread.compactions} | {drop.request for drop in drops.found if drop.loss}
     first = 0 if requests[0].asked is not None else 1
     return tuple(sorted(at for at in found if first <= at <= len(requests)))
-
-
-def recorded_steps(thread: Thread, drops: Drops) -> Iterator[RecordedStep]:
-    """All of a thread, in order. `drops`: its own. O(messages), and the buffer for each."""
-    wanted = places(thread, drops)
-    found = arrivals(thread) if wanted else ()
-    return (_step(thread, drops, at, found[at]) for at in wanted)
 
 
 def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:

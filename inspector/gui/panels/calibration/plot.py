@@ -22,7 +22,6 @@ MOST_POINTS = 4_000
 BANDS = (0.2, 0.3)
 CLOSE = (0.01, 0.03)
 """Lines of the error: a prediction of the next call is rarely farther off."""
-REPORTED = "reported over estimated tokens; dotted ±20 %, ±30 %; dashed: the fitted line"
 ABOUT = "Reported over estimated with bands of 20 % and 30 %; learned scale; error of the predicted next call"
 
 

@@ -19,7 +19,7 @@ from inspector.gui.look.build import button, column, holding, mark, row, small_b
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
-from inspector.gui.navigation import go_to
+from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
 from inspector.gui.panels.panel import PlotPanel
@@ -278,9 +278,7 @@ class ComparePanel(PlotPanel):
         """To the request that needed the fact, with the message that did; from the column that says so, to the loss."""
         one = self.regrets.rows[row]
         if column == LOST:
-            thread = self._state.thread
-            at = one.at.before_request
-            self.desk.workbench.move(at if thread is not None and at < len(thread.requests) else None)
+            stand_at(self.desk.workbench, one.at.before_request)
         else:
             go_to(self.desk.workbench, self._state.thread_id, one.needed_by, one.message)
 

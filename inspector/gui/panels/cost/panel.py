@@ -23,6 +23,7 @@ from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import dollars, grouped, plural
 from inspector.gui.look.theme import Theme
+from inspector.gui.navigation import stand_at
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
@@ -204,8 +205,7 @@ class CostPanel(PlotPanel):
 
     def _open(self, place: int) -> None:
         one = self.table.rows[place]
-        sent = self._thread is not None and one.request < len(self._thread.requests)
-        self.desk.workbench.move(one.request if sent else None)
+        stand_at(self.desk.workbench, one.request)
         if one.message:
             self.desk.workbench.select(one.message)
 

@@ -12,6 +12,7 @@ from inspector.core.message import Text
 from inspector.core.session import Compaction, Thread, compaction_sizes
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.navigation import stand_at
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
@@ -122,11 +123,8 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         return len(silent) + (len(state.thread.compactions) if state.thread else 0)
 
     def choose(self, place: int, column: int = -1) -> None:
-        one, thread = self.table.rows[place], self._thread
-        if thread is None:
-            return
-        sent = one.request < len(thread.requests)
-        self.desk.workbench.move(one.request if sent else None)
+        one = self.table.rows[place]
+        stand_at(self.desk.workbench, one.request)
         if one.shows:
             self.desk.workbench.select(one.shows)
 

@@ -12,6 +12,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.outcome import Event
 from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import plural
+from inspector.gui.navigation import stand_at
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State
@@ -79,9 +80,7 @@ class EventsPanel(ListPanel[EventRow]):
     def choose(self, place: int, column: int = -1) -> None:
         row = self.table.rows[place]
         if row.at is None:
-            thread = self.desk.workbench.state.thread
-            known = thread is not None and row.request is not None and row.request < len(thread.requests)
-            self.desk.workbench.move(row.request if known else None)
+            stand_at(self.desk.workbench, row.request)
         elif self._steps is not None and row.at != self._steps.at:
             self.desk.workbench.stepping.go(row.at)
 

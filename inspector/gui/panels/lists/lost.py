@@ -177,8 +177,7 @@ class LostPanel(ListPanel[LossRow]):
         loss = self.table.rows[place]
         if column == AGAIN and loss.lost.needed and self._thread is not None:
             use = loss.lost.needed[0]
-            sent = use.request < len(self._thread.requests)
-            go_to(self.desk.workbench, self._thread.id, use.request if sent else None, use.message)
+            go_to(self.desk.workbench, self._thread.id, use.request, use.message)
         else:
             self.desk.workbench.select(loss.lost.message)
 

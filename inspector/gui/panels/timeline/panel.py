@@ -21,6 +21,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
+from inspector.gui.navigation import stand_at
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.mark_row import RANKS, SIZE, paint_mark
@@ -118,8 +119,7 @@ class Timeline(PlotPanel):
         place, marks = self._state.place, self.plot.mark_row.marks
         ahead = sorted({mark.at for mark in marks if (mark.at - place) * rows > 0}, reverse=rows < 0)
         if ahead:
-            thread = self._state.thread
-            self.desk.workbench.move(ahead[0] if thread is not None and ahead[0] < len(thread.requests) else None)
+            stand_at(self.desk.workbench, ahead[0])
             self.say(" · ".join(line(mark.label, 110) for mark in marks if mark.at == ahead[0]))
 
     def say(self, words: str) -> None:
