@@ -163,10 +163,11 @@ def role_colour(colours: Colours, role: str) -> str:
 @lru_cache(maxsize=8)
 def grounds(window: str, out: str, into: str) -> tuple[QColor, QColor]:
     """(ground of what was, ground of what is): the window with a breath of colour. Not to be changed."""
-    return _mixed(window, out), _mixed(window, into)
+    return mixed(window, out), mixed(window, into)
 
 
-def _mixed(ground: str, colour: str) -> QColor:
+def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
+    """The ground with so much of the colour."""
     one, other = QColor(ground), QColor(colour)
     pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
-    return QColor(*(round(a + (b - a) * _GROUND) for a, b in pairs))
+    return QColor(*(round(a + (b - a) * share) for a, b in pairs))

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.colours import Colours, ink, mixed
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.theme import Theme
@@ -240,10 +240,8 @@ def cell_colour(colours: Colours, part: PartPath) -> QColor:
     """The colour of the category; nearer to the window with every level below it."""
     if not part:
         return ink(colours.raised)
-    base = QColor({str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.faint))
-    ground, share = QColor(colours.window), max(0.25, 1 - 0.2 * (len(part) - 1))
-    pairs = ((base.red(), ground.red()), (base.green(), ground.green()), (base.blue(), ground.blue()))
-    return QColor(*(round(one * share + other * (1 - share)) for one, other in pairs))
+    base = {str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.faint)
+    return mixed(colours.window, base, max(0.25, 1 - 0.2 * (len(part) - 1)))
 
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:
