@@ -20,6 +20,7 @@ from typing import Any
 
 from inspector.core.answering import offline
 from inspector.core.errors import Cancelled, InspectorError
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import ReplayReport, report
@@ -29,7 +30,6 @@ from inspector.extensions.windows import user_windows
 from inspector.safety.sealing import seal
 from inspector.transcripts.files import open_transcript
 
-Pairs = tuple[tuple[str, str], ...]
 PARCEL = 8
 """Points of the grid in one parcel, at most."""
 _POLL_S = 0.1
@@ -43,7 +43,7 @@ class Sweep:
     files: tuple[str, ...]
     policy: str
     grid: tuple[tuple[str, tuple[str, ...]], ...]
-    settings: Pairs = ()
+    settings: SettingPairs = ()
     thread: str = "main"
     format: str | None = None
     window: int | None = None
@@ -51,7 +51,7 @@ class Sweep:
     pins: tuple[str, ...] = ()
     """Texts that should stay, beside the constraints that are found."""
 
-    def points(self) -> tuple[Pairs, ...]:
+    def points(self) -> tuple[SettingPairs, ...]:
         """Every combination of the values, the last key the quickest."""
         keys = [key for key, _ in self.grid]
         return tuple(tuple(zip(keys, values, strict=True)) for values in product(*(values for _, values in self.grid)))
@@ -62,7 +62,7 @@ class Cell:
     """One point of the grid on one session. `error`: why there are no figures."""
 
     file: str
-    point: Pairs
+    point: SettingPairs
     figures: Mapping[str, Any]
     error: str = ""
     took_s: float = field(default=0.0, compare=False)
@@ -73,7 +73,7 @@ class Cell:
 class _Parcel:
     sweep: Sweep
     file: str
-    points: tuple[Pairs, ...]
+    points: tuple[SettingPairs, ...]
 
 
 def sweep(
@@ -95,7 +95,7 @@ def sweep(
     parcels = [
         _Parcel(wanted, file, points[at : at + size]) for file in wanted.files for at in range(0, len(points), size)
     ]
-    found: dict[tuple[str, Pairs], Cell] = {}
+    found: dict[tuple[str, SettingPairs], Cell] = {}
     total = len(points) * len(wanted.files)
     run = _by_dask(parcels, dask, cancelled) if dask else _by_processes(parcels, workers, cancelled)
     for cells in run:
@@ -105,7 +105,7 @@ def sweep(
     return tuple(found[file, point] for file in wanted.files for point in points)
 
 
-def check(wanted: Sweep, points: Sequence[Pairs]) -> None:
+def check(wanted: Sweep, points: Sequence[SettingPairs]) -> None:
     """Is there such a policy, and does it take every point? Raises InspectorError."""
     by = find_policy(wanted.policy)
     for point in points:
@@ -179,7 +179,7 @@ def _cells(parcel: _Parcel) -> tuple[Cell, ...]:
     return tuple(_cell(ground, wanted, parcel.file, point) for point in parcel.points)
 
 
-def _cell(ground: Ground, wanted: Sweep, file: str, point: Pairs) -> Cell:
+def _cell(ground: Ground, wanted: Sweep, file: str, point: SettingPairs) -> Cell:
     by = find_policy(wanted.policy)
     try:
         settings = by.settings([*by.of_client(ground.client), *wanted.settings, *point], ground.window)

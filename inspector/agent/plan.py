@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from inspector.core.buffer import Buffer
 from inspector.core.message import Json
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Thread
 from inspector.core.usage import Usage
 from inspector.simulated.state import SimulatedServerState
@@ -67,7 +68,7 @@ class Plan:
     """simulated, anthropic, openai or a URL, as for `--answerer`."""
     model: str = ""
     policy: str = "roku"
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: SettingPairs = ()
     """KEY, VALUE pairs of the policy."""
     window: int | None = None
     """Tokens of the model's window; None = as the tables know it."""

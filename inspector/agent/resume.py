@@ -12,6 +12,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
 from inspector.core.message import Message
+from inspector.core.policies.settings import SettingPairs
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from inspector.transcripts.transcript_file import TranscriptFile
 
@@ -65,7 +66,7 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     return replace(plan, task=task, start=start, running=running, resumed=held)
 
 
-def _settings(recorded: Plan, changes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
     """Those of the journal, and over them those that are changed; another policy knows nothing of the first one's."""
     new = tuple(changes.get("settings", ()))
     if changes.get("policy", recorded.policy) != recorded.policy:

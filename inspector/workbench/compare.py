@@ -13,6 +13,7 @@ from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
@@ -33,7 +34,7 @@ class PolicyRun:
     thread: SameObject
     policy: str
     window: int | None = None
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: SettingPairs = ()
     remote: bool = False
     pins: tuple[str, ...] = ()
     """Texts that should stay, beside the constraints that are found."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.harness import Policy
-from inspector.core.policies.settings import said
+from inspector.core.policies.settings import SettingPairs, said
 from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.replay.driver import additions
@@ -30,7 +30,7 @@ def settings_of(state: State) -> Any:
     return by.settings((*given(state, by), *state.choices.settings), window)
 
 
-def given(state: State, by: Policy[Any, Any]) -> tuple[tuple[str, str], ...]:
+def given(state: State, by: Policy[Any, Any]) -> SettingPairs:
     """Settings that hold before those that the user chose: by the session's client, and by the user's window."""
     client = state.session.client if state.session is not None else ""
     return (*by.of_client(client), *said(state.user_window))

@@ -9,6 +9,7 @@ from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.needs import Need
 from inspector.core.policies.catalogue import DEFAULT
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.pressure import Pressures
 from inspector.core.tokens.windows import Window
@@ -39,7 +40,7 @@ class Choices:
     policy: str = DEFAULT
     by_user: bool = False
     """The user chose the policy: it stays whatever is opened. Else each session opens with its harness's."""
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: SettingPairs = ()
     """(name, value) pairs that differ from the policy's own, as `--set` takes them."""
     answer_by: str = "offline"
     """Who meets a need: offline, simulated, anthropic, openai, a URL; or `hand`: the person."""

@@ -39,7 +39,7 @@ from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Fa
 from inspector.core.outcome import Event, FateName, Outcome
 from inspector.core.policies.harness import SimplePolicy, SimpleSettings, SimpleState, compared, failed, settled
 from inspector.core.policies.replacements import cleared, inserted
-from inspector.core.policies.settings import setting, share_of
+from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
 from inspector.core.policies.verdict import PolicyInput, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.characters import u16
@@ -167,7 +167,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
     )
     settings_type = ClaudeCodeSettings
 
-    def of_client(self, client: str) -> tuple[tuple[str, str], ...]:
+    def of_client(self, client: str) -> SettingPairs:
         version = _numbers(client)
         known = [name for name in RULES if _numbers(name) <= version] if version else []
         return (("rules", known[-1] if known else "2.0.76"),) if version else ()

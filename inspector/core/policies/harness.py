@@ -16,7 +16,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.message import Json
 from inspector.core.needs import Answer, ContextWindowExceeded, Conversation, Failure
 from inspector.core.outcome import Event, FateName, Outcome
-from inspector.core.policies.settings import DERIVED, WindowFrom, of_window, read, setting, window_setting
+from inspector.core.policies.settings import DERIVED, SettingPairs, WindowFrom, of_window, read, setting, window_setting
 from inspector.core.policies.turn import AllDone, Done, TurnContext, TurnResult, calls_of
 from inspector.core.policies.verdict import BreakerState, CallReport, PolicyInput, TierName, Verdicts, Watermark
 from inspector.core.tokens.calibration import MAX_SAMPLES
@@ -62,7 +62,7 @@ class Policy(Generic[S, R]):
         """
         return read(self.settings_type(), values, window, follows=True)
 
-    def of_client(self, client: str) -> tuple[tuple[str, str], ...]:
+    def of_client(self, client: str) -> SettingPairs:
         """Settings that follow from the program that wrote the session, with its version (`Session.client`)."""
         return ()
 

@@ -20,6 +20,8 @@ class UnknownSetting(InspectorError):
 
 
 S = TypeVar("S")
+SettingPairs: TypeAlias = tuple[tuple[str, str], ...]
+"""What somebody set, as it was written: name and value. Which values all settings have follows with the window."""
 WindowFrom: TypeAlias = Literal["own", "model", "unknown", "set"]
 """Whose window it is: the policy's own; the model's; its own, because the model's is not known; as somebody set it."""
 MODEL = "model"
@@ -63,7 +65,7 @@ def listed(settings: object) -> list[Field[Any]]:
     return sorted(settable(settings), key=lambda one: not any(word in one.name for word in _FIRST))
 
 
-def said(window: int | None) -> tuple[tuple[str, str], ...]:
+def said(window: int | None) -> SettingPairs:
     """The window that the user says the model has, as a setting: it holds for every policy, but for `--set`."""
     return () if window is None else (("window", str(window)),)
 
@@ -78,7 +80,7 @@ def read(start: S, values: Iterable[tuple[str, str]], window: int | None, *, fol
 
 def windowed(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
-) -> tuple[S, tuple[tuple[str, str], ...]]:
+) -> tuple[S, SettingPairs]:
     """As `read`, but of the values only the window is taken; the others are handed back."""
     by_name, values = _names(start), tuple(values)
     name = by_name["window"]

@@ -10,6 +10,7 @@ from inspector.agent.plan import Plan
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.policies.catalogue import TITLES, policy
+from inspector.core.policies.settings import SettingPairs
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
 from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
@@ -216,7 +217,7 @@ class ProviderForm(QWidget):
 class PolicyForm(QWidget):
     """A policy, and what differs from its own settings, as `--set` takes it."""
 
-    def __init__(self, name: str, pairs: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, name: str, pairs: SettingPairs) -> None:
         super().__init__()
         self.setObjectName("PolicyForm")
         self.settings = pairs
@@ -237,7 +238,7 @@ class PolicyForm(QWidget):
         """Its name."""
         return str(self.which.currentData())
 
-    def _take_policy(self, pairs: tuple[tuple[str, str], ...]) -> None:
+    def _take_policy(self, pairs: SettingPairs) -> None:
         self.settings = pairs
         try:
             policy(self.policy).settings(pairs)

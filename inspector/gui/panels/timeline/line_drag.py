@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
+from inspector.core.policies.settings import SettingPairs
 from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours
@@ -23,7 +24,7 @@ class LineDrag(Guarded, QObject):
     def __init__(self, workbench: Workbench, parent: QObject) -> None:
         super().__init__(parent)
         self._workbench = workbench
-        self._before: tuple[tuple[str, str], ...] = ()
+        self._before: SettingPairs = ()
         self.held: Watermark | None = None
 
     def take(self, line: Watermark) -> None:
