@@ -9,7 +9,8 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Text, ToolCall, ToolResult
 from inspector.core.needs import Answer, Failure, Need, ProviderFailure, drive
 from inspector.core.outcome import Event, Outcome
-from inspector.core.policies.harness import Policy
+from inspector.core.policies.harness import Policy, SimpleState
+from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.turn import TurnContext, TurnResult
 from inspector.core.policies.verdict import PolicyInput
 
@@ -110,3 +111,36 @@ def play_loop(policy: Policy[Any, Any], start: Buffer, world: Any, settings: Any
             if turn.answer is not None:
                 loop.text = "\n".join(one.text for one in turn.answer.messages) or turn.answer.text
             return loop
+
+
+def run(
+    policy: Policy[Any, Any],
+    tier: str,
+    before: Buffer,
+    script: Script | None = None,
+    window: int = 200_000,
+    moment: PolicyInput | None = None,
+    **values: object,
+) -> Outcome[Any]:
+    settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
+    answer = script or Script()
+    return drive(policy.tier(tier, before, settings, policy.fresh(settings), moment or PolicyInput()), answer)
+
+
+def before_call(
+    policy: Policy[Any, Any],
+    before: Buffer,
+    script: Script | None = None,
+    window: int = 200_000,
+    running: SimpleState | None = None,
+    overflow: str = "",
+    **values: object,
+) -> tuple[Outcome[Any], ...]:
+    settings = policy.settings([(key, str(value)) for key, value in values.items()], window)
+    start = running or policy.fresh(settings)
+    talk = policy.before_call(before, settings, start, PolicyInput(overflow=overflow))
+    return drive(talk, script or Script())
+
+
+def cleared(outcome: Outcome[Any]) -> list[int]:
+    return [n for n, text in enumerate(texts(outcome.buffer.messages)) if text == PLACEHOLDER]
