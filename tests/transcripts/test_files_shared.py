@@ -89,7 +89,9 @@ def test_each_file(path: Path) -> None:
 
 def test_nothing_is_read_twice_differently(shared: Path) -> None:
     """The same file twice gives equal sessions: nothing depends on the order of a set or on what was read before."""
-    for path in sorted((shared / "clients").glob("*-autocompact.jsonl")):
+    paths = sorted((shared / "clients").glob("*-autocompact.jsonl"))
+    assert paths
+    for path in paths:
         one, other = open_transcript(path), open_transcript(path)
         assert [list(t.messages) for t in one.threads] == [list(t.messages) for t in other.threads]
 

@@ -134,8 +134,9 @@ def test_lost_says_the_same_of_a_sentence(first: str, second: str) -> None:
     script = ("user", RULE), ("answer", "a"), ("compact", first), ("answer", "b"), ("compact", second), ("answer", "c")
     thread = session(*script)
     (pinned,) = (one for one in recorded_pins(thread, PinIndex(find_pins(thread))) if one.pin.text == RULE)
-    before = "verbatim"
-    for one in lost_by_compactions(Session("made", (thread,)), thread):
+    before, losses = "verbatim", lost_by_compactions(Session("made", (thread,)), thread)
+    assert len(losses) == 2
+    for one in losses:
         fate = next((row.fate for row in one.rows if row.fact.text == RULE), "kept")
         span = pinned.at(one.before_request)
         assert span is not None
