@@ -94,6 +94,35 @@ def test_a_folder_is_seen_at_a_glance() -> None:
     assert not {folder: n for folder, n in modules.items() if n > WIDE}
 
 
+SHARED = {
+    "core/formats": "detect excerpt format growing many times unread",
+    "core/policies": "catalogue harness replacements settings start turn verdict",
+    "gui/panels": "catalogue list_panel panel",
+}
+"""Where things stand side by side: what is not one of them."""
+USERS: dict[str, set[str]] = {
+    "proxy": {"payload", "traces", "traffic"},
+    "pi": {"openclaw"},
+    "message": {"proxy", "run", "tiers"},
+}
+"""Who may be imported by whom beside it (docs/architecture.md); `payload` by any format."""
+
+
+@pytest.mark.parametrize("folder", SHARED)
+def test_formats_policies_and_panels_do_not_import_each_other(folder: str) -> None:
+    package = f"inspector.{folder.replace('/', '.')}"
+    imported = re.compile(rf"^from {re.escape(package)}\.(\w+)", re.MULTILINE)
+    pairs = set[tuple[str, str]]()
+    for name in OURS:
+        if name.startswith(f"inspector/{folder}/"):
+            own = Path(name).relative_to(f"inspector/{folder}").parts[0].removesuffix(".py")
+            pairs |= {(own, used) for used in imported.findall((ROOT / name).read_text(encoding="utf-8"))}
+    shared = set(SHARED[folder].split())
+    crossing = {(own, used) for own, used in pairs if own != used and not {own, used} & shared}
+    assert pairs
+    assert not {(own, used) for own, used in crossing if used != "payload" and own not in USERS.get(used, ())}
+
+
 SEVERAL: dict[str, str] = {}
 """Type names with several meanings, and why each may have them."""
 

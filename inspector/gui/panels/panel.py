@@ -8,7 +8,8 @@ To add one: a file with a `Panel` subclass, named with its place in the list in
   seen (a hidden one, when it comes to light) and must cost nothing when nothing it shows has changed: compare
   with what was shown by identity (`state.session is self._session`).
 - What the user wants goes up: `self.desk.workbench.select(...)`, `.move(...)`, `self.desk.open_path(...)`.
-- Anything over 50 ms: `self.desk.bridge.run(job, done)`. A panel makes no thread.
+- Anything over 50 ms: `self.desk.bridge.run(job, done)`, or a `LatestJob` where only the newest matters. A panel makes
+  no thread.
 - Colours: `self.desk.theme.colours`, read while painting; `restyle()` is called when they change.
 - A widget paints in `with QPainter(self) as painter:`. A painter that a trace keeps alive ends the program.
 - Text of a transcript goes into widgets that never interpret it: labels by `look.labels.label`, tooltips
