@@ -22,24 +22,30 @@ def fidelity(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 KEPT = {
-    "claude-code": (0.9985, 0.96),
+    "claude-code": (0.998, 0.94),
     "codex": (0.999, 0.99),
-    "pi": (0.9995, 0.98),
+    "pi": (0.9995, 0.999),
     "gemini-cli": (0.999, 0.999),
     "opencode": (0.999, 0.999),
+    "openclaw": (0.9995, 0.998),
+    "mini-swe-agent": (0.9995, 0.9995),
 }
 """Median and 10th percentile of R2 that were reached; what is asked stands on the page."""
+ALL = (0.9995, 0.95), (0.9995, 0.97)
+"""Of all files, by one line and by stretch."""
 
 
 def test_every_format_is_as_good_as_it_was(fidelity: ModuleType, shared: Path) -> None:
-    measured = [one for one in fidelity.measure(shared) if one.complete]
-    for name, (title, _, _) in fidelity.FORMATS.items():
-        median, low = KEPT[name]
-        found = sorted(one.fit.r2 for one in measured if one.session.format == name)
-        assert found, title
-        assert (quantile(found, 0.5) or 0) >= median, title
-        assert (quantile(found, 0.1) or 0) >= low, title
-    claude = [one.shown for one in measured if one.session.format == "claude-code"]
+    measured = [one for one in fidelity.measure(shared) if one.fit is not None and not one.why_not]
+    for name, (median, low) in KEPT.items():
+        found = [r2 for r2, _ in fidelity.straight(one for one in measured if one.format == name)]
+        assert found, name
+        assert (quantile(found, 0.5) or 0) >= median, name
+        assert (quantile(found, 0.1) or 0) >= low, name
+    for found, (median, low) in zip(zip(*fidelity.straight(measured), strict=True), ALL, strict=True):
+        assert (quantile(found, 0.5) or 0) >= median
+        assert (quantile(found, 0.1) or 0) >= low
+    claude = [one.shown for one in measured if one.format == "claude-code"]
     for by, ninety in (("roku", 0.01), ("tiktoken", 0.003)):
         errors = [error for one in claude for error in one.predicted[by].errors]
         after = [error for one in claude for error in one.predicted[by].after]

@@ -62,6 +62,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
         "median_abs_error": _rounded(fit.median_abs_error),
         "p90_abs_error": _rounded(fit.p90_abs_error),
         "r2": _rounded(fit.r2),
+        "r2_by_model": _rounded(fit.r2_by_model),
         "overhead": round(fit.line.overhead) if fit.line else None,
         "slope": _rounded(fit.line.slope) if fit.line else None,
         "prediction": _prediction(fit.prediction),

@@ -166,6 +166,7 @@ CALIBRATE = {
             "median_abs_error": (*NUMBER, NONE),
             "p90_abs_error": (*NUMBER, NONE),
             "r2": (*NUMBER, NONE),
+            "r2_by_model": (*NUMBER, NONE),
             "overhead": (*NUMBER, NONE),
             "slope": (*NUMBER, NONE),
         }

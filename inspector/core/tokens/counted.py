@@ -29,6 +29,27 @@ def opaque_tokens(characters: int) -> int:
     return -(-characters * 3 // 16)
 
 
+def holds_thought(signature: str) -> bool:
+    """Is it what was thought, sealed? So with Anthropic and Google (a protocol buffer: its length stands in front) and
+    OpenAI (a Fernet token); the text beside it is a digest. Others only sign (Kimi: 4,340 characters whatever was
+    thought), or write the name of a field there: then the text is what is sent."""
+    if signature.startswith("gAAAA"):
+        return True
+    try:
+        head = base64.b64decode(signature[:12], validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    head = head.removeprefix(b"\x08\x02")
+    if head[:1] != b"\x12":
+        return False
+    length = shift = 0
+    for byte in head[1:]:
+        length, shift = length | (byte & 0x7F) << shift, shift + 7
+        if byte < 0x80:
+            break
+    return -8 <= len(signature) * 3 // 4 - length <= 64
+
+
 @dataclass(frozen=True, slots=True)
 class Tiktoken(Estimator):
     """Counts text exactly as OpenAI's models of that encoding do; for other models it is a close relative."""
@@ -53,8 +74,7 @@ class Tiktoken(Estimator):
             case Thinking(text, signature, tokens):
                 if tokens is not None:
                     return tokens
-                # signed text is a digest of what was thought, the signature holds all of it
-                return opaque_tokens(len(signature)) if signature else self.text(text)
+                return opaque_tokens(len(signature)) if not text or holds_thought(signature) else self.text(text)
             case ToolCall():
                 return CALL_FRAMING + self.text(part.name) + self._json(part.arguments)
             case ToolResult():

@@ -5,6 +5,7 @@ the harness's own way, a factor through the origin (samples, median_abs_error)? 
 estimate to reported number (R2), whatever a fixed overhead or another tokenizer's density does to it?
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class Sample:
     """What was learned, this sample included."""
     predicted: int
     """What the estimator times its learned factor said before it saw this sample."""
+    model: str = ""
 
     @property
     def error(self) -> float:
@@ -102,6 +104,15 @@ class Fit:
         """Of the line."""
         return self.line.r2 if self.line else None
 
+    @property
+    def r2_by_model(self) -> float | None:
+        """With a line for each model, which has a tokenizer and a prompt of its own: the share of the variance around
+        each model's mean that its line explains. None where all numbers of each are the same."""
+        groups = defaultdict[str, list[tuple[float, float]]](list)
+        for one in self.samples:
+            groups[one.model].append((one.estimated, one.reported))
+        return explained(groups.values())
+
 
 def calibration_report(thread: Thread, estimators: Iterable[Estimator]) -> tuple[Fit, ...]:
     """One fit an estimator, in their order."""
@@ -156,8 +167,18 @@ def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> t
         raw = buffer_tokens(estimator, request.view, request.prompt)
         if reported and raw and n not in refused:
             predicted, calibration = calibration.apply(raw), calibration.update(raw, reported)
-            found.append(Sample(n, raw, reported, calibration.scale, predicted))
+            found.append(Sample(n, raw, reported, calibration.scale, predicted, request.model))
     return tuple(found)
+
+
+def explained(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
+    """R2 of a line of its own through each group of (x, y) points: the share of the variance within the groups."""
+    whole = left = 0.0
+    for points in groups:
+        mean, found = sum(y for _, y in points) / len(points), line(points)
+        whole += sum((y - mean) ** 2 for _, y in points)
+        left += sum((y - (found.overhead + found.slope * x if found else mean)) ** 2 for x, y in points)
+    return max(0.0, 1 - left / whole) if whole else None
 
 
 def line(points: Sequence[tuple[float, float]]) -> FitLine | None:

@@ -1,5 +1,6 @@
 """The tokenizer: the right counts without network, cut without loss, and no crash when it panics."""
 
+import base64
 import hashlib
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from inspector.core.tokens import tokenizer
-from inspector.core.tokens.counted import CALL_FRAMING, MESSAGE_FRAMING, RESULT_FRAMING, Tiktoken
+from inspector.core.tokens.counted import CALL_FRAMING, MESSAGE_FRAMING, RESULT_FRAMING, Tiktoken, opaque_tokens
 from inspector.core.tokens.tokenizer import (
     PIECE,
     VOCABULARIES,
@@ -121,3 +122,26 @@ def test_weight_of_a_message_is_everything_the_model_sees() -> None:
     assert by.weigh(message) == (
         MESSAGE_FRAMING + 2 + (2 + 30 + 7) + (CALL_FRAMING + 1 + 2) + (RESULT_FRAMING + 2) + 800 + 100
     )
+
+
+def sealed(thought: int) -> str:
+    """As Anthropic's are: a protocol buffer whose first field holds all."""
+    length = bytes([0x12, thought & 0x7F | 0x80, thought >> 7])
+    return base64.b64encode(length + bytes(range(256)) * (thought // 256) + b"\x18\x01").decode()
+
+
+def test_a_signature_counts_for_the_thought_only_where_it_holds_it() -> None:
+    text, count = "We look at the file first.", Tiktoken()
+    plain = count.weigh(Message("m", "assistant", (Thinking(text),)))
+    anthropic, fernet = sealed(1_024), "gAAAAAB" + "x" * 993
+    for signature in (anthropic, fernet):
+        held = MESSAGE_FRAMING + opaque_tokens(len(signature))
+        assert count.weigh(Message("m", "assistant", (Thinking(text, signature),))) == held
+    for signature in (
+        "reasoning_content",
+        "72fe" * 1_085,
+        anthropic[:200],
+        "EA" * 300,
+    ):  # a field, a mere signature, cut
+        assert count.weigh(Message("m", "assistant", (Thinking(text, signature),))) == plain
+    assert count.weigh(Message("m", "assistant", (Thinking("", "72fe" * 1_085),))) > plain

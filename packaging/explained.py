@@ -1,0 +1,78 @@
+"""How much of a reported prompt the file explains where it holds all of it: messages, system prompt and tools.
+
+Figures for docs/fidelity.md. The breakdown always sums to the number on the gauge; what nothing in the file accounts
+for is a part of its own there (`unseen`). Where the file holds everything, that part should be next to nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from inspector.core.findings.breakdown import breakdown, tool_calls
+from inspector.core.session import Session
+from inspector.core.tokens.estimators import estimator
+from inspector.core.tokens.prediction import quantile
+from inspector.core.tokens.pressure import known_pressures
+from inspector.core.tokens.sizing import sizer
+
+AT_MOST = 12
+"""Calls of a session that are looked at, evenly spread."""
+BAR = 0.03
+COUNTER = "tiktoken"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One call whose file holds system prompt and tools."""
+
+    format: str
+    session: str
+    counted: float
+    """Tokens of all that the file holds, by the tokenizer alone, over the reported number."""
+    unseen: float
+    """Share of the breakdown that no part of the file accounts for."""
+
+
+def explained_calls(session: Session, name: str) -> Iterator[Explained]:
+    """Of the main thread."""
+    thread = session.main
+    told = [
+        one
+        for one in thread.requests
+        if one.usage and one.usage.prompt and one.prompt.system is not None and one.prompt.tools is not None
+    ]
+    pressures = known_pressures(thread, estimator(COUNTER))
+    calls = tool_calls(session, thread)
+    for request in told[:: max(1, len(told) // AT_MOST)]:
+        size = sizer(pressures, request.index)
+        reported = size.pressure.reported
+        if not reported:
+            continue
+        tree = breakdown(size, size.pressure, request.buffer(), calls).tree
+        unseen = sum(one.tokens for one in tree.children if one.name == "unseen")
+        counted = size.counted(request.view, request.prompt)
+        yield Explained(session.format, name, counted / reported, unseen / max(1, tree.tokens))
+
+
+def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
+    """One row a format, one for all."""
+    lines = [
+        "| format | sessions | calls | counted / reported | 10 to 90 % | unseen part: median | calls within 3 % |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    rows = [(title, [one for one in found if one.format == name]) for name, title in titles.items()]
+    return [*lines, *(_row(title, some) for title, some in (*rows, ("all", found)) if some)]
+
+
+def _row(title: str, some: Sequence[Explained]) -> str:
+    counted = [one.counted for one in some]
+    within = sum(one.unseen <= BAR for one in some)
+    cells = [
+        title,
+        f"{len({one.session for one in some})}",
+        f"{len(some)}",
+        f"{quantile(counted, 0.5) or 0:.3f}",
+        f"{quantile(counted, 0.1) or 0:.3f} to {quantile(counted, 0.9) or 0:.3f}",
+        f"{quantile([one.unseen for one in some], 0.5) or 0:.1%}".replace("%", " %"),
+        f"{within} of {len(some)}",
+    ]
+    return f"| {' | '.join(cells)} |"
