@@ -64,12 +64,13 @@ class Measured:
 
     @property
     def by_stretch(self) -> float:
-        """R2 with a line for each stretch between compactions, too."""
+        """R2 with a line for each stretch between compactions that is long enough for one, too."""
         borders = sorted({one.before_request for one in self.session.main.compactions if one.kind == "summary"})
         groups = defaultdict[object, list[tuple[float, float]]](list)
         for one in self.fit.samples if self.fit is not None else ():
             groups[one.model, bisect_right(borders, one.request)].append((one.estimated, one.reported))
-        return explained(groups.values()) or 0.0
+        found = explained(points for points in groups.values() if len(points) >= LEAST)
+        return (self.fit.r2_by_model if found is None and self.fit is not None else found) or 0.0
 
 
 def main() -> None:

@@ -111,7 +111,7 @@ def test_weight_of_a_message_is_everything_the_model_sees() -> None:
         (
             Text("hello world"),
             Thinking("hello world"),
-            Thinking("hello world", "c" * 160),
+            Thinking("hello world", "gAAAA" + "c" * 155),
             Thinking("hello world", "c" * 160, 7),
             ToolCall("id", "ls", "hello world"),
             ToolResult("id", "hello world"),
@@ -142,6 +142,6 @@ def test_a_signature_counts_for_the_thought_only_where_it_holds_it() -> None:
         "72fe" * 1_085,
         anthropic[:200],
         "EA" * 300,
-    ):  # a field, a mere signature, cut
+    ):
         assert count.weigh(Message("m", "assistant", (Thinking(text, signature),))) == plain
     assert count.weigh(Message("m", "assistant", (Thinking("", "72fe" * 1_085),))) > plain
