@@ -16,7 +16,7 @@ from inspector.core.dialects.gemini import GEMINI
 from inspector.core.dialects.openai_chat import CHAT
 from inspector.core.dialects.openai_responses import RESPONSES
 from inspector.core.jsontext import NotJson, loads
-from inspector.core.untyped import text_of
+from inspector.core.untyped import object_in, text_of
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (ANTHROPIC, CHAT, RESPONSES, GEMINI)})
 
@@ -79,6 +79,18 @@ def _value(text: str) -> Iterator[Any]:
         yield loads(text.encode("utf-8", "replace"))
     except NotJson:
         return
+
+
+def event_of(row: Any) -> Mapping[str, Any] | None:
+    """The event in a row of a list: what stands under `data` beside its name, as a value or as text, else the row.
+
+    None for what is none.
+    """
+    if not isinstance(row, Mapping):
+        return object_in(row) or None
+    inner = row.get("data")
+    told = object_in(inner) if isinstance(inner, str) else inner
+    return told if told and isinstance(told, Mapping) and ("event" in row or "type" not in row) else row
 
 
 def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:

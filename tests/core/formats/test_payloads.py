@@ -171,7 +171,9 @@ def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses", "gemini"])
 def test_a_list_of_events_is_the_response_that_they_tell(dialect: str) -> None:
-    for events in (told_by(dialect, "yes"), [{"event": "x", "data": event} for event in told_by(dialect, "yes")]):
+    plain = told_by(dialect, "yes")
+    named = [{"event": "x", "data": event} for event in plain]
+    for events in (plain, named, [{"event": "x", "data": json.dumps(event)} for event in plain]):
         session = read(events)
         (request,) = session.main.requests
         assert request.usage

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.core.dialects.catalogue import assemble
+from inspector.core.dialects.catalogue import assemble, event_of
 from inspector.core.dialects.dialect import Dialect, StreamAssembler, answer_schema
 from inspector.core.formats.proxy.replies import unwrapped
 from inspector.core.untyped import object_of, text_of
@@ -107,14 +107,6 @@ _BESIDE = ("ping", "error")
 _FINAL = ("message_stop", "response.completed", "response.incomplete", "response.failed")
 
 
-def event_of(row: Any) -> Mapping[str, Any] | None:
-    """The event in a row, also where it stands under `data` beside its name. None for what is none."""
-    if not isinstance(row, Mapping):
-        return None
-    inner = row.get("data")
-    return inner if isinstance(inner, Mapping) and ("event" in row or "type" not in row) else row
-
-
 def dialect_of(row: Any) -> str:
     """Whose event it is, by shapes that no body has; empty where it is none. Gemini's look like whole responses."""
     event = event_of(row) or {}
@@ -153,7 +145,8 @@ def _ended(row: Any) -> bool:
 
 def is_beside(row: Any) -> bool:
     """Is it an event that says nothing of the response, or of its failure only?"""
-    return (event_of(row) or {}).get("type") in _BESIDE
+    event = event_of(row) or {}
+    return event.get("type") in _BESIDE or event.get("data") == "[DONE]"
 
 
 def is_final(row: Any) -> bool:

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from inspector.core.dialects.catalogue import is_terminal
+from inspector.core.dialects.catalogue import event_of, is_terminal
 from inspector.core.formats.format import Head
-from inspector.core.formats.traffic.log import TrafficLog, event_of
+from inspector.core.formats.traffic.log import TrafficLog
 from inspector.core.untyped import text_of
 
 _KEYS = frozenset(("ts", "dir", "text"))

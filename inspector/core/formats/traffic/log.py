@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from inspector.core.dialects.catalogue import DIALECTS, Endpoint
+from inspector.core.dialects.catalogue import DIALECTS, Endpoint, event_of
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.proxy.decoding import decoded
 from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
@@ -70,13 +70,6 @@ def content_of(value: Any) -> dict[str, Any]:
         case str():
             return {"text": value[:4000]}
     return {}
-
-
-def event_of(row: Any) -> Any:
-    """An event of a list: itself, or what stands under `data` beside its name; None for `[DONE]` and what is none."""
-    is_named = isinstance(row, Mapping) and "data" in row and ("event" in row or "type" not in row)
-    told = plain_body(row["data"] if is_named else row)
-    return told if isinstance(told, Mapping) else None
 
 
 def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
