@@ -17,12 +17,14 @@ from tests.core.formats.recordings import CLAUDE, PATHS, Recording, body, said, 
 from tests.transcripts import opencode_made
 
 _DATA = Path(__file__).resolve().parent.parent / "data"
+_KINDS = (".json", ".jsonl", ".ndjson", ".har", ".yaml", ".traj", ".history")
 _ARGUMENTS = json.dumps({"path": "a.py", "lines": [1, 2]})
 
 
 def samples(folder: Path) -> dict[str, bytes]:
     """By name, whose ending the file keeps. `folder` is for those that must be written to be made."""
-    found = {f"{path.parent.name}-{path.name}": path.read_bytes() for path in sorted(_DATA.glob("*/*.json*"))}
+    files = [path for path in sorted(_DATA.glob("*/*")) if path.suffix in _KINDS]
+    found = {f"{path.parent.name}-{path.name}": path.read_bytes() for path in files}
     found |= {name: json.dumps(value).encode() for name, value in _documents().items()}
     found |= {name: _lines(*values) for name, values in _rows().items()}
     found["journal.jsonl"] = _journal(folder / "journal.jsonl")

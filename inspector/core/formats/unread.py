@@ -29,7 +29,7 @@ def _by_bytes(data: bytes) -> str:
     if data.startswith(b"SQLite format 3\x00"):
         return "an SQLite database of no agent that is known"
     if start.startswith(b"interactions:") or b"\ninteractions:" in start:
-        return "a VCR cassette in which no model is asked"
+        return "a VCR cassette in which no model is asked in words that are known here"
     if b"# aider chat started at" in data:
         return "an Aider chat log"
     return ""
@@ -39,7 +39,7 @@ _NOTE = "the note beside a sub-agent of Claude Code: open the .jsonl of that nam
 _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
     (frozenset(keys.split()), title)
     for keys, title in (
-        ("session agent task packets", "a claude-tap capture in which no model is asked"),
+        ("session agent task packets", "a claude-tap capture in which no model is asked in words that are known here"),
         ("v agent cli_version ts content", "an Entire compact transcript (the session is full.jsonl beside it)"),
         ("agentType toolUseId", _NOTE),
         ("turn timestamp messages response", "a list of captured turns (claude-tap)"),
@@ -49,12 +49,12 @@ _OBJECTS: Sequence[tuple[frozenset[str], str]] = tuple(
 
 def _object(first: Mapping[str, Any], values: Sequence[Any]) -> str:
     if (log := first.get("log")) and isinstance(log, Mapping) and "entries" in log:
-        return "a HAR web capture in which no model is asked"
+        return "a HAR web capture in which no model is asked in words that are known here"
     if first.get("type") == "session" and "trace_id" in first:
         return "an LHAR capture"
     request = first.get("request")
     if isinstance(request, Mapping) and "response" in first and ("method" in request or "headers" in request):
-        return "a proxy log in which no model is asked"
+        return "a proxy log in which no model is asked in words that are known here"
     return next((title for keys, title in _OBJECTS if keys <= first.keys()), "")
 
 

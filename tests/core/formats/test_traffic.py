@@ -1,8 +1,9 @@
 """Captures of other tools: read as a recording of our own proxy, each buffer as its request says it."""
 
+import gzip
 import json
 import zlib
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,17 @@ def test_what_we_export_can_be_opened_again(tmp_path: Path) -> None:
     again, ours = open_transcript(file), recording.session()
     assert buffers(again.main) == buffers(ours.main)
     assert prompts(again) == prompts(ours) == [[(8, 2), (15, 2)]]
+
+
+def test_an_archive_with_packed_pieces() -> None:
+    """Polly.JS keeps packed bodies as a list of pieces."""
+    archive = values("archive.har")[0][1]
+    response = archive["log"]["entries"][0]["response"]
+    packed = gzip.compress(b64decode(response["content"]["text"]))
+    pieces = [b64encode(piece).decode() for piece in (packed[:10], packed[10:])]
+    response["content"]["text"] = json.dumps(pieces)
+    response["headers"].append({"name": "Content-Encoding", "value": "gzip"})
+    assert prompts(told(detect(Head([archive], archive)), [(1, archive)])) == [[(30, 6)], [(20, 3)]]
 
 
 # -- Amazon Bedrock

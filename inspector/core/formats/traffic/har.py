@@ -69,8 +69,14 @@ class HarEntries:
         content = object_of(response, "content")
         body = content.get("text")
         if content.get("encoding") == "base64":
-            body = bytes_of(body)
+            body = _unpacked(body)
         came = {"elapsed_ms": entry.get("time"), "size": response.get("bodySize"), "error": response.get("_error")}
         status = response.get("status") or None
         asked = Asked(text_of(request.get("method")), url, headers, _posted(request), time, request.get("bodySize"))
         tell(self._log, asked, status, body, response.get("headers"), **came)
+
+
+def _unpacked(text: Any) -> bytes:
+    """What stands in base64: in one piece, or in a list of pieces as text (Polly.JS, of packed bodies)."""
+    told = plain_body(text)
+    return b"".join(map(bytes_of, told if isinstance(told, list) else [text]))
