@@ -3,10 +3,11 @@
 What was handed out is never changed: a list of which somebody holds a beginning is copied before an item of it changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
+from typing import TypeAlias
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, shared
 from inspector.core.formats.proxy.exchange import Exchange
@@ -84,14 +85,21 @@ class ShownCompaction:
     trigger: str
 
 
+Scope: TypeAlias = tuple[str, str, str]
+"""Within which threads are told apart by what they say."""
+
+
 class Conversation:
     """The steps of one thread."""
 
-    def __init__(self, key: ClientKey, number: int, scope: tuple[str, str, str]) -> None:
+    def __init__(
+        self, key: ClientKey, number: int, scope: Scope, stands: "Callable[[Conversation, View], None]"
+    ) -> None:
+        """`stands` is told every buffer that a step of it has, or gets."""
+        self._stands = stands
         self.key = key
         self.number = number
         self.scope = scope
-        """Within which threads are told apart by what they say."""
         self.name = ""
         self.parent: Conversation | None = None
         self.parent_call = ""
@@ -187,6 +195,7 @@ class Conversation:
         else:
             one.asked = replace(one.asked, view=view)
         one.end = view
+        self._stands(self, view)
 
     def _again(self, at: int) -> None:
         """Write the requests from `at` on anew."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from inspector.core.buffer import View, head, shared
-from inspector.core.formats.proxy.conversation import Conversation, line_of
+from inspector.core.formats.proxy.conversation import Conversation, Scope, line_of
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.message import Message, Opaque, Text
 
@@ -27,7 +27,9 @@ class Conversations:
 
     def __init__(self) -> None:
         self.all: list[Conversation] = []
-        self._scopes: dict[tuple[str, str, str], list[Conversation]] = {}
+        self._scopes: dict[Scope, list[Conversation]] = {}
+        self._ending: dict[tuple[Scope, str], dict[int, Conversation]] = {}
+        """The threads of which some buffer ended in a message, by its id, the latest last; by their numbers."""
         self._seen: dict[str, tuple[Conversation, ...]] = {}
         """The threads that a message of the model's (or a result) stood in, by its id, the latest last."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
@@ -92,7 +94,7 @@ class Conversations:
 
     # -- which thread ----------------------------------------------------------------------------------------------
 
-    def _scope(self, one: Exchange) -> tuple[str, str, str]:
+    def _scope(self, one: Exchange) -> Scope:
         key = one.key
         if not key.strong:
             return "", key.session, one.asked.dialect.name if one.asked.dialect else ""
@@ -119,7 +121,37 @@ class Conversations:
         """The thread whose answers the buffer repeats, or which it extends: of several the likeliest."""
         found = self._repeated(one) if among else None
         distance = _distance(found, one) if found is not None else _FARTHEST
-        return _extended(one, among, distance) or found if distance > _NEAREST else found
+        return self._extended(one, among, distance) or found if distance > _NEAREST else found
+
+    def _stood(self, found: Conversation, view: View) -> None:
+        """A buffer of that thread: what begins with all of it goes on there."""
+        for message in islice(view.backwards(), 1):
+            known = self._ending.setdefault((found.scope, message.id), {})
+            known.pop(found.number, None)
+            known[found.number] = found
+            if len(known) > _HOLDERS:
+                del known[next(iter(known))]
+
+    def _extended(self, one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
+        """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than
+        `within`."""
+        view, found = one.body.view, None
+        if len(among) > _HOLDERS:  # only those that ended where this one goes on
+            scope = among[0].scope
+            told = (self._ending.get((scope, message.id)) for message in islice(view.backwards(), _BACK))
+            known = {number: each for ending in told if ending for number, each in ending.items()}
+            among = [known[number] for number in sorted(known)]
+        for each in reversed(among):
+            if (distance := _distance(each, one)) >= within:
+                continue
+            last = each.steps[-1].body.view if each.steps else each.tried
+            if last.length == view.length and not each.may_ask_again(one):
+                continue  # the same words once more: another session
+            if last.length and shared(last, view) == last.length:
+                found, within = each, distance
+                if distance == _NEAREST:
+                    break
+        return found
 
     def _repeated(self, one: Exchange) -> Conversation | None:
         """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
@@ -170,7 +202,7 @@ class Conversations:
         return any(text in self._tasks for text in _texts(messages))
 
     def _new(self, one: Exchange) -> Conversation:
-        made = Conversation(one.key, len(self.all), self._scope(one))
+        made = Conversation(one.key, len(self.all), self._scope(one), self._stood)
         self.all.append(made)
         self._scopes.setdefault(made.scope, []).append(made)
         if one.key.sub:
@@ -199,22 +231,6 @@ def _distance(each: Conversation, one: Exchange) -> tuple[bool, bool]:
 
 
 _NEAREST, _FARTHEST = (False, False), (True, True, True)
-
-
-def _extended(one: Exchange, among: Sequence[Conversation], within: tuple[bool, ...]) -> Conversation | None:
-    """The thread whose last buffer is the beginning of this one: the nearest of those that are nearer than `within`."""
-    view, found = one.body.view, None
-    for each in reversed(among):
-        if (distance := _distance(each, one)) >= within:
-            continue
-        last = each.steps[-1].body.view if each.steps else each.tried
-        if last.length == view.length and not each.may_ask_again(one):
-            continue  # the same words once more: another session
-        if last.length and shared(last, view) == last.length:
-            found, within = each, distance
-            if distance == _NEAREST:
-                break
-    return found
 
 
 def _may_start(parent: Conversation, found: Conversation) -> bool:
