@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from inspector.core.formats.detect import detect
 from inspector.core.formats.format import Head
+from inspector.core.formats.proxy.conversation import Conversation
+from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.traces import FORMATS
 from inspector.core.formats.traces.payloads import pythonic, read_input
 from inspector.core.formats.traces.span import moment, usage_of
@@ -97,7 +99,7 @@ def span(number: int, said: list[Any], **more: Any) -> dict[str, Any]:
         "name": "chat",
         "context": {"trace_id": "0xa", "span_id": f"0x{number}"},
         "parent_id": more.pop("parent", None),
-        "start_time": f"2026-01-01T00:00:{number:02d}Z",
+        "start_time": f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}Z",
         "end_time": more.pop("end", "2026-01-01T00:01:00Z"),
         "attributes": {**attributes, **more},
     }
@@ -379,6 +381,30 @@ def test_chains_of_spans_cost_what_they_are_long() -> None:
         if n and n % 2:
             one["attributes"] = {"gen_ai.operation.name": "execute_tool"}
     assert read(*chain).notes
+
+
+def test_many_calls_that_go_on_nowhere_cost_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many threads only those are asked whether a call goes on there that ended where it does."""
+    asked = 0
+
+    def counted(self: Conversation, one: Exchange) -> bool:
+        nonlocal asked
+        asked += 1
+        return is_prompted(self, one)
+
+    is_prompted = Conversation.is_prompted
+    monkeypatch.setattr(Conversation, "is_prompted", counted)
+    alone = [span(n, [words("user", f"Parcel {n}?")]) for n in range(400)]
+    first = read(*alone[:200])
+    cost, asked = asked, 0
+    session = read(*alone)
+    assert (len(first.threads), len(session.threads)) == (200, 400)
+    assert asked < cost + 400
+    goes_on = span(400, [words("user", "Parcel 7?"), words("assistant", "Hm."), words("user", "And now?")])
+    grown = read(*alone, goes_on)
+    assert [len(thread.requests) for thread in grown.threads if len(thread.requests) > 1] == [2]
+    thread = next(thread for thread in grown.threads if len(thread.requests) > 1)
+    assert [message.text for message in thread.requests[0].view] == ["Parcel 7?"]
 
 
 def test_values_over_many_lines_are_read_one_after_another(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from inspector.core.formats.traces.span import (
@@ -128,13 +129,19 @@ def _first(attributes: Mapping[str, Any], *keys: str) -> str:
     return next((found for key in keys if (found := text_of(attributes.get(key)))), "")
 
 
+@cache
+def _words(key: str) -> list[str]:
+    return key.split(".")
+
+
 def _value(whole: Mapping[str, Any], *keys: str) -> Any:
     """The first of these that is there: as it is named, or along its dots."""
     for key in keys:
         if (found := whole.get(key)) is not None:
             return found
-        found = whole
-        for word in key.split("."):
+        first, *rest = _words(key)
+        found = whole.get(first)
+        for word in rest if found is not None else ():
             found = found.get(word) if isinstance(found, dict) else None
         if found is not None:
             return found

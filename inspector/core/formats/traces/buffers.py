@@ -55,6 +55,8 @@ class InputReader:
         self._pool = Pool()
         self._counts = Counts()
         self._lines: list[InputLine] = []
+        self._told: tuple[Sequence[Any], Sequence[Any], Prompt] | None = None
+        """System prompt and tools as the last call logged them, and what they are."""
 
     def read(self, span: Span) -> SpokenCall:
         """The messages of a call."""
@@ -64,10 +66,17 @@ class InputReader:
         response = read_output(span.output)
         answer = self._units(response.items, span)
         told = [span.system, logged.system, *line.lead]
-        known = (read_tools(one) for one in (span.tools, logged.tools, response.tools))
-        tools = next((one for one in known if one is not None), None)
-        prompt = Prompt(_system(told if any(told) else [response.system]), tools)
-        return SpokenCall(line.view, self._pool.prompt(prompt), answer, response, logged.is_text)
+        tools = (span.tools, logged.tools, response.tools)
+        prompt = self._prompt(told if any(told) else [response.system], tools)
+        return SpokenCall(line.view, prompt, answer, response, logged.is_text)
+
+    def _prompt(self, told: Sequence[Any], tools: Sequence[Any]) -> Prompt:
+        """Most calls tell the same as the one before."""
+        if self._told is None or self._told[:2] != (told, tools):
+            known = (read_tools(one) for one in tools)
+            offered = next((one for one in known if one is not None), None)
+            self._told = told, tools, self._pool.prompt(Prompt(_system(told), offered))
+        return self._told[2]
 
     def prompt(self, prompt: Prompt) -> Prompt:
         """The same prompt as one object."""
