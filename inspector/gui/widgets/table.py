@@ -34,13 +34,16 @@ _MEASURED = 200
 """Rows whose numbers make a column wider."""
 
 
-class _Model(Guarded, QAbstractTableModel, Generic[T]):
+class TableModel(Guarded, QAbstractTableModel, Generic[T]):
+    """Rows as their columns tell them."""
+
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         super().__init__()
         self.columns = columns
         self.rows: Sequence[T] = ()
 
     def show_rows(self, rows: Sequence[T]) -> None:
+        """These from now on."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -80,7 +83,7 @@ class Rows(Guarded, QTableView, Generic[T]):
 
     def __init__(self, name: str, columns: Sequence[Column[T]]) -> None:
         super().__init__()
-        self._model: _Model[T] = _Model(columns)
+        self._model: TableModel[T] = TableModel(columns)
         self.setModel(self._model)
         self.setAccessibleName(name)
         show_whole_rows(self, int(self.fontMetrics().height() * 1.6))

@@ -2,19 +2,18 @@
 the bars of the waterfall lie."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 
 from inspector.core.exchange import NOWHERE, ExchangePlace, ExchangeSummary
 from inspector.core.session import Session, exchange_places
-from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import percent
 from inspector.gui.look.visible import line
-from inspector.gui.widgets.table import TOP, Index
+from inspector.gui.widgets.table import TOP, Column, Index, TableModel
 
 Tone: TypeAlias = Literal["", "good", "bad", "waits"]
 
@@ -34,17 +33,10 @@ class ListedExchange:
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeColumn:
-    """A heading, a row's text, what it is sorted by, and how wide it is in figures (0: what is left).
+class ExchangeColumn(Column[ListedExchange]):
+    """`key`: what it is sorted by; `rank`: where there is no room for all, those of the highest go first."""
 
-    `rank`: where there is no room for all, those of the highest go first.
-    """
-
-    title: str
-    text: Callable[[ListedExchange], str]
-    key: Callable[[ListedExchange], Any]
-    width: int = 0
-    figures: bool = False
+    key: Callable[[ListedExchange], Any] = field(kw_only=True)
     rank: int = 0
 
 
@@ -119,25 +111,25 @@ def _number(value: float | None) -> float:
 WATERFALL = 9
 """The column with the bars."""
 COLUMNS: Sequence[ExchangeColumn] = (
+    ExchangeColumn("#", lambda row: f"{row.what.number:,}", 4, True, key=lambda row: (row.what.time, row.what.number)),
+    ExchangeColumn("status", lambda row: status_words(row.what), 5, key=lambda row: row.what.status or 0),
+    ExchangeColumn("client", lambda row: row.what.client, 10, key=lambda row: row.what.client, rank=6),
+    ExchangeColumn("model", lambda row: row.what.model, 14, key=lambda row: row.what.model, rank=4),
+    ExchangeColumn("thread", lambda row: row.place.thread, 9, key=lambda row: row.place.thread, rank=3),
     ExchangeColumn(
-        "#", lambda row: f"{row.what.number:,}", lambda row: (row.what.time, row.what.number), 4, figures=True
+        "kind", kind_words, 10, key=lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), rank=2
     ),
-    ExchangeColumn("status", lambda row: status_words(row.what), lambda row: row.what.status or 0, 5),
-    ExchangeColumn("client", lambda row: row.what.client, lambda row: row.what.client, 10, rank=6),
-    ExchangeColumn("model", lambda row: row.what.model, lambda row: row.what.model, 14, rank=4),
-    ExchangeColumn("thread", lambda row: row.place.thread, lambda row: row.place.thread, 9, rank=3),
+    ExchangeColumn("up", lambda row: up_words(row.what), 8, True, key=lambda row: _number(row.what.up), rank=5),
     ExchangeColumn(
-        "kind", kind_words, lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), 10, rank=2
+        "down", lambda row: size_words(row.what.down), 7, True, key=lambda row: _number(row.what.down), rank=8
     ),
-    ExchangeColumn("up", lambda row: up_words(row.what), lambda row: _number(row.what.up), 8, True, rank=5),
-    ExchangeColumn("down", lambda row: size_words(row.what.down), lambda row: _number(row.what.down), 7, True, rank=8),
     ExchangeColumn(
-        "first byte", lambda row: time_words(row.what.first_byte_ms), lambda row: _number(row.what.first_byte_ms),
-        9, True, rank=7,
+        "first byte", lambda row: time_words(row.what.first_byte_ms), 9, True,
+        key=lambda row: _number(row.what.first_byte_ms), rank=7,
     ),
-    ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), lambda row: _number(row.what.elapsed_ms)),
-    ExchangeColumn("cached", lambda row: _cached(row.what), lambda row: _number(row.what.cached), 6, True, rank=1),
-    ExchangeColumn("held", lambda row: held_words(row.what), lambda row: _number(row.what.held_ms), 11, rank=0),
+    ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), key=lambda row: _number(row.what.elapsed_ms)),
+    ExchangeColumn("cached", lambda row: _cached(row.what), 6, True, key=lambda row: _number(row.what.cached), rank=1),
+    ExchangeColumn("held", lambda row: held_words(row.what), 11, key=lambda row: _number(row.what.held_ms)),
 )  # fmt: skip
 
 
@@ -174,15 +166,14 @@ def _all_text(row: ListedExchange) -> str:
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
-class ExchangeModel(Guarded, QAbstractTableModel):
+class ExchangeModel(TableModel[ListedExchange]):
     """Knows which rows are new or changed, so that thousands are not laid out again for one that came."""
 
     replaced = Signal()
     """The rows are others, or in another order."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.rows: Sequence[ListedExchange] = ()
+        super().__init__(COLUMNS)
         self._all: Sequence[ListedExchange] = ()
         self._filter = (ALL, "")
         self._by, self._falling = 0, True
@@ -226,12 +217,6 @@ class ExchangeModel(Guarded, QAbstractTableModel):
         """Where the exchange stands whose request is in that line."""
         return next((n for n, one in enumerate(self.rows) if one.what.line == line_number), None)
 
-    def rowCount(self, parent: Index = TOP) -> int:
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = TOP) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return None
@@ -242,15 +227,10 @@ class ExchangeModel(Guarded, QAbstractTableModel):
         return tip("\n".join(line(text, 600) for text in told if text))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            sign = "" if section != self._by else " ▾" if self._falling else " ▴"
-            return COLUMNS[section].title + sign
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if COLUMNS[section].figures else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        return None
+        told = super().headerData(section, orientation, role)
+        if told is None or role != Qt.ItemDataRole.DisplayRole or section != self._by:
+            return told
+        return f"{told} ▾" if self._falling else f"{told} ▴"
 
 
 # -- the waterfall -----------------------------------------------------------------------------------------------------
