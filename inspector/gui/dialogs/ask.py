@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from inspector.core.tokens.windows import Window
 from inspector.gui.settings import Settings
@@ -40,3 +40,12 @@ def ask_steps_file(parent: QWidget, settings: Settings) -> str:
     folder = settings.text("saved", str(Path.home()))
     path, _ = QFileDialog.getOpenFileName(parent, "Replay saved steps", folder, "Steps (*.json);;All files (*)")
     return path
+
+
+def is_sure(parent: QWidget, title: str, question: str, yes: str, no: str) -> bool:
+    """Does the user want it? `yes`, `no`: what stands on the buttons."""
+    box = QMessageBox(QMessageBox.Icon.Question, title, question, parent=parent)
+    wanted = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(no, QMessageBox.ButtonRole.RejectRole)
+    box.exec()
+    return box.clickedButton() is wanted

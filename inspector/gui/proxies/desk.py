@@ -4,10 +4,11 @@ either are loaded when the first one is wanted."""
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command
+from inspector.gui.dialogs.ask import is_sure
 from inspector.gui.settings import Settings
 from inspector.workbench.workbench import Workbench
 
@@ -90,17 +91,11 @@ class ProxyDesk:
         proxy = self._workbench.state.proxy
         if proxy is None or not proxy.busy:
             return True
-        box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("An agent is being watched")
-        box.setText(
+        question = (
             "Requests are under way through the proxy, or held. Without it the agents that were pointed at it lose "
             "their connection; the recording holds all that passed."
         )
-        stop = box.addButton("Stop the proxy and close", QMessageBox.ButtonRole.AcceptRole)
-        box.addButton("Keep watching", QMessageBox.ButtonRole.RejectRole)
-        box.exec()
-        return box.clickedButton() is stop
+        return is_sure(self._window, "An agent is being watched", question, "Stop the proxy and close", "Keep watching")
 
     def close(self) -> None:
         """The window goes."""

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command
+from inspector.gui.dialogs.ask import is_sure
 from inspector.gui.look.number_formats import plural
 from inspector.gui.runs.controller import MakePlan, RunController
 from inspector.gui.settings import Settings
@@ -114,14 +115,8 @@ class RunDesk:
         """May the window go? Asks where a run is under way; that is then stopped, and `close` called after it."""
         if not self.controller.active:
             return True
-        box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("A run is under way")
-        box.setText("A run is under way. Its journal holds all that happened so far, and it can be resumed from it.")
-        stop = box.addButton("Stop it and close", QMessageBox.ButtonRole.AcceptRole)
-        box.addButton("Keep it running", QMessageBox.ButtonRole.RejectRole)
-        box.exec()
-        if box.clickedButton() is stop:
+        question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
+        if is_sure(self._window, "A run is under way", question, "Stop it and close", "Keep it running"):
             self.controller.end(close)
         return False
 
