@@ -133,7 +133,7 @@ def test_the_command(simulated: SimulatedServer, tmp_path: Path) -> None:
         assert line["status"] == 200
         run.terminate()
         told = run.stderr.read().decode()
-        run.wait(20)
+        run.wait(60)
     assert "held (watermark): exchange 0" in told
     assert "messages, " in told
     assert "tokens (" in told.partition(" -> ")[2]
@@ -151,5 +151,5 @@ def test_no_line_is_lost_where_it_is_stopped(simulated: SimulatedServer, tmp_pat
         time.sleep(0.1)
         run.send_signal(signal.SIGINT)
         lines = run.stdout.read().splitlines()
-        assert run.wait(20) == 0
+        assert run.wait(60) == 0
     assert [loads(line)["exchange"] for line in lines] == [0]

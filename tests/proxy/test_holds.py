@@ -246,7 +246,7 @@ def test_what_was_not_changed_goes_byte_for_byte(gate: Holds, proxy: ProxyServer
     import httpx2
 
     body = b'{ "max_tokens":50,  "messages": [ {"role":"user","content":"a"} ],"model":"claude-simulated"}'
-    call = Later(lambda: httpx2.post(f"{proxy.url}/v1/messages", content=body, timeout=20))
+    call = Later(lambda: httpx2.post(f"{proxy.url}/v1/messages", content=body, timeout=60))
     gate.release(the_hold(gate).id)
     assert call.result().status_code == 200
     assert simulated.world.seen[-1].body == body
@@ -263,7 +263,7 @@ def test_a_packed_body_is_changed_too(name: str, gate: Holds, proxy: ProxyServer
     plain = dumps({"max_tokens": 50, "model": "claude-simulated", "messages": said}).encode()
     data = gzip.compress(plain) if name == "gzip" else zstandard.compress(plain)
     headers = {"content-encoding": name, "content-type": "application/json"}
-    call = Later(lambda: httpx2.post(f"{proxy.url}/v1/messages", content=data, headers=headers, timeout=20))
+    call = Later(lambda: httpx2.post(f"{proxy.url}/v1/messages", content=data, headers=headers, timeout=60))
     hold = the_hold(gate)
     seen = gate.buffer(hold.id)
     gate.release(hold.id, seen.with_messages(seen.messages[1:]))

@@ -105,7 +105,7 @@ def test_pings_on_the_wire(gate: Holds, proxy: ProxyServer) -> None:
     seen: list[str] = []
 
     def read() -> None:
-        with httpx2.stream("POST", f"{proxy.url}/v1/messages", json=body, timeout=20) as answer:
+        with httpx2.stream("POST", f"{proxy.url}/v1/messages", json=body, timeout=60) as answer:
             seen.extend(answer.iter_lines())
 
     call = Later(read)

@@ -145,7 +145,7 @@ def test_gemini(wrapped: bool, gate: Holds, proxy: ProxyServer, simulated: Simul
     body: dict[str, Any] = {"contents": CONTENTS, "generationConfig": {"maxOutputTokens": 50}}
     sent_body = {"model": "gemini-simulated", "request": body} if wrapped else body
     path = "/v1internal:generateContent" if wrapped else "/v1beta/models/gemini-simulated:generateContent"
-    call = Later(lambda: httpx2.post(proxy.url + path, json=sent_body, timeout=20))
+    call = Later(lambda: httpx2.post(proxy.url + path, json=sent_body, timeout=60))
     hold = the_hold(gate)
     assert hold.patience.ping == ""
     assert hold.patience.silent_s == 60

@@ -286,7 +286,7 @@ def test_a_full_disk_does_not_stop_what_passes(tmp_path: Path) -> None:
                 _ask(port, b"%d" % n * 3_000, 1)
         finally:
             process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert errors.count("cannot be written") == 1
     assert path.stat().st_size <= 20_000
@@ -334,7 +334,7 @@ def test_the_command_ends_well(tmp_path: Path) -> None:
         assert process.stdout
         told = [loads(process.stdout.readline().encode()) for _ in range(2)]
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=60)
     assert (process.returncode, rest) == (0, "")
     assert "stopped" in errors
     assert [(one["exchange"], one["status"], one["path"]) for one in told] == [

@@ -114,7 +114,7 @@ def test_openai_chat_and_responses(simulated: SimulatedServer, tmp_path: Path) -
 def test_a_chain_of_responses_by_name(simulated: SimulatedServer, tmp_path: Path) -> None:
     """Bodies that hold only what is new; the provider here keeps nothing, so it sees little: the reader sees all."""
     told = {"model": "gpt-simulated", "stream": False}
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=20) as client:
+    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
         first = client.post("/v1/responses", json={**told, "input": "one"}).json()
         more = [{"role": "user", "content": "two"}]
         body = {**told, "input": more, "previous_response_id": first["id"]}
@@ -129,7 +129,7 @@ def test_gemini(simulated: SimulatedServer, tmp_path: Path) -> None:
     contents: list[Any] = [{"role": "user", "parts": [{"text": "Read everything."}]}]
     body = {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "tools": [GEMINI_TOOL], "contents": contents}
     stream = "/v1beta/models/gemini-simulated:streamGenerateContent?alt=sse&key=secret"
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=20) as client:
+    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
         for n in range(3):
             text = client.post(stream, json=body).text
             chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
@@ -161,7 +161,7 @@ def test_gemini(simulated: SimulatedServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", ["429", "529", "overflow"])
 def test_what_was_refused_is_no_step(simulated: SimulatedServer, tmp_path: Path, fault: str) -> None:
     body = {"model": "claude-simulated", "max_tokens": 50, "messages": [{"role": "user", "content": "hello"}]}
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=20) as client:
+    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
         simulated.world.faults.push(fault)
         assert client.post("/v1/messages", json=body).status_code >= 400
         assert client.post("/v1/messages", json=body).status_code == 200
@@ -174,7 +174,7 @@ def test_a_stream_that_was_cut(simulated: SimulatedServer, tmp_path: Path) -> No
     """What came is kept; that it was cut is said."""
     body = {"model": "claude-simulated", "max_tokens": 50, "stream": True}
     body["messages"] = [{"role": "user", "content": "hello, say something long enough to be cut"}]
-    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=20) as client:
+    with recorded(simulated, tmp_path) as (proxy, path), httpx2.Client(base_url=proxy.url, timeout=60) as client:
         simulated.world.faults.push("cut:6")
         with pytest.raises(httpx2.HTTPError), client.stream("POST", "/v1/messages", json=body) as response:
             response.read()

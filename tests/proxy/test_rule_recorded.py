@@ -26,7 +26,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _ask(url: str) -> None:
-    httpx2.post(f"{url}/v1/messages", json=BODY, timeout=20).raise_for_status()
+    httpx2.post(f"{url}/v1/messages", json=BODY, timeout=60).raise_for_status()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_command_writes_them_into_the_head(
         with proxy.stdout:
             _ask(proxy.stdout.readline().rpartition(" ")[2].strip())
             proxy.send_signal(signal.SIGINT)
-            proxy.wait(20)
+            proxy.wait(60)
     head = _lines(path)[0]
     assert {key: head[key] for key in ("window", "hold") if key in head} == told
     assert cli.main(["info", str(path), "--json"]) == 0

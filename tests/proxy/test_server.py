@@ -298,7 +298,7 @@ def test_a_client_that_goes_ends_the_upstream_at_once(tmp_path: Path) -> None:
         wire.until(b"message_start")
         began = time.monotonic()
         wire.close()
-        assert closed.wait(10)
+        assert closed.wait(60)
         assert time.monotonic() - began < 5
         assert kinds(proxy, "response")[0]["ended"] == "client closed"
 
@@ -315,7 +315,7 @@ def test_a_client_that_goes_before_any_answer(tmp_path: Path) -> None:
         wire.send(post("/v1/messages", BODY))
         kinds(proxy, "request")
         wire.close()
-        assert closed.wait(10)
+        assert closed.wait(60)
         (response,) = kinds(proxy, "response")
         assert (response["status"], response["ended"]) == (0, "client closed")
 

@@ -27,7 +27,7 @@ TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "Read", "a
 
 @pytest.fixture
 def http(simulated: SimulatedServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=simulated.url, trust_env=False, timeout=20) as client:
+    with httpx2.Client(base_url=simulated.url, trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -38,7 +38,7 @@ def test_it_says_where_it_listens_and_ends_when_told() -> None:
         with answerer(url, "m") as answer:
             assert answer(Summarize("Summarise.", "x")).text
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert process.stderr
         assert "Traceback" not in process.stderr.read()
 

@@ -27,7 +27,7 @@ RESPONSES = "/v1/responses"
 
 @pytest.fixture
 def http(simulated: SimulatedServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=simulated.url, trust_env=False, timeout=20) as client:
+    with httpx2.Client(base_url=simulated.url, trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -111,7 +111,7 @@ def test_following_goes_over_to_the_next(home: Path) -> None:
 
     thread = Thread(target=follow_newest, args=(PROJECT, tell, stop.wait), kwargs={"home": home})
     thread.start()
-    assert seen.wait(20)
+    assert seen.wait(60)
     stop.set()
     thread.join(5)
     assert not thread.is_alive()

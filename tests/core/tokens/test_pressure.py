@@ -282,7 +282,7 @@ def test_what_is_known_waits_for_nobody_who_works_out_another() -> None:
 
         def weigh(self, message: Message) -> int:
             begun.set()
-            on.wait(20)
+            on.wait(60)
             return 1
 
     busy = SystemThread(target=known_pressures, args=(replace(other, id="another"), Slow()))
@@ -290,7 +290,7 @@ def test_what_is_known_waits_for_nobody_who_works_out_another() -> None:
     asking = SystemThread(target=lambda: found.append(known_pressures(known, Roku())))
     busy.start()
     try:
-        assert begun.wait(20)
+        assert begun.wait(60)
         asking.start()
         asking.join(10)
         assert found == [first]
