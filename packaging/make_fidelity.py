@@ -113,8 +113,12 @@ def measure(folder: Path) -> Iterator[Measured]:
         yield Measured(str(path.relative_to(folder)), session, calls, fit, shown, _why_not(path, session))
 
 
+CUT = ("begins in the middle", "goes on from a response that is not in the file", "capture shortened texts")
+"""What is said of a session whose publisher left something out."""
+
+
 def _why_not(path: Path, session: Session) -> str:
-    if any("begins in the middle" in note for note in session.notes):
+    if any(sign in note for note in session.notes for sign in CUT):
         return "cut"
     reports = [(one.usage.prompt, len(one.view)) for one in session.main.requests if one.usage and one.usage.prompt]
     runs = zip(*(reports[n:] for n in range(SAME)), strict=False)
@@ -182,9 +186,9 @@ file does not hold (files, skills, reminders): the overhead of one session goes 
 with the same slope. One line through all of it is less straight for that, and no message is wrong.
 
 Every file that tells what its calls used is counted. Not part of the quantiles: files with under four such calls,
-through which any line is nearly straight; in brackets, windows that publishers cut out of a session (*cut*: nobody can
-know what stood before), and test files whose numbers nobody counted (*made up*: the same number three calls in a row
-while the buffer grew, or a folder that says so).""".splitlines()
+through which any line is nearly straight; in brackets, windows that publishers cut out of a session or texts that they
+shortened (*cut*: nobody can know what was sent), and test files whose numbers nobody counted (*made up*: the same
+number three calls in a row while the buffer grew, or a folder that says so).""".splitlines()
 
 PREDICTED = """\
 Right after a step, after a compaction, at the end of a live buffer nothing is reported yet: there the gauge shows what
