@@ -29,6 +29,7 @@ KEPT = {
     "opencode": (0.999, 0.999),
     "openclaw": (0.9995, 0.998),
     "mini-swe-agent": (0.9995, 0.9995),
+    "exchange-log": (0.998, 0.998),
 }
 """Median and 10th percentile of R2 that were reached; what is asked stands on the page."""
 ALL = (0.9995, 0.95), (0.9995, 0.95)
