@@ -72,9 +72,8 @@ def test_each_file(path: Path) -> None:
     name = named(path)
     title = "note beside a sub-agent" if name.endswith(".meta.json") else what(NOT_YET, name)
     if title is not None:
-        with pytest.raises(UnknownFormat, match=title) as caught:
+        with pytest.raises(UnknownFormat, match=title):
             open_transcript(path)
-        assert "what can be read: Claude Code session" in str(caught.value)
         return
     expected = "openclaw-trajectory" if name.endswith(".trajectory.jsonl") else what(FORMATS, name)
     if expected is None:

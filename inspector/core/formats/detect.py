@@ -73,9 +73,9 @@ def detect(head: Head, name: str | None = None, formats: Sequence[Format] = FORM
     for one in formats:
         if sureness < 1.0 and (sure := one.sniff(head)) > sureness:
             sureness, best = sure, one
-    known = ", ".join(one.title for one in formats)
     if sureness < _SURE and (other := recognise(head)):
-        raise UnknownFormat(f"this looks like {other}; what can be read: {known}")
+        raise UnknownFormat(f"this looks like {other}")
     if sureness <= 0:
+        known = ", ".join(one.title for one in formats)
         raise UnknownFormat(f"this is no transcript that is known here; what can be read: {known}")
     return best
