@@ -24,7 +24,9 @@ from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 
-_SUFFIXES = frozenset((".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".yaml", ".yml"))
+_SUFFIXES = frozenset(
+    (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".yaml", ".yml", ".history")
+)
 _MOST, _LOOKED = 10_000, 200_000
 """Files that are listed of a folder, and names that are looked at for them."""
 _TRIED = 50

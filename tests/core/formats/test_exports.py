@@ -1,6 +1,8 @@
 """Chats that clients export or keep: VS Code's, Vibe's, Aider's log, Gemini's saved lists."""
 
+import gzip
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,21 @@ def test_a_log_of_aider(tmp_path: Path) -> None:
     assert session.notes == ("Calls that got no answer were left out: 1.",)
     lines = (HERE / "aider.llm.history").read_bytes().splitlines(keepends=True)
     assert laid_out(follow_growing(tmp_path / "history", lines)) == laid_out(session)
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "gzip"])
+def test_a_log_of_aider_in_a_folder_or_packed(tmp_path: Path, kind: str) -> None:
+    data, path = (HERE / "aider.llm.history").read_bytes(), tmp_path / kind
+    if kind == "folder":
+        path.mkdir()
+        (path / ".aider.llm.history").write_bytes(data)
+    elif kind == "zip":
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr(".aider.llm.history", data)
+    else:
+        path.write_bytes(gzip.compress(data))
+    session = open_transcript(path)
+    assert laid_out(session) == laid_out(open_transcript(HERE / "aider.llm.history"))
 
 
 def test_each_turn_of_the_model_in_a_saved_chat_of_gemini_is_a_call() -> None:
