@@ -2,27 +2,30 @@
 
 A label is kept by hash, never by text: sha256 of file, thread, request after the compaction, kind and text, one a line,
 and for a need its request and message. `fresh` were drawn when the rules were made, `tuning` before; how is told in
-docs/regret.md. What the rules do not find any more is not asked for.
+docs/regret.md. What the rules do not find any more is not asked for. Sentences (instructions, constraints, decisions)
+are labelled wherever they stand, lost or not: sha256 of file, thread, message, kind and text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from inspector.core.errors import InspectorError
+from inspector.core.facts.reading import facts
 from inspector.core.findings.lost import CompactionLoss, LostRow, NeededAgain, lost_by_compactions
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
 from tests.shared import TRANSCRIPTS, transcripts
 
 LABELS = Path(__file__).parent / "data" / "lost" / "labels.tsv"
+FACTS = LABELS.with_name("facts.tsv")
 FOLDERS = ("claude-code", "clients", "codex", "derived-merged", "openclaw")
 
 
-def sessions() -> Iterator[tuple[str, Session]]:
-    for folder in FOLDERS:
+def sessions(folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Session]]:
+    for folder in folders:
         for path in transcripts(f"{folder}/**/*"):
             if path.is_file() and TRANSCRIPTS:
                 try:
@@ -47,7 +50,7 @@ def test_what_is_called_lost_and_needed_is() -> None:
                 for row in one.rows:
                     found |= {key(file, one, row): "lost"} if row.fate == "lost" else {}
                     found |= {key(file, one, row, use): "needed" for use in row.needed}
-    labels = [line.split("\t") for line in LABELS.read_text("utf-8").splitlines()]
+    labels = list(_lines(LABELS))
     assert len(labels) >= 300
     for what in ("lost", "needed"):
         for samples in (("fresh",), ("fresh", "tuning")):
@@ -58,3 +61,28 @@ def test_what_is_called_lost_and_needed_is() -> None:
             ]
             assert len(judged) >= 100, (what, samples)
             assert sum(judged) >= 0.9 * len(judged), (what, samples, sum(judged), len(judged))
+
+
+@pytest.mark.skipif(not TRANSCRIPTS, reason="no real transcripts on this machine")
+def test_what_is_called_an_instruction_or_a_constraint_is() -> None:
+    labels = {name: (sample, kind, true == "yes") for name, sample, kind, true in _lines(FACTS)}
+    judged: dict[str, tuple[str, str, bool]] = {}
+    for file, session in sessions(["*"]):
+        for thread in session.threads:
+            for message in thread.messages:
+                for fact in facts(message):
+                    told = [file, thread.id, message.id, fact.kind, fact.text]
+                    name = sha256("\n".join(told).encode()).hexdigest()
+                    judged |= {name: labels[name]} if name in labels else {}
+    for kind, samples, least in (
+        ("instruction", ("fresh",), 80),
+        ("instruction", ("fresh", "tuning"), 180),
+        ("constraint", ("tuning",), 40),
+    ):
+        found = [true for sample, what, true in judged.values() if what == kind and sample in samples]
+        assert len(found) >= least, (kind, samples, len(found))
+        assert sum(found) >= 0.9 * len(found), (kind, samples, sum(found), len(found))
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    return (line.split("\t") for line in path.read_text("utf-8").splitlines())

@@ -39,6 +39,7 @@ _SHOUTS = re.compile(rf"\b(?:NEVER|ALWAYS|MUST|DO NOT|DON{_APOSTROPHE}T|ONLY)\b"
 _NO_RULE = re.compile(
     r"[?\uff1f]\s*$|[吗呢么]\s*[。.]?$|^\s*(?://|[+$│├└⏺]|\w+\.\w+\(|return\b|\w{3} +\d+ \d\d:)|[{};]\s*$|:="
     r"|\((?:\"[^\"]*\"|'[^']*')\)\s*$"
+    r"|(?i:\b(?:copyright|warrant(?:y|ies)|sublicen[cs]e|permission notice|in no event)\b)"
 )
 _BINDING_WORD = re.compile(rf"(?i)\b(?:never|not|no|always|only|must|avoid\w*|without|forbid\w*|\w+n{_APOSTROPHE}t)\b")
 

@@ -16,6 +16,11 @@ _TYPED = 6_000
 """Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
+_RAISED = re.compile(r"^\s*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
+"""The last line of a trace that somebody pasted: what it demands is the program's."""
+_SMALL = frozenset(
+    ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
+)
 _END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 _BULLET = re.compile(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
 _NO_PROSE = re.compile(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
@@ -51,7 +56,10 @@ _DECISION = re.compile(
     r"|i will|we'll|we will|let's) (?:keep|store|skip|leave|reuse|avoid|treat|prefer) )"
     r"|决定(?!于|了吗)|(?:我|我们|这里|因此|所以|最终|先)(?:将|会|就|先|改)?(?:采用|选择|改用|沿用|使用)|改用|不再使用"
 )
-_PLAIN_STEP = re.compile(r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b")
+_PLAIN_STEP = re.compile(
+    r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b"
+    r"|\buse .{1,60} to (?:see|find|run|check|list|search|look|view|open|get|inspect|verify|test)\b"
+)
 """Which tool comes next is no decision."""
 
 _ERROR = re.compile(
@@ -91,6 +99,13 @@ def wanted(text: str) -> Iterator[Fact]:
             yield Fact("instruction", sentence)
 
 
+def _is_title(sentence: str) -> bool:
+    """Three Words in Capitals or More, no small one among them, no end sign."""
+    said = [word for word in sentence.split() if word not in _SMALL]
+    capital = sum(word[0].isupper() and not word.isupper() for word in said)
+    return capital >= 3 and all(not word[0].islower() for word in said) and sentence[-1] not in ".!?"
+
+
 def is_typed(text: str) -> bool:
     """May a person have typed this? Reminders, pasted data and whole documents are not."""
     return len(text) <= _TYPED and not _MACHINE.match(text)
@@ -119,9 +134,9 @@ def failed(text: str, is_error: bool) -> Iterator[Fact]:
 
 def _prose(text: str) -> Iterator[str]:
     """Sentences of at least three words, or four Chinese characters."""
-    for piece in sentences(_FENCE.sub("\n", text)):
+    for piece in sentences(_RAISED.sub("\n", _FENCE.sub("\n", text))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
-        if _NO_PROSE.search(sentence) and not _is_chinese(sentence):
+        if (_NO_PROSE.search(sentence) or _is_title(sentence)) and not _is_chinese(sentence):
             continue
         if len(sentence.split()) >= 3 or (_is_chinese(sentence) and len(sentence) >= 4):
             yield sentence
