@@ -15,6 +15,7 @@ from inspector.cli.select import Selection, add_pins, add_selection, select
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import harness_of
 from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import UnknownSetting, said
 from inspector.core.replay.costs import Spending
@@ -84,7 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = select(arguments)
     thread = chosen.thread if arguments.at is None else until(chosen.thread, chosen.at)
     window = find_window(chosen.session, thread, None, arguments.window, user_windows()).tokens
-    policies = [find_policy(name) for name in dict.fromkeys(arguments.policy or [DEFAULT])]
+    names = arguments.policy or [DEFAULT, harness_of(chosen.session)]
+    policies = [find_policy(name) for name in dict.fromkeys(names)]
     pairs = [*said(arguments.window), *(arguments.set or ()), ("mode", arguments.mode)]
     settings = settings_for(policies, pairs, window, chosen.session.client)
     with _answering(chosen, arguments) as answer:

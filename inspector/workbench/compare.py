@@ -5,15 +5,16 @@ Offline unless the caller brings an answerer; nothing here is written anywhere.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, replace
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from itertools import product
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import Cancelled, InspectorError
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.settings import SettingPairs
+from inspector.core.policies.settings import SettingPairs, listed
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import pins_kept
 from inspector.core.replay.report import RECORDED, TITLE, ReplayReport, recorded, report
@@ -25,6 +26,9 @@ BASE, PLAIN = RECORDED, "none"
 NAMES: Mapping[str, str] = {BASE: TITLE, **TITLES}
 """Of everything that can stand side by side, by name."""
 DEFAULT = (BASE, "roku", "pulse", "pi", "learn-claude-code", PLAIN)
+"""Compared unless somebody chooses others, with the policy of the harness that wrote the session (`harness_of`)."""
+MOST_POINTS = 64
+"""Of a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,21 @@ class PolicyRun:
     remote: bool = False
     pins: tuple[str, ...] = ()
     """Texts that should stay, beside the constraints that are found."""
+    number: int = 0
+    """Of a point of a sweep, from 1 on; 0: it is none."""
+    point: SettingPairs = ()
+    """The settings that a sweep varies."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others it is compared with."""
+        point = ", ".join(f"{key}={value}" for key, value in self.point)
+        return f"{self.number} {point}" if self.number else self.policy
+
+    @property
+    def title(self) -> str:
+        """As people read it who see what is varied."""
+        return " · ".join(value for _, value in self.point) or NAMES[self.policy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +111,46 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
         for name in NAMES
         if name in names
     )
+
+
+def sweep_runs(
+    state: State, name: str, grid: Sequence[tuple[str, Sequence[str]]], window: int | None
+) -> tuple[PolicyRun, ...]:
+    """What happened, and a run for every combination of the values of the settings, the last the quickest. Raises
+    InspectorError for too many."""
+    points = [tuple(zip((key for key, _ in grid), values, strict=True)) for values in product(*(v for _, v in grid))]
+    if len(points) > MOST_POINTS:
+        raise InspectorError(f"{len(points):,} combinations are too many: a sweep takes {MOST_POINTS} at most.")
+    base, *others = runs(state, (name,), window) or (None,)
+    if base is None or not others:
+        return ()
+    return base, *(
+        replace(others[0], settings=(*others[0].settings, *point), number=n, point=point)
+        for n, point in enumerate(dict.fromkeys(points), 1)
+    )
+
+
+def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[str, ...]]:
+    """The settings of a policy that a sweep can vary, each with values to begin with: all of a choice, of a number
+    what it is and what lies around it."""
+    by = policy(name)
+    now = by.settings(given(state, by), window)
+    hints = get_type_hints(type(now))
+    found = {one.name: _around(one, hints[one.name], getattr(now, one.name)) for one in listed(now)}
+    return {name: values for name, values in found.items() if len(values) > 1}
+
+
+def _around(one: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
+    if get_origin(hint) is Literal:
+        return tuple(map(str, get_args(hint)))
+    if isinstance(value, bool):
+        return "no", "yes"
+    if not isinstance(value, int | float) or not value:
+        return ()
+    low, high = one.metadata.get("low"), one.metadata.get("high")
+    values = [value * share for share in (0.5, 0.75, 1, 1.25)]
+    inside = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
+    return tuple(dict.fromkeys(f"{round(v)}" if isinstance(value, int) else f"{v:.3g}" for v in inside))
 
 
 def compare(
@@ -190,7 +249,7 @@ class Comparison:
     reports: tuple[ReplayReport, ...] = ()
     base: ReplayReport | None = None
     impossible: tuple[tuple[str, str], ...] = ()
-    """(policy, why)."""
+    """(name of the run, why)."""
     missing: tuple[PolicyRun, ...] = ()
     """Runs without a result yet."""
 
@@ -207,10 +266,14 @@ class Comparison:
 def comparison(wanted: Sequence[PolicyRun], results: Results) -> Comparison:
     """Of these runs, as far as there are results."""
     found = [(run, results[run]) for run in wanted if run in results]
-    reports = tuple(one for _, one in found if isinstance(one, ReplayReport))
+    reports = tuple(
+        replace(one, policy=run.name, title=run.title) if run.number else one
+        for run, one in found
+        if isinstance(one, ReplayReport)
+    )
     return Comparison(
         reports,
         next((one for one in reports if one.policy == BASE), None),
-        tuple((run.policy, one.why) for run, one in found if isinstance(one, ImpossibleRun)),
+        tuple((run.name, one.why) for run, one in found if isinstance(one, ImpossibleRun)),
         tuple(run for run in wanted if run not in results),
     )

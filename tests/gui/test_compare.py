@@ -9,14 +9,17 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.core.policies.catalogue import POLICIES
+from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Request, Session, Thread
 from inspector.gui.desk import Desk
 from inspector.gui.panels.compare.panel import ComparePanel
 from inspector.gui.panels.compare.plot import spread
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
-from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, compare
+from inspector.workbench.compare import BASE, DEFAULT, FIGURES, NAMES, PLAIN, PolicyRun, compare, sweepable
 from tests.core.sessions import said
+from tests.gui.conftest import Asked
 from tests.gui.hands import click, press, write
 
 LONG = said(
@@ -206,6 +209,75 @@ def test_cancel_keeps_what_is_there(
     assert panel.says.text().endswith("5 policies not run yet.")
 
 
+# -- the sweep ---------------------------------------------------------------------------------------------------------
+
+
+def sweep(panel: ComparePanel, qtbot: QtBot, policy: str, *varied: tuple[str, str]) -> None:
+    if not panel.sweeping.isChecked():
+        click(panel.sweeping)
+    panel.sweep.policies.setCurrentIndex(panel.sweep.policies.findData(policy))
+    for n, (key, values) in enumerate(varied):
+        panel.sweep.keys[n].setCurrentText(key)
+        panel.sweep.values[n].clear()
+        write(panel.sweep.values[n], values)
+    click(panel.sweep.button)
+    qtbot.waitUntil(lambda: not panel._job.busy and not panel._found.missing)
+
+
+def test_a_sweep_is_a_row_a_curve_and_regrets_for_every_point(compared: ComparePanel, desk: Desk, qtbot: QtBot) -> None:
+    before = names(compared)
+    sweep(compared, qtbot, "roku", ("context_window_tokens", "12000, 20000, 12000"), ("mode", "safe, faithful"))
+    assert not compared.bar.isVisible()
+    points = [(window, mode) for window in ("12000", "20000") for mode in ("safe", "faithful")]
+    assert [row.title for row in compared.table.rows[1:]] == [" · ".join(point) for point in points]
+    assert set(compared.plot.curves) == set(names(compared))
+    for row, point in zip(compared.table.rows[1:], points, strict=True):
+        settings = (("context_window_tokens", point[0]), ("mode", point[1]))
+        found = list[ReplayReport]()
+        plain = PolicyRun(compared._wanted[0].thread, "roku", 20_000, settings)
+        compare(LONG, (plain,), lambda _, one, into=found: into.append(one))  # type: ignore[misc]
+        assert replace(row.report, policy="", title="") == replace(found[0], policy="", title="")
+    click_cell(compared, 2)
+    assert tuple(compared.regrets.rows) == compared.table.rows[2].report.losses.regrets
+    assert compared.says.text().startswith("12000 · faithful: ")
+    click(compared.sweeping)
+    assert names(compared) == before
+    assert not compared.sweep.isVisible()
+
+
+def test_a_point_of_a_sweep_is_taken_over(compared: ComparePanel, desk: Desk, qtbot: QtBot, asked: Asked) -> None:
+    sweep(compared, qtbot, "pi", ("reserve_tokens", "2000, 4000"))
+    compared.table.setCurrentIndex(compared.table.model().index(2, 0))
+    press(compared.table, Qt.Key.Key_Return)
+    choices = desk.workbench.state.choices
+    assert (choices.policy, choices.settings) == ("pi", (("reserve_tokens", "4000"),))
+    assert asked.shown == ["What if"]
+
+
+def test_a_sweep_that_cannot_be_says_why(compared: ComparePanel, qtbot: QtBot) -> None:
+    sweep(compared, qtbot, "roku", ("context_window_tokens", "12000, many"))
+    assert len(compared.table.rows) == 2
+    assert "context_window_tokens takes" in compared.says.text()
+    compared.sweep.values[0].clear()
+    write(compared.sweep.values[0], ", ".join(str(10_000 + n) for n in range(70)))
+    assert "64 at most" in compared._empty.text()
+    assert not compared.sweep.button.isEnabled()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != BASE])
+def test_every_policy_offers_settings_with_values_that_can_be(compared: ComparePanel, desk: Desk, name: str) -> None:
+    for key, values in sweepable(desk.workbench.state, name, 20_000).items():
+        for value in values:
+            assert POLICIES[name].settings([(key, value)], 20_000)
+
+
+def test_the_policy_of_the_session_is_compared_and_swept(panel: ComparePanel, desk: Desk) -> None:
+    for policy, wanted in (("codex", {*DEFAULT, "codex"}), ("gemini", {*DEFAULT, "gemini"}), ("roku", {*DEFAULT})):
+        desk.workbench.open(replace(session(replace(LONG), f"{policy}.jsonl"), policy=policy))
+        assert {*panel.bar.chosen} == wanted
+        assert panel.sweep.policy == policy
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
@@ -303,7 +375,8 @@ def test_the_palette_compares_the_sample(window: MainWindow, qtbot: QtBot) -> No
     press(window.palette_box.line, Qt.Key.Key_Return)
     panel = window.docks.panels["Compare"]
     assert isinstance(panel, ComparePanel)
-    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) and not panel._job.busy)
+    qtbot.waitUntil(lambda: len(panel.table.rows) == len(DEFAULT) + 1 and not panel._job.busy)
+    assert "claude-code" in names(panel)  # whose session it is
     assert panel.seen
     assert panel.height() > window.height() // 3
     thread = window.workbench.state.thread

@@ -26,6 +26,8 @@ class Column(Generic[T]):
     width: int = 0
     figures: bool = False
     """Numbers stand to the right."""
+    least: int = 0
+    """Characters that it keeps where the columns get narrower; 0: those of its heading."""
 
 
 _LEAST = 12
@@ -166,19 +168,20 @@ class Rows(Guarded, QTableView, Generic[T]):
         ]
         for n, one in enumerate(columns):
             if one.figures:
-                texts = (one.text(row) for row in self._model.rows[:_MEASURED])
-                least[n] = max(least[n], max(map(letters.horizontalAdvance, texts), default=0) + 16)
+                texts = (text for row in self._model.rows[:_MEASURED] for text in one.text(row).split("\n"))
+                least[n] = max(least[n], max(map(letters.horizontalAdvance, texts), default=0) + 20)
         if (of := (room, figure, *least, *self._unwanted)) == self._fitted:
             return  # what the user made of them stays
         self._fitted = of
+        least = [max(least[n], one.least * figure) for n, one in enumerate(columns)]
         rest = max((least[n] for n, one in enumerate(columns) if not one.width), default=0)  # they share it alike
         widths = {
             n: max(one.width * figure + 15, least[n]) if one.width else max(_LEAST * figure, rest)
             for n, one in enumerate(columns)
             if n not in self._unwanted
         }
-        for n in sorted(widths, key=lambda n: -widths[n]):
-            if (over := sum(widths.values()) - room) > 0 and not columns[n].figures:
+        for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
+            if (over := sum(widths.values()) - room) > 0:
                 widths[n] = max(least[n] if columns[n].width else rest, widths[n] - over)
         for n in sorted(widths, reverse=True):
             if sum(widths.values()) > room and len(widths) > 1 and columns[n].width:

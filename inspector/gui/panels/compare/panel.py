@@ -1,4 +1,5 @@
-"""Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets.
+"""Policies side by side over the whole thread: curves, a table with the differences from what happened, the regrets. Or
+one policy under several settings, a sweep, shown alike.
 
 They are driven off the GUI thread when the user says so, and each result is shown as it comes. A result is kept as long
 as the thread stays, by everything it depends on: another chip or another setting runs only what is missing.
@@ -7,28 +8,28 @@ as the thread stays, by everything it depends on: another chip or another settin
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
+from inspector.core.errors import InspectorError
+from inspector.core.policies.catalogue import harness_of
 from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, holding, mark, row, small_button, splitter
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import column, row, small_button, splitter
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to, stand_at
-from inspector.gui.panels.compare.style import SAMPLE, sample_icon, style_of
+from inspector.gui.panels.compare.bars import CompareBar, SweepBar
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
     BASE,
-    DEFAULT,
     NAMES,
     Comparison,
     ComparisonProgress,
@@ -37,69 +38,16 @@ from inspector.workbench.compare import (
     compare,
     comparison,
     runs,
+    sweep_runs,
+    sweepable,
 )
 from inspector.workbench.state import State
 
-KEPT = 64
+KEPT = 128
 """Results that are kept."""
 TALL, WIDE = 400, 1_100
 """Pixels from which the table has the whole width, and from which the regrets have room beside the curves."""
 CompareNews: TypeAlias = ComparisonProgress | tuple[PolicyRun, Result]
-
-
-class CompareBar(QWidget):
-    """`changed`: other policies were chosen; `run` and `cancel`: the button was pressed."""
-
-    changed = Signal()
-    run = Signal()
-    cancel = Signal()
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._running = False
-        self.chips: dict[str, QPushButton] = {}
-        chips = holding(flow(*(self._chip(name, title) for name, title in NAMES.items())))
-        self.button = button("Run", lambda: (self.cancel if self._running else self.run).emit())
-        row((chips, 1), self.button, of=self, margins=(13, 5, 8, 4))
-        self.name_chips(brief=False)
-        self.restyle()
-
-    def _chip(self, name: str, title: str) -> QPushButton:
-        chip = self.chips[name] = button("", role="chip")
-        chip.setStyleSheet("padding: 3px 7px")
-        chip.setCheckable(True)
-        chip.setChecked(name in DEFAULT)
-        chip.setIconSize(SAMPLE)
-        chip.setAccessibleName(f"Compare {title}")
-        chip.setEnabled(name != BASE)
-        what = "the base line, always there" if name == BASE else "drive it over this thread, or not"
-        chip.setToolTip(tip(f"{title}: {what}"))
-        chip.toggled.connect(lambda _: self.changed.emit())
-        return chip
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """Names of the policies."""
-        return tuple(name for name, chip in self.chips.items() if chip.isChecked())
-
-    def name_chips(self, brief: bool) -> None:
-        """By their letters alone where there is little room, else by their titles too."""
-        for name, chip in self.chips.items():
-            letter, title = style_of(name).letter, NAMES[name].partition(" (")[0]
-            chip.setText(letter if brief else f"{letter} {title}")
-
-    def show_run(self, running: bool, missing: int) -> None:
-        """What the button does: cancel, or run what has no result yet."""
-        self._running = running
-        self.button.setText("Cancel" if running else "Run")
-        self.button.setEnabled(running or missing > 0)
-        mark(self.button, "role", "" if running or not missing else "primary")
-
-    def restyle(self) -> None:
-        """The samples have colours."""
-        for name, chip in self.chips.items():
-            chip.setIcon(sample_icon(name, self._theme.colours, self.devicePixelRatioF()))
 
 
 class ComparePanel(PlotPanel):
@@ -114,10 +62,11 @@ class ComparePanel(PlotPanel):
         self._results: dict[PolicyRun, Result] = {}
         self._wanted: tuple[PolicyRun, ...] = ()
         self._found = Comparison()
-        self._picked = ""
+        self._picked = self._refused = self._own = ""
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
-        self.bar = CompareBar(desk.theme)
+        self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
+        self.sweeping = small_button("sweep", about="Vary the settings of one policy", checkable=True)
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = label(role="quiet")
@@ -133,15 +82,19 @@ class ComparePanel(PlotPanel):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._split)
         foot = row((self.says, 1), self.progress, self.regretted, self.copy, margins=(13, 0, 8, 1))
-        column(self.bar, (self._stack, 1), foot, of=self, gap=0)
+        top = row(13, self.sweeping, (self.bar, 1), (self.sweep, 1))
+        column(top, (self._stack, 1), foot, of=self, gap=0)
         self.setFocusProxy(self.table)
-        self.bar.changed.connect(self._show)
-        self.bar.run.connect(self.run)
-        self.bar.cancel.connect(self._cancel)
+        self.sweeping.toggled.connect(lambda _: self._turn())
+        for bar in (self.bar, self.sweep):
+            bar.changed.connect(self._show)
+            bar.run.connect(self.run)
+            bar.cancel.connect(self._cancel)
         self.regretted.toggled.connect(self._arrange)
         self.table.picked.connect(self._pick)
+        self.table.opened.connect(self._use)
         self.regrets.chosen.connect(self._go)
-        self._show()
+        self._turn()
 
     # -- State ---------------------------------------------------------------------------------------------------------
 
@@ -151,7 +104,16 @@ class ComparePanel(PlotPanel):
             self._thread = state.thread
             self._cancel()
             self._results.clear()
+            if state.session is not None:
+                self._choose_own(harness_of(state.session))
         super().receive(state)
+
+    def _choose_own(self, name: str) -> None:
+        """The policy of the session's harness, where it is another one: what the user chose since stays."""
+        if name != self._own:
+            self._own = name
+            self.bar.choose_own(name)
+            self.sweep.choose_policy(name)
 
     def show_state(self, state: State) -> None:
         """Other runs where the thread, the window or the settings are others; the playhead always."""
@@ -169,9 +131,25 @@ class ComparePanel(PlotPanel):
         self.show_state(self.desk.workbench.state)
         self.run()
 
+    def _turn(self) -> None:
+        """From the policies to the sweep, or back."""
+        self._cancel()
+        for bar, on in ((self.bar, not self.sweeping.isChecked()), (self.sweep, self.sweeping.isChecked())):
+            bar.setVisible(on)
+        self._show()
+
     def _runs(self) -> tuple[PolicyRun, ...]:
-        window = self.desk.workbench.end_window or self._state.window
-        return runs(self._state, self.bar.chosen, window.tokens if window else None)
+        known = self.desk.workbench.end_window or self._state.window
+        window = known.tokens if known else None
+        self._refused = ""
+        if not self.sweeping.isChecked():
+            return runs(self._state, self.bar.chosen, window)
+        try:
+            self.sweep.offer(sweepable(self._state, self.sweep.policy, window))
+            return sweep_runs(self._state, self.sweep.policy, self.sweep.grid, window)
+        except InspectorError as failure:
+            self._refused = str(failure)
+            return ()
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -223,7 +201,8 @@ class ComparePanel(PlotPanel):
         if self._found.report(self._picked) is None:
             mine = self._state.choices.policy
             self._picked = mine if self._found.report(mine) else reports[0].policy if reports else ""
-        self.bar.show_run(self._job.busy, len(self._found.missing))
+        for bar in (self.bar, self.sweep):
+            bar.show_run(self._job.busy, len(self._found.missing))
         self.copy.setVisible(bool(reports))
         self._stack.setCurrentIndex(1 if reports else 0)
         self.table.show_comparison(self._found, self._picked)
@@ -233,6 +212,13 @@ class ComparePanel(PlotPanel):
         if name != self._picked:
             self._picked = name
             self._show_picked()
+
+    def _use(self, row: int) -> None:
+        """Go on with the settings of that point of the sweep."""
+        run = next((one for one in self._wanted if one.number and one.name == self.table.rows[row].name), None)
+        if run is not None:
+            self.desk.workbench.stepping.choose(policy=run.policy, settings=run.point)
+            self.desk.show_panel("What if")
 
     def _show_picked(self) -> None:
         one = self._found.report(self._picked)
@@ -265,12 +251,15 @@ class ComparePanel(PlotPanel):
             return "Open a transcript to see how other policies would have fared on it."
         if not thread.requests:
             return "This thread has no request: there is nothing to replay."
+        if self._refused:
+            return self._refused
         if self._found.impossible:
-            return " ".join(f"{NAMES[name]}: {why}" for name, why in self._found.impossible)
+            return " ".join(f"{NAMES.get(name, name)}: {why}" for name, why in self._found.impossible)
+        swept = f"{plural(left, 'setting')} of {NAMES[self.sweep.policy]}"
+        many = swept if self.sweeping.isChecked() else plural(left, "policy", "policies")
         if missing and self._found.reports:
-            return f"{plural(left, 'policy', 'policies')} not run yet."
+            return f"{many} not run yet."
         if missing:
-            many = plural(left, "policy", "policies")
             return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline."
         return ""
 
@@ -309,7 +298,7 @@ class ComparePanel(PlotPanel):
         if tall != (self._split.orientation() == Qt.Orientation.Vertical) or not self._split.property("sized"):
             self._split.setOrientation(Qt.Orientation.Vertical if tall else Qt.Orientation.Horizontal)
             self._split.setSizes([45, 55])
-            self._below.setSizes([60, 40])
+            self._below.setSizes([50, 50])
             self._split.setProperty("sized", self.plot is not None)
         room = tall or wide
         self.regretted.setVisible(not room and bool(self._found.reports))

@@ -22,7 +22,7 @@ from inspector.workbench.compare import PLAIN
 FADED = 120
 """Opacity of what is not chosen, of 255."""
 HEADROOM = 1.12
-MARGIN = 20
+MARGIN = 28
 """Pixels beside the plot where the letters stand."""
 
 
@@ -132,6 +132,7 @@ class CompareOverlay(Overlay):
         for one in self._reports:
             end = one.rows[max(0, min(last, len(one.rows) - 1))].tokens
             places.append((min(max(self._point(0, end).y(), area.top() + 5), area.bottom() - 4), one.policy))
+        places = places[: int(area.height() / metrics.ascent())]  # of a large sweep
         for y, name in spread(sorted(places), metrics.ascent(), area.bottom() - 4):
             picked = self._picked is not None and name == self._picked.policy
             painter.setFont(bold if picked else ui_font(self._theme.small))

@@ -37,6 +37,7 @@ STYLES: Mapping[str, PolicyStyle] = {
     "pulse": PolicyStyle("P", (7, 3), "#e69f00", "#a86f00"),
     "pi": PolicyStyle("π", (2, 2), "#2fb888", "#007a58"),
     "learn-claude-code": PolicyStyle("L", (9, 3, 2, 3), "#cc79a7", "#a8447d"),
+    "claude-code": PolicyStyle("CC", (5, 2), "#9cc3dd", "#35657f"),
     "codex": PolicyStyle("C", (14, 4), "#e8743b", "#c04f00"),
     "anthropic-editing": PolicyStyle("A", (4, 4), "#a394f0", "#6a55d0"),
     "opencode": PolicyStyle("O", (1, 3), "#f0e442", "#7a7200"),
@@ -49,6 +50,10 @@ STYLES: Mapping[str, PolicyStyle] = {
 
 def style_of(name: str) -> PolicyStyle:
     """Of the policy of that name; any other one's initial, dotted."""
+    number = name.partition(" ")[0]
+    if number.isdecimal():  # a point of a sweep
+        like = list(STYLES.values())[(int(number) - 1) % (len(STYLES) - 2)]
+        return PolicyStyle(number, like.strokes, like.dark, like.light)
     return STYLES.get(name) or PolicyStyle(name[:1].upper(), (2, 4))
 
 

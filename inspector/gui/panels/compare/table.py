@@ -37,6 +37,11 @@ class PolicyRow:
         """As in `--policy`."""
         return self.report.policy
 
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        return NAMES.get(self.name, self.report.title)
+
 
 def shown(figure: Figure, row: PolicyRow) -> str:
     """A figure as people read it."""
@@ -71,15 +76,17 @@ def _money(gap: Number) -> str:
 def _cell(figure: Figure) -> Callable[[PolicyRow], str]:
     def text(row: PolicyRow) -> str:
         gap = differs(figure, row)
-        return f"{shown(figure, row)} ({gap})" if gap else shown(figure, row)
+        return f"{shown(figure, row)}\n({gap})" if gap else shown(figure, row)
 
     return text
 
 
+LETTERS = 20
+"""Pixels of a policy's letters, before the sample of its line."""
 _WIDTHS = {"compactions": 11, "peak": 8, "cache written": 17, "facts lost": 9, "cost": 8, "regret": 6}
 
 COLUMNS: Sequence[Column[PolicyRow]] = (
-    Column("policy", lambda row: f"{style_of(row.name).letter} {NAMES.get(row.name, row.name)}", 23),
+    Column("policy", lambda row: f"{style_of(row.name).letter} {row.title}", 23, least=21),
     *(Column(figure.name, _cell(figure), _WIDTHS.get(figure.name, 11), figures=True) for figure in FIGURES),
 )
 
@@ -192,13 +199,13 @@ class _TwoLines(Guarded, QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(ink(style_of(row.name).colour(c)))
         painter.drawText(room, _LEFT, style_of(row.name).letter)
-        paint_sample(painter, QRectF(room.left() + 15, room.top(), SAMPLE.width(), room.height()), row.name, c)
-        left = room.adjusted(22 + SAMPLE.width(), 0, 0, 0)
+        paint_sample(painter, QRectF(room.left() + LETTERS, room.top(), SAMPLE.width(), room.height()), row.name, c)
+        left = room.adjusted(LETTERS + 7 + SAMPLE.width(), 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
         painter.setPen(ink(c.text))
-        painter.drawText(left, _LEFT, _elided(painter, NAMES.get(row.name, row.name), left))
+        painter.drawText(left, _LEFT, _elided(painter, row.title, left))
 
     def _paint_figure(self, painter: QPainter, room: QRect, row: PolicyRow, number: int) -> None:
         c, figure = self._theme.colours, FIGURES[number]
@@ -227,11 +234,11 @@ LOST = 1
 """The column whose click leads to the loss, not to the need."""
 
 REGRETS: Sequence[Column[Regret]] = (
-    Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11),
-    Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 17),
-    Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
-    Column("regretted fact", lambda one: one.fact.text),
+    Column("needed by", lambda one: f"{one.needed_by} ({one.how})", 11, least=12),
+    Column("lost by", lambda one: f"{one.at.tier} before {one.at.before_request}", 17, least=15),
+    Column("regretted fact", lambda one: one.fact.text, least=34),
     Column("read again", lambda one: f"{one.price:,} tokens" if one.repaired else "", 12, figures=True),
+    Column("kind", lambda one: "URL" if one.fact.kind == "url" else one.fact.kind, 9),
 )
 
 
