@@ -234,7 +234,7 @@ class Session:
     held: Sequence[HeldSession] = ()
     """The sessions of a file or folder that holds many, this one among them; empty where it holds one."""
     exchanges: Sequence[ExchangeSummary] = ()
-    """What passed a proxy, in the order in which it came; only its recordings hold any."""
+    """What passed a proxy, in the order in which it came; only its recordings and other captures hold any."""
 
     @property
     def main(self) -> Thread:

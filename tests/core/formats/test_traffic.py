@@ -138,6 +138,83 @@ def test_a_cassette_with_its_bodies_in_every_shape() -> None:
     assert session.threads[1].end.messages()[-1].text == "Drei."
 
 
+RUBY = """---
+http_interactions:
+- request:
+    method: post
+    uri: https://api.example.com/v1/chat/completions
+    body:
+      encoding: UTF-8
+      string: '{"model":"elm-1","messages":[{"role":"user","content":"Count."}]}'
+    headers:
+      Content-Type:
+      - application/json
+  response:
+    status:
+      code: 200
+      message: OK
+    headers: {}
+    body:
+      encoding: ASCII-8BIT
+      string: |
+        {
+          "choices": [{"index": 0, "message": {"role": "assistant", "content": "One."}, "finish_reason": "stop"}],
+          "usage": {"prompt_tokens": 8, "completion_tokens": 2}
+        }
+  recorded_at: Thu, 01 Jan 2026 00:00:00 GMT
+recorded_with: VCR 6.2.0
+"""
+GO = """---
+version: 2
+interactions:
+    - id: 0
+      request:
+        body: |
+            {"model":"elm-1","messages":[{"role":"user","content":"Count."}]}
+        form: {}
+        headers:
+            Content-Type:
+                - application/json
+        url: https://api.example.com/v1/chat/completions
+        method: POST
+      response:
+        body: '{"choices":[{"index":0,"message":{"role":"assistant","content":"One."},"finish_reason":"stop"}],
+          "usage":{"prompt_tokens":8,"completion_tokens":2}}'
+        status: 200 OK
+        code: 200
+        duration: 1.5s
+"""
+
+
+PLAIN = '\'{"model":"elm-1","messages":[{"role":"user","content":"Count."}]}\''
+PACKED = RUBY.replace(f"string: {PLAIN}", f"base64_string: {b64encode(PLAIN[1:-1].encode()).decode()}")
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [(RUBY, "2026-01-01T00:00:00+00:00"), (PACKED, "2026-01-01T00:00:00+00:00"), (GO, "")],
+    ids=["Ruby", "Ruby, exact bytes", "Go"],
+)
+def test_cassettes_of_other_languages(tmp_path: Path, text: str, time: str) -> None:
+    file = tmp_path / "c.yml"
+    file.write_text(text, encoding="utf-8")
+    session = open_transcript(file)
+    assert (buffers(session.main), prompts(session)) == ([["user: Count."]], [[(8, 2)]])
+    assert session.main.requests[0].time == time
+
+
+def test_a_log_with_the_keys_of_its_relatives() -> None:
+    """An address, a status and a body under other names; seconds since 1970."""
+    body = {"anthropic_version": "v", "max_tokens": 9, "messages": [{"role": "user", "content": "Count."}]}
+    said = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 8, "output_tokens": 2}}
+    address = "https://x.example.com/v1/publishers/anthropic/models/oak-2:rawPredict"
+    request = {"method": "POST", "url": address, "timestamp": 1767225600, "headers": {}, "body": body}
+    row = {"request": request, "response": {"status_code": 200, "body_raw": json.dumps(said)}}
+    session = told(detect(Head([row], row)), [(1, row)])
+    assert prompts(session) == [[(8, 2)]]
+    assert (session.main.model, session.main.requests[0].time) == ("oak-2", "2026-01-01T00:00:00.000+00:00")
+
+
 def test_a_live_conversation() -> None:
     """The setup stands with every call; pieces are put together; a turn with two calls has no tokens of its own."""
 

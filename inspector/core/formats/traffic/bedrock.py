@@ -7,14 +7,12 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.htm
 """
 
 import re
-from base64 import b64decode
-from binascii import Error
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.formats.traffic.event_stream import StreamMessage
-from inspector.core.formats.traffic.log import plain_body
+from inspector.core.formats.traffic.log import bytes_of, plain_body
 from inspector.core.jsontext import dumps
 from inspector.core.untyped import object_of, objects_of, text_of
 
@@ -196,11 +194,3 @@ def _said(output: Mapping[str, Any]) -> dict[str, Any]:
         )
     usage = usage_of(object_of(output, "metadata").get("usage"))
     return told | ({"usage": usage} if usage else {})
-
-
-def bytes_of(text: Any) -> bytes:
-    """What a text in base64 stands for; empty where it is none."""
-    try:
-        return b64decode(text, validate=False) if isinstance(text, str) else b""
-    except (Error, ValueError):
-        return b""

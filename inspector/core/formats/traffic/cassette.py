@@ -5,11 +5,12 @@ stand under `parsed_body` as values. Interactions of the kind `message` are thos
 """
 
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.live import LiveConversation, is_setup
-from inspector.core.formats.traffic.log import TrafficLog
+from inspector.core.formats.traffic.log import TrafficLog, bytes_of
 from inspector.core.formats.traffic.telling import Asked, asks_model, tell
 from inspector.core.untyped import object_of, text_of
 
@@ -38,7 +39,9 @@ def _body(told: Mapping[str, Any]) -> Any:
     if "parsed_body" in told:
         return told["parsed_body"]
     body = told.get("body")
-    return body.get("string") if isinstance(body, Mapping) else body
+    if not isinstance(body, Mapping):
+        return body
+    return bytes_of(body["base64_string"]) if "base64_string" in body else body.get("string")
 
 
 class Interactions:
@@ -66,8 +69,16 @@ class Interactions:
 
     def _interaction(self, one: Mapping[str, Any]) -> None:
         request, response = object_of(one, "request"), object_of(one, "response")
-        method, time = text_of(request.get("method")) or "POST", text_of(one.get("recorded_at"))
+        method, time = text_of(request.get("method")) or "POST", _time(one.get("recorded_at"))
         asked = Asked(method, _address(request), request.get("headers"), _body(request), time)
         status = response.get("status")
         code = status.get("code") if isinstance(status, Mapping) else response.get("code", status)
         tell(self._log, asked, code, _body(response), response.get("headers"))
+
+
+def _time(value: Any) -> str:
+    """In ISO 8601, of a time as HTTP has it (VCR for Ruby); empty where there is none."""
+    try:
+        return parsedate_to_datetime(value).isoformat()
+    except (ValueError, TypeError):
+        return text_of(value)

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
-from inspector.core.formats.traffic.bedrock import bytes_of
 from inspector.core.formats.traffic.frames import FramePairs, is_create
-from inspector.core.formats.traffic.log import TrafficLog, plain_body
+from inspector.core.formats.traffic.log import TrafficLog, bytes_of, plain_body
 from inspector.core.formats.traffic.telling import Asked, asks_model, tell
 from inspector.core.untyped import object_of, text_of
 

@@ -1,6 +1,8 @@
 """What a capture tells, exchange by exchange, told on as the records that our own proxy writes."""
 
 import re
+from base64 import b64decode
+from binascii import Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -56,6 +58,14 @@ def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
         except NotJson:
             return data
     return data
+
+
+def bytes_of(text: Any) -> bytes:
+    """What a text in base64 stands for; empty where it is none."""
+    try:
+        return b64decode(text, validate=False) if isinstance(text, str) else b""
+    except (Error, ValueError):
+        return b""
 
 
 def content_of(value: Any) -> dict[str, Any]:
