@@ -5,7 +5,7 @@ import pytest
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
 from inspector.core.facts.reading import facts
-from inspector.core.facts.sentences import decided, wanted
+from inspector.core.facts.sentences import decided
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 
 
@@ -169,7 +169,7 @@ def test_the_words_of_a_fact_in_different_places_are_not_the_fact() -> None:
 @pytest.mark.parametrize(
     "pasted",
     [
-        "django.core.exceptions.ImproperlyConfigured: The SECRET_KEY setting must not be empty. You must set it always.",
+        "django.core.exceptions.ImproperlyConfigured: The SECRET_KEY setting must not be empty. You must set it.",
         "ValueError: the name must never be empty here",
         "The above copyright notice and this permission notice shall be included in all copies.",
         "IN NO EVENT SHALL THE AUTHORS be liable for any claim.",
@@ -177,10 +177,10 @@ def test_the_words_of_a_fact_in_different_places_are_not_the_fact() -> None:
     ],
 )
 def test_what_a_user_pastes_is_no_rule_and_no_wish(pasted: str) -> None:
-    assert not list(wanted(f"{pasted}\n"))
+    assert not wanted(pasted)
 
 
 def test_which_tool_comes_next_is_no_decision_and_what_is_chosen_is() -> None:
     assert not list(decided("Let's use find_file to see where it is."))
     assert [one.kind for one in decided("Let's use decimals for all rates.")] == ["decision"]
-    assert [one.text for one in wanted("Update README and the Makefile")] == ["Update README and the Makefile"]
+    assert wanted("Update README and the Makefile") == [("instruction", "Update README and the Makefile")]
