@@ -257,13 +257,13 @@ class NewestSession:
             values = TranscriptFile(path).head().values
         except InspectorError:  # not yet; it is looked at again when it has grown
             return None
-        if (ours := self._is_ours(values)) is not None:
+        if (ours := self._is_ours(path, values)) is not None:
             self._known[path] = -1
         return path if ours and not _is_sub_agent(path, values[0]) else None
 
-    def _is_ours(self, values: Sequence[Any]) -> bool | None:
+    def _is_ours(self, path: Path, values: Sequence[Any]) -> bool | None:
         """Is it a session of this folder? None while it does not tell."""
-        if project := project_of(values):
+        if project := project_of(values) or project_beside(path):
             return Path(project).resolve() == self._folder
         first = values[0] if values else None
         hashed = first.get("projectHash") if isinstance(first, Mapping) else None

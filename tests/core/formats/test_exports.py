@@ -13,7 +13,7 @@ from inspector.core.formats.detect import FORMATS
 from inspector.core.formats.format import Head
 from inspector.core.message import Message, Thinking
 from inspector.core.session import Session
-from inspector.transcripts.discover import found_sessions
+from inspector.transcripts.discover import NewestSession, found_sessions
 from inspector.transcripts.files import open_transcript
 from inspector.transcripts.follow import Follower
 from tests.core.formats.feeding import DATA, check, deep, laid_out, records, spoilt, told
@@ -200,6 +200,20 @@ def test_they_are_found_where_their_clients_keep_them(tmp_path: Path) -> None:
         ("vscode-chat", "vscode-chat.jsonl"): ("/work/my tides", "Tides"),
         ("vibe", "messages.jsonl"): ("/work/tides", "How high is the tide?"),
     }
+
+
+@pytest.mark.parametrize("name", ["vscode-chat.json", "vibe/messages.jsonl"])
+def test_the_newest_of_a_folder_is_found_by_the_file_beside_it(tmp_path: Path, name: str) -> None:
+    kept = tmp_path / (".vibe/logs/session/session_1" if "/" in name else ".config/Code/User/workspaceStorage/1f")
+    path = kept / Path(name).name if "/" in name else kept / "chatSessions" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes((HERE / name).read_bytes())
+    folder = tmp_path / "tides"
+    beside = {"environment": {"working_directory": str(folder)}}
+    (kept / "meta.json").write_text(json.dumps(beside), encoding="utf-8")
+    (kept / "workspace.json").write_text(json.dumps({"folder": folder.as_uri()}), encoding="utf-8")
+    assert NewestSession(folder, tmp_path).look() == path
+    assert NewestSession(tmp_path / "elsewhere", tmp_path).look() is None
 
 
 @pytest.mark.parametrize(
