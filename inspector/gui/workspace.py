@@ -8,7 +8,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import row
+from inspector.gui.look.build import delayed, row
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel, Place
 
@@ -44,6 +44,7 @@ class WorkspacePage(Guarded, QMainWindow):
         """The layout as it is without a user's hand; empty until the last panel was placed."""
         self.laid_out = False
         """Was it shown with its sizes?"""
+        self._soon = delayed(self, 0, self._hide_left_bars)
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
@@ -128,8 +129,23 @@ class WorkspacePage(Guarded, QMainWindow):
         self.show_only("")
         self._restore(kept)
 
+    def _hide_left_bars(self) -> None:
+        """Qt goes on painting tab bars that their docks have left for another one."""
+        docks = [dock for dock in self.docks.values() if not dock.isHidden() and not dock.isFloating()]
+        groups = {
+            frozenset(one.windowTitle() for one in (dock, *self.tabifiedDockWidgets(dock)) if one in docks)
+            for dock in docks
+        }
+        for bar in reversed(self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)):
+            titles = frozenset(map(bar.tabText, range(bar.count())))
+            if titles in groups and len(titles) > 1:
+                groups.remove(titles)  # an older one of the same tabs was left, too
+            else:
+                bar.hide()
+
     def _retitle(self) -> None:
         """A dock alone has a caption to be dragged by; one among tabs has its tab; one that floats has a frame."""
+        self._soon.start()
         for title, dock in self.docks.items():
             tabbed = bool(self.tabifiedDockWidgets(dock)) and not dock.isFloating()
             own = getattr(dock.widget(), "HEADED", False)

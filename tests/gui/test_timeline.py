@@ -201,3 +201,23 @@ def test_a_plot_without_height_has_no_grid(qtbot: QtBot) -> None:
     assert axis.levels(0, 100)
     axis.setGeometry(QRectF(0, 0, 40, 0))
     assert axis.levels(0, 100) == []
+
+
+def test_an_axis_of_nothing_has_no_numbers(desk: Desk, qtbot: QtBot) -> None:
+    panel = Timeline(desk)
+    qtbot.addWidget(panel)
+    panel.resize(900, 260)
+    panel.show()
+    desk.workbench.subscribe(panel.receive)
+    desk.workbench.open(Session("test", (Thread("main"),)))
+    qtbot.waitUntil(lambda: panel.plot is not None and not desk.bridge.busy)
+
+    def numbers() -> int:
+        panel.grab()
+        axes = [plot.getAxis("left") for plot in (panel.plot.above, panel.plot.below)]
+        assert all(isinstance(axis, TokenAxis) for axis in axes)
+        return sum(len(axis._texts) for axis in axes)
+
+    assert numbers() == 0
+    desk.workbench.open(session())
+    qtbot.waitUntil(lambda: not desk.bridge.busy and numbers() > 0)

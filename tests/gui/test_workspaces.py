@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTabBar, QWidget
+from PySide6.QtWidgets import QTabBar, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.core.findings.answers import short_answers
@@ -128,3 +128,53 @@ def test_layouts_are_put_back_before_there_is_a_panel(window: MainWindow) -> Non
     window.docks.reset()
     window.docks.restore_all()
     window.docks.keep(window.settings)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise")
+def test_no_tab_bar_stays_where_no_tabs_are(opened: MainWindow, qtbot: QtBot) -> None:
+    """Qt leaves those behind whose docks went into another one, now and then: one is put there by hand."""
+    page = opened.docks.workspaces["Compact"]
+
+    def bars() -> list[list[str]]:
+        """Of those that can be seen; what is put away lies outside of the page."""
+        found = page.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        shown = [bar for bar in found if bar.isVisible() and page.rect().intersects(bar.geometry())]
+        return sorted([bar.tabText(n) for n in range(bar.count())] for bar in shown)
+
+    def titles(*names: str) -> list[str]:
+        return [page.docks[name].windowTitle() for name in names]
+
+    opened.choose_workspace("Compact")
+    left, bottom = titles("Tiers", "What if", "Steps"), list(page.docks)[3:]
+    qtbot.waitUntil(lambda: bars() == [titles(*bottom), left])
+    left_behind = QTabBar(page)
+    for name in ("Lost", "Pins"):
+        left_behind.addTab(name)
+    left_behind.setGeometry(284, 366, 356, 30)
+    left_behind.show()
+    opened.docks.bring("Pins")
+    qtbot.waitUntil(lambda: not left_behind.isVisible())
+    for name in ("Lost", "Pins"):
+        opened.docks.bring(name)
+        page.docks[name].setFloating(True)
+        rest = [one for one in bottom if one != name]
+        qtbot.waitUntil(lambda rest=rest: bars() == sorted([titles(*rest), left]))  # type: ignore[misc]
+        page.docks[name].setFloating(False)
+        qtbot.waitUntil(lambda: sorted(bars()[-1]) == sorted(left))
+    opened.docks.maximise("Lost")
+    qtbot.waitUntil(lambda: bars() == [])
+    opened.docks.reset()
+    qtbot.waitUntil(lambda: bars() == [titles(*bottom), left])
+
+
+def test_rows_are_as_high_as_their_letters(opened: MainWindow, qtbot: QtBot) -> None:
+    tables = opened.docks.findChildren(QTableView)
+    before = [one.verticalHeader().defaultSectionSize() for one in tables]
+    opened.theme.zoom(4)
+    try:
+        after = [one.verticalHeader().defaultSectionSize() for one in tables]
+        assert len(tables) > 10
+        assert all(high > low for high, low in zip(after, before, strict=True))
+    finally:
+        opened.theme.zoom(0)
+    assert [one.verticalHeader().defaultSectionSize() for one in tables] == before

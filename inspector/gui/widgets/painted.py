@@ -150,7 +150,7 @@ class PaintedList(Guarded, QTableView):
         self.setItemDelegate(delegate)
         self.setAccessibleName(name)
         self.setMouseTracking(True)
-        show_whole_rows(self, delegate.height(self.fontMetrics()))
+        show_whole_rows(self, delegate.height)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)

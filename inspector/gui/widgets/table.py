@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from inspector.gui.guard import Guarded
@@ -80,6 +80,8 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
 class Rows(Guarded, QTableView, Generic[T]):
     """`chosen`: a row was clicked in a column, or walked to (column -1); `opened`: Enter or a double click on it."""
 
+    LINES: ClassVar[float] = 1.6
+    """Of letters, in the height of a row."""
     chosen = Signal(int, int)
     opened = Signal(int)
 
@@ -88,7 +90,7 @@ class Rows(Guarded, QTableView, Generic[T]):
         self._model: TableModel[T] = TableModel(columns)
         self.setModel(self._model)
         self.setAccessibleName(name)
-        show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
+        show_whole_rows(self, lambda metrics: int(metrics.height() * self.LINES))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self.horizontalHeader().setHighlightSections(False)
@@ -153,7 +155,6 @@ class Rows(Guarded, QTableView, Generic[T]):
         """Other letters."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_fitted"):
-            self.verticalHeader().setDefaultSectionSize(int(self.fontMetrics().height() * 1.6))
             self._fit()
 
     def _fit(self) -> None:
@@ -196,7 +197,25 @@ class Rows(Guarded, QTableView, Generic[T]):
                 header.resizeSection(n, widths[n])
 
 
-def show_whole_rows(view: QTableView, height: int) -> None:
+class _RowHeights(Guarded, QObject):
+    """Rows as high as the letters of their view need, whenever these change."""
+
+    def __init__(self, view: QTableView, height: Callable[[QFontMetrics], int]) -> None:
+        super().__init__(view)
+        self._view, self._height = view, height
+        view.installEventFilter(self)
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+        return False
+
+    def _fit(self) -> None:
+        self._view.verticalHeader().setDefaultSectionSize(self._height(self._view.fontMetrics()))
+
+
+def show_whole_rows(view: QTableView, height: Callable[[QFontMetrics], int]) -> None:
     """What all our lists have in common: whole rows of one height, no grid, scrolled by pixels, left by Tab."""
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setShowGrid(False)
@@ -209,4 +228,4 @@ def show_whole_rows(view: QTableView, height: int) -> None:
     upright.hide()
     upright.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     upright.setMinimumSectionSize(12)
-    upright.setDefaultSectionSize(height)
+    _RowHeights(view, height)

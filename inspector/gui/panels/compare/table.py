@@ -4,6 +4,7 @@ what one of them came to regret."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import ClassVar
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter
@@ -124,6 +125,7 @@ def as_table(rows: Sequence[PolicyRow]) -> str:
 class CompareTable(Rows[PolicyRow]):
     """`picked` carries the name of the policy that was chosen."""
 
+    LINES: ClassVar[float] = 2.1
     picked = Signal(str)
 
     def __init__(self, theme: Theme) -> None:
@@ -132,7 +134,6 @@ class CompareTable(Rows[PolicyRow]):
         self._by, self._falling = -1, True
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.setItemDelegate(_TwoLines(theme, self))
-        self.verticalHeader().setDefaultSectionSize(int(self.fontMetrics().height() * 2.1))
         header = self.horizontalHeader()
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort)

@@ -46,7 +46,7 @@ class ExchangeTable(Guarded, QTableView):
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setItemDelegate(_ExchangeCell(theme, self))
         self.setStyleSheet("QHeaderView::section { padding: 4px 7px; }")
-        show_whole_rows(self, int(self.fontMetrics().height() * 1.6))
+        show_whole_rows(self, lambda metrics: int(metrics.height() * 1.6))
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)

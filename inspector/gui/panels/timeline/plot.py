@@ -153,6 +153,8 @@ class TimelinePlot(Plot):
 
     def _scale(self) -> None:
         set_height(self.above, self._drawn.top, self.overlay.window_tokens, HEADROOM)
+        for plot, known in ((self.above, self._drawn.top > 1), (self.below, self._drawn.most > 0)):
+            plot.getAxis("left").setStyle(showValues=known)  # an axis of nothing has no numbers
         if self._drawn.series is not None:
             self.below.setYRange(0, max(1, self._drawn.most) * 1.1, padding=0)
 
