@@ -47,6 +47,8 @@ class Policy(Generic[S, R]):
     goes by what was reported."""
     samples: int = MAX_SAMPLES
     """How many of the newest reports it remembers, at most."""
+    keeps_first = False
+    """It remembers the first report of a session, too."""
     estimates_after_compaction = False
     """After a compaction it goes by an estimate of the new buffer until the next report, not by what it has learned."""
     memory_setting: tuple[str, str] | None = None
@@ -251,11 +253,26 @@ class SimpleSettings:
 
 @dataclass(frozen=True, slots=True)
 class SimpleState:
-    """The last reported size with the estimate of the same buffer, and failed attempts in a row."""
+    """The last reported size with the estimate of the same buffer, failed attempts in a row, and the first report."""
 
     estimated: int = 0
     reported: int = 0
     failures: int = 0
+    first_estimated: int = 0
+    first_reported: int = 0
+
+    def tokens(self, raw: int) -> int:
+        """What a buffer measures that is estimated so. What the file lacks is added; an estimator that counts too much
+        is scaled down. A buffer that became smaller lies on the line from the first report to the last: the first tells
+        what the file lacks, which stays; what was missing beyond that was the estimator's error and went with what it
+        was made on."""
+        estimated, reported = self.estimated, self.reported
+        if raw < estimated and self.first_estimated < estimated and 0 < self.first_reported < reported:
+            grown = (reported - self.first_reported) / (estimated - self.first_estimated)
+            if raw >= self.first_estimated:
+                return self.first_reported + round(grown * (raw - self.first_estimated))
+            estimated, reported = self.first_estimated, self.first_reported
+        return raw + reported - estimated if reported >= estimated else round(raw * reported / estimated)
 
 
 Simple = TypeVar("Simple", bound=SimpleSettings)
@@ -267,18 +284,18 @@ class SimplePolicy(Policy[Simple, SimpleState]):
 
     state_type = SimpleState
     samples = 1
+    keeps_first = True
 
     def learn(self, running: SimpleState, settings: Simple, estimated: int, reported: int) -> SimpleState:
         if estimated <= 0 or reported <= 0:
             return running
-        return SimpleState(estimated, reported, running.failures)
+        first = running.first_estimated, running.first_reported
+        return SimpleState(estimated, reported, running.failures, *(first if first[1] else (estimated, reported)))
 
     def measure(self, buffer: Buffer, settings: Simple, running: SimpleState) -> tuple[int, int]:
-        """What the file lacks is added; an estimator that counts too much is scaled down."""
+        """By characters, and the reports (`SimpleState.tokens`)."""
         raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(buffer.prompt.system or "")
-        if running.reported >= running.estimated:
-            return raw, raw + running.reported - running.estimated
-        return raw, round(raw * running.reported / running.estimated)
+        return raw, running.tokens(raw)
 
     def tokens(self, buffer: Buffer, settings: Simple, running: SimpleState) -> int:
         """What watermarks are compared with."""

@@ -108,8 +108,10 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
     if policy.estimates_after_compaction:
         summaries = (one.before_request for one in thread.compactions if one.kind == "summary")
         first = max(first, *(place for place in summaries if place <= at), 0)
-    told = [request for request in thread.requests[first:at] if request.usage is not None]
-    for request in told[-policy.samples :]:
+    told = [request for request in thread.requests[first:at] if request.usage is not None][-policy.samples :]
+    if told and policy.keeps_first:
+        told = [next(request for request in thread.requests if request.usage is not None), *told]
+    for request in told:
         raw, _ = policy.measure(request.buffer(), settings, running)
         running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
     return running

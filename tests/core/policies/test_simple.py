@@ -64,3 +64,15 @@ def test_an_empty_buffer_is_left_alone(policy: Policy[Any, Any]) -> None:
     assert not any(verdict.due for verdict in policy.due(empty, settings, policy.fresh(settings), moment))
     for tier in policy.tiers:
         assert drive(policy.tier(tier.name, empty, settings, policy.fresh(settings), moment), offline).buffer == empty
+
+
+def test_what_an_estimator_missed_goes_with_what_it_was_made_on_and_what_the_file_lacks_stays() -> None:
+    state, settings = SimpleState(), gemini.POLICY.settings()
+    for estimated, reported in ((100, 20_100), (50_100, 95_100), (100_100, 170_100)):
+        state = gemini.POLICY.learn(state, settings, estimated, reported)
+    assert [state.tokens(raw) for raw in (101_000, 100_100, 50_100, 5_100, 100, 50)] == [
+        171_000, 170_100, 95_100, 27_600, 20_100, 20_050,
+    ]  # fmt: skip
+    assert SimpleState(200, 100).tokens(100) == 50
+    after = gemini.POLICY.learn(state, settings, 4_000, 30_000)  # reported anew, on what the client attached
+    assert (after.tokens(4_000), after.tokens(5_000)) == (30_000, 31_000)
