@@ -1,11 +1,11 @@
 """What a tool call is about, by the names that harnesses give to arguments: files, commands, patches."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from inspector.core.message import ToolCall
 
-FILE_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path")
+FILE_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 PATH_KEYS = (*FILE_KEYS, "url", "uri")
 COMMAND_KEYS = ("command", "cmd", "script")
 _WRITERS = ("edit", "write", "patch", "create", "replace", "insert", "delete", "move")
@@ -21,9 +21,14 @@ def writes(call: ToolCall) -> bool:
 
 def path_of(call: ToolCall) -> str:
     """The path or address among its arguments; empty where there is none."""
-    if not isinstance(call.arguments, Mapping):
+    return first_text(call.arguments, PATH_KEYS)
+
+
+def first_text(arguments: object, keys: Iterable[str]) -> str:
+    """The first of these arguments that holds text; empty where none does."""
+    if not isinstance(arguments, Mapping):
         return ""
-    return next((v for key in PATH_KEYS if isinstance(v := call.arguments.get(key), str) and v), "")
+    return next((v for key in keys if isinstance(v := arguments.get(key), str) and v), "")
 
 
 def read_by(call: ToolCall) -> str:

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from inspector.core.message import Json, ToolCall, ToolResult
+from inspector.core.calls import COMMAND_KEYS, FILE_KEYS, command_of, first_text
+from inspector.core.message import ToolCall, ToolResult
 from inspector.gui.widgets.code import language_of, numbered
 
-_PATHS = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "target_file", "notebook_path")
-_COMMANDS = ("command", "cmd")
-_SHELL = ("command", "cmd", "script")
 _PLAIN = ("description", "prompt", "message", "explanation", "thought", "pattern", "query")
 """Arguments that are not what stands in the file."""
 _PRINTS = frozenset(("cat", "head", "tail", "nl", "sed"))
@@ -26,12 +24,12 @@ _OUTPUT = re.compile(r"(?:^|\n)(?:Final )?Output:\n")
 
 def argument_language(name: str, arguments: Mapping[str, Any]) -> str:
     """Of one argument of a call."""
-    if name in _SHELL:
+    if name in COMMAND_KEYS:
         return "bash"
     if name in _PLAIN:
         return ""
     said = arguments.get("language")
-    return (language_of(said) if isinstance(said, str) else "") or _language_of_path(_path(arguments))
+    return (language_of(said) if isinstance(said, str) else "") or _language_of_path(first_text(arguments, FILE_KEYS))
 
 
 def result_language(call: object, result: ToolResult) -> tuple[str, int]:
@@ -39,16 +37,12 @@ def result_language(call: object, result: ToolResult) -> tuple[str, int]:
     if not isinstance(call, ToolCall) or not isinstance(call.arguments, Mapping) or result.is_error:
         return "", 0
     arguments = call.arguments
-    language = _language_of_path(_path(arguments))
+    language = _language_of_path(first_text(arguments, FILE_KEYS))
     if language:
-        others = [name for name, value in arguments.items() if isinstance(value, str) and name not in _PATHS]
+        others = [name for name, value in arguments.items() if isinstance(value, str) and name not in FILE_KEYS]
         return (language, 0) if numbered(result.content) or not others else ("", 0)
     begins = _OUTPUT.search(result.content, 0, _MOST)
-    return _language_of_path(_printed(arguments)), begins.end() if begins else 0
-
-
-def _path(arguments: Mapping[str, Any]) -> str:
-    return next((arguments[name] for name in _PATHS if isinstance(arguments.get(name), str)), "")
+    return _language_of_path(_printed(command_of(call))), begins.end() if begins else 0
 
 
 def _language_of_path(path: str) -> str:
@@ -57,11 +51,9 @@ def _language_of_path(path: str) -> str:
     return language_of(name) if "." in name or name.endswith("file") else ""
 
 
-def _printed(arguments: Mapping[str, Json]) -> str:
+def _printed(command: str) -> str:
     """The file that a command does nothing but print."""
-    value = next((arguments[name] for name in _COMMANDS if name in arguments), "")
-    command = value if isinstance(value, str) else value[-1] if isinstance(value, list | tuple) and value else ""
-    if not isinstance(command, str) or len(command) > _MOST:
+    if len(command) > _MOST:
         return ""
     try:
         words = shlex.split(command.rpartition("&&")[2])
