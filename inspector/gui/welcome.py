@@ -16,6 +16,7 @@ from inspector.resources import resource
 
 SHOWN = 8
 """So many rows a column."""
+NONE_FOUND = "No sessions in the usual folders of the agents that are known."
 
 
 class Welcome(QWidget):
@@ -64,7 +65,7 @@ class Welcome(QWidget):
     def _show_found(self, found: Sequence[tuple[str, str, str]]) -> None:
         self.found.show_links(found)
         if not found:
-            self.found.say("No sessions of Claude Code, Codex, pi, Gemini CLI or opencode in their usual folders.")
+            self.found.say(NONE_FOUND)
 
     def drag_over(self, over: bool) -> None:
         """A file is held over the window."""
@@ -89,7 +90,8 @@ class _DropArea(QFrame):
         self.setObjectName("DropArea")
         self.setMinimumHeight(84)
         words = label(
-            "Drop a transcript here: Claude Code, Codex, pi, Gemini CLI, opencode, or a request body of an API",
+            "Drop a file or a folder here: a session of Claude Code, Codex, pi, Gemini CLI, opencode or another agent, "
+            "a trace, captured traffic, a request body of an API",
             role="quiet",
             wrap=True,
             centred=True,

@@ -10,6 +10,8 @@ from inspector.gui.desk import Desk
 from inspector.gui.panels.diff.panel import DiffPanel
 from inspector.gui.panels.diff.rows import words
 from inspector.gui.window import MainWindow
+from inspector.resources import resource
+from inspector.transcripts.files import open_transcript
 from inspector.workbench.steps import ORIGIN
 from tests.gui.hands import click, press
 from tests.gui.stepping import open_it
@@ -258,3 +260,10 @@ def test_a_buffer_of_a_hundred_thousand_messages_is_listed_and_only_what_is_seen
     panel.view.scrollToBottom()
     panel.view.viewport().repaint()
     assert len(panel.model._lines) < 500
+
+
+def test_without_a_step_it_leads_to_the_recorded_compactions(desk: Desk, panel: DiffPanel) -> None:
+    desk.workbench.open(open_transcript(str(resource("sample.jsonl"))))
+    desk.workbench.move(0)
+    told = [one.text() for one in panel.findChildren(QLabel) if one.isVisible()]
+    assert any("C and Shift+C walk to the session's own: 1 recorded compaction." in one for one in told)

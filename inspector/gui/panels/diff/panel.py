@@ -11,6 +11,7 @@ from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
+from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffModel, DiffRows
 from inspector.gui.panels.diff.text import diff_sections
@@ -109,6 +110,9 @@ class DiffPanel(Panel):
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
             text = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
+            if state.thread is not None and state.thread.compactions:
+                recorded = plural(len(state.thread.compactions), "recorded compaction")
+                text += f" C and Shift+C walk to the session's own: {recorded}."
         self._empty.setText(text)
         self._stack.setCurrentIndex(0)
 

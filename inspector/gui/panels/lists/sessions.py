@@ -14,6 +14,7 @@ from inspector.core.session import HeldSession
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
 from inspector.gui.panels.list_panel import ListPanel
+from inspector.gui.welcome import NONE_FOUND
 from inspector.gui.widgets.table import Column
 from inspector.transcripts.database import named
 from inspector.transcripts.discover import FoundSession, found_sessions
@@ -111,7 +112,7 @@ def _size(size: int) -> str:
 
 def _says(shown: int, total: int) -> str:
     if not total:
-        return "No sessions of Claude Code, Codex, pi, Gemini CLI or opencode in their usual folders."
+        return NONE_FOUND
     return f"{shown:,} of {total:,}" if shown < total else f"{total:,}"
 
 
