@@ -101,6 +101,17 @@ def test_a_fact_can_be_lost_and_regretted_again() -> None:
     assert found.needed_later == 1
 
 
+def test_a_sentence_that_another_message_cites_stands_again_and_can_be_lost_again() -> None:
+    rule = "Never touch the migrations folder."
+    asked, cites = user(rule), result("c1", f"log of the session\nUSER: {rule}\nend of it")
+    followed, step = ledger(), At(1, "L1")
+    followed.arrive([asked], 0)
+    followed.change([user("summary")], step)
+    followed.arrive([cites], 1)
+    followed.change([user("summary")], At(2, "L1"))
+    assert [(one.fact.text, one.at) for one in followed.losses().losses] == [(rule, step), (rule, At(2, "L1"))]
+
+
 def test_what_the_recording_itself_takes_away_is_not_the_policys() -> None:
     book = ledger()
     book.arrive([user("go"), READ, TOLD], 0)

@@ -117,6 +117,8 @@ class LossLedger:
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
         """Facts that are gone now."""
+        self._unsaid: dict[str, set[int]] = {}
+        """Of these, the sentences, by their longest word."""
         self._by_word: dict[str, set[int]] = {}
         self._touched = set[int]()
         self._quoted = set[int]()
@@ -133,16 +135,14 @@ class LossLedger:
             if number in self._standing:
                 continue
             self._refer(message, request)
-            self._found_again(self._index.facts_of(number))
-            self._standing.add(number)
+            self._came(number)
             self._follow(message, number, request)
 
     def change(self, after: Sequence[Message], at: At | None) -> None:
         """The buffer is another now. `at`: the policy's step that made it so; None = the recording did. O(buffer)."""
         removed, came = self._standing.changes(after)
         for number in came:
-            self._found_again(self._index.facts_of(number))
-            self._standing.add(number)
+            self._came(number)
         for number in removed:
             self._standing.remove(number)
         if at is not None:
@@ -182,13 +182,25 @@ class LossLedger:
         loss = self._lost[fact] = Loss(self._index.facts[fact], at, message)
         self._by_word.setdefault(self._key(fact), set()).add(fact)
         self._ever_lost.add(fact)
+        if loss.fact.kind in SENTENCES:
+            self._unsaid.setdefault(self._key(fact), set()).add(fact)
         self._losses.append(loss)
 
     def _found_again(self, facts: Iterable[int]) -> None:
         for fact in facts:
             if fact in self._lost:
                 del self._lost[fact]
+                self._unsaid.get(self._key(fact), set()).discard(fact)
                 self._by_word[self._key(fact)].discard(fact)
+
+    def _came(self, number: int) -> None:
+        """It stands now, with its facts, and with the sentences that were gone and that it cites."""
+        self._found_again(self._index.facts_of(number))
+        said = self._unsaid.keys() & {"", *words(self._index.text(number))} if self._unsaid else ()
+        cited = {fact for word in said for fact in self._unsaid[word] if self._index.holds(number, fact)}
+        self._found_again(cited)
+        self._quoted |= cited
+        self._standing.add(number)
 
     def _key(self, fact: int) -> str:
         """The longest word of a fact: a text that refers to the fact holds it."""
