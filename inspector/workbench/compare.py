@@ -226,19 +226,19 @@ FIGURES: tuple[Figure, ...] = (
     Figure("compactions", "count", "Steps that changed the buffer.", lambda one: len(one.compactions)),
     Figure("peak", "tokens", "The largest buffer that was sent.", lambda one: one.peak),
     Figure("sent", "tokens", "Tokens of all buffers that were sent.", lambda one: one.spent.prompt),
-    Figure("cache read", "tokens", "Of these, read from the provider's cache.", lambda one: one.spent.cache_read),
-    Figure("cache written", "tokens", "Of these, written to it anew.", lambda one: one.spent.cache_write),
+    Figure("cost", "money", "All calls, by the price catalogue.", lambda one: one.spent.cost_usd),
+    Figure("facts lost", "count", "Facts that stood nowhere any more.", lambda one: one.losses.lost),
+    Figure("regret", "count", "Lost facts that were needed later.", lambda one: one.losses.needed_later),
+    Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
+    Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
+    Figure("cache read", "tokens", "Of the sent, read from the provider's cache.", lambda one: one.spent.cache_read),
+    Figure("cache written", "tokens", "Of the sent, written to the cache anew.", lambda one: one.spent.cache_write),
     Figure(
         "summariser",
         "tokens",
         "Sent to and written by the model that summarises.",
         lambda one: one.spent.summariser_input + one.spent.summariser_output,
     ),
-    Figure("cost", "money", "All calls, by the price catalogue.", lambda one: one.spent.cost_usd),
-    Figure("overflows", "count", "Requests larger than the window at first.", lambda one: one.overflows),
-    Figure("facts lost", "count", "Facts that stood nowhere any more.", lambda one: one.losses.lost),
-    Figure("regret", "count", "Lost facts that were needed later.", lambda one: one.losses.needed_later),
-    Figure("pins kept", "count", "Constraints and pins that were never gone.", lambda one: pins_kept(one.pins)[0]),
 )
 
 

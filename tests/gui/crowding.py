@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
     QComboBox,
+    QGraphicsView,
     QHeaderView,
     QLabel,
     QMainWindow,
@@ -23,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.gui.panels.panel import Cover
+from inspector.gui.widgets.plot import TokenAxis
 from inspector.gui.widgets.small import Elided, LinkButton
 
 SLACK = 1
@@ -67,10 +69,23 @@ def _cut(one: QWidget) -> Iterator[str]:
         yield from _header(one)
     elif isinstance(one, QTextEdit | QPlainTextEdit):
         return
-    if isinstance(one, QAbstractScrollArea) and one.horizontalScrollBar().isVisible():
+    if isinstance(one, QGraphicsView):
+        yield from _axes(one)
+    elif isinstance(one, QAbstractScrollArea) and one.horizontalScrollBar().isVisible():
         yield f"is scrolled sideways by {one.horizontalScrollBar().maximum()}"
     if isinstance(one, QTableView):
         yield from _figures(one)
+
+
+def _axes(view: QGraphicsView) -> Iterator[str]:
+    """Numbers beside a plot, which are painted by hand: none is cut, none lies on another."""
+    for axis in view.scene().items() if view.scene() is not None else ():
+        if isinstance(axis, TokenAxis) and axis.isVisible():
+            room, drawn = axis.boundingRect().adjusted(-SLACK, -SLACK, SLACK, SLACK), axis.numbers
+            yield from (f"number {text!r} of an axis is cut" for rect, text in drawn if not room.contains(rect))
+            for (one, text), (other, below) in combinations(drawn, 2):
+                if (common := one & other).height() > SLACK and common.width() > SLACK:
+                    yield f"number {text!r} of an axis on {below!r}"
 
 
 def _label(one: QLabel) -> Iterator[str]:

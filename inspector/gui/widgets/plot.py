@@ -158,11 +158,20 @@ class TokenAxis(Axis):
             specs = self.generateDrawSpecs(measuring)
             measuring.end()
             self.picture = canvas
-            self._texts = specs[2] if specs else []
+            room = self.boundingRect()  # the lowest number would stand halfway below it
+            self._texts = [
+                (rect.translated(0, min(0.0, room.bottom() - rect.bottom())), flags, text)
+                for rect, flags, text in (specs[2] if specs else ())
+            ]
         painter.setFont(font)
         painter.setPen(self.textPen())
         for rect, flags, text in self._texts:
             painter.drawText(rect, int(flags), text)
+
+    @property
+    def numbers(self) -> list[tuple[QRectF, str]]:
+        """As painted last."""
+        return [(rect, text) for rect, _, text in self._texts]
 
     def levels(self, low: float, high: float) -> list[float]:
         """Where the numbers stand: the lines of the grid."""

@@ -126,10 +126,10 @@ class CalibrationPlot(Plot):
         worst = max(map(abs, self._errors.values()), default=0.0)
         top = max((max(s.estimated, s.reported) for s in samples), default=1)
         self.scatter.setXRange(0, max((s.estimated for s in samples), default=1) * 1.06, padding=0)
-        self.scatter.setYRange(0, top * 1.06, padding=0)
-        self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.1, padding=0)
+        self.scatter.setYRange(0, top * 1.14, padding=0)  # the captions stand above what is drawn
+        self.scale.setYRange(LOWEST - 0.1, HIGHEST + 0.35, padding=0)
         reach = max(CLOSE[0] * 1.5, min(1.5, worst * 1.1))
-        self.errors.setYRange(-reach, reach, padding=0)
+        self.errors.setYRange(-reach, reach * 1.3, padding=0)
         super().show_all()
 
     def show_playhead(self, at: int | None) -> None:
