@@ -81,7 +81,8 @@ def _axes(view: QGraphicsView) -> Iterator[str]:
     """Numbers beside a plot, which are painted by hand: none is cut, none lies on another."""
     for axis in view.scene().items() if view.scene() is not None else ():
         if isinstance(axis, TokenAxis) and axis.isVisible():
-            room, drawn = axis.boundingRect().adjusted(-SLACK, -SLACK, SLACK, SLACK), axis.numbers
+            room = axis.mapRectFromParent(axis.geometry()).adjusted(-SLACK, -2 * SLACK, SLACK, SLACK)
+            drawn = axis.numbers
             yield from (f"number {text!r} of an axis is cut" for rect, text in drawn if not room.contains(rect))
             for (one, text), (other, below) in combinations(drawn, 2):
                 if (common := one & other).height() > SLACK and common.width() > SLACK:

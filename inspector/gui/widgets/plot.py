@@ -158,9 +158,9 @@ class TokenAxis(Axis):
             specs = self.generateDrawSpecs(measuring)
             measuring.end()
             self.picture = canvas
-            room = self.boundingRect()  # the lowest number would stand halfway below it
+            room = self.mapRectFromParent(self.geometry())  # at its ends a number would stand half outside
             self._texts = [
-                (rect.translated(0, min(0.0, room.bottom() - rect.bottom())), flags, text)
+                (rect.translated(0, max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))), flags, text)
                 for rect, flags, text in (specs[2] if specs else ())
             ]
         painter.setFont(font)

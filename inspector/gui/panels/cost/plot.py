@@ -119,6 +119,8 @@ class CostOverlay(Overlay):
             if x + width + 14 > area.right():
                 return
             marked = name[0] in "▾┆"
+            room = QRectF(x - 3, area.top() + 1, width + (6 if marked else 19), 18)
+            painter.fillRect(room, ink(self._theme.colours.window))  # a line behind a word makes it hard to read
             painter.setPen(ink(colour if marked else self._theme.colours.quiet))
             if not marked:
                 painter.fillRect(QRectF(x, area.top() + 5, 9, 9), ink(colour))

@@ -317,6 +317,8 @@ def _why_empty(state: State) -> str:
         return "Open a transcript to look at its messages."
     if state.selected:
         return "The selected message does not stand in this thread."
+    if state.thread is not None and not state.thread.messages:
+        return "This file holds no messages, only what is told of them."
     return "Select a message in the buffer to read it in full."
 
 
