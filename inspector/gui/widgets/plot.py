@@ -158,15 +158,21 @@ class TokenAxis(Axis):
             specs = self.generateDrawSpecs(measuring)
             measuring.end()
             self.picture = canvas
-            room = self.mapRectFromParent(self.geometry())  # at its ends a number would stand half outside
-            self._texts = [
-                (rect.translated(0, max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))), flags, text)
-                for rect, flags, text in (specs[2] if specs else ())
-            ]
+            self._texts = list(self._fitting(specs[2] if specs else ()))
         painter.setFont(font)
         painter.setPen(self.textPen())
         for rect, flags, text in self._texts:
             painter.drawText(rect, int(flags), text)
+
+    def _fitting(self, texts: Iterable[tuple[QRectF, int, str]]) -> Iterator[tuple[QRectF, int, str]]:
+        """At its ends a number would stand half outside, and large ones on each other."""
+        room, last = self.mapRectFromParent(self.geometry()), QRectF()
+        for rect, flags, text in texts:
+            down = max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))
+            place = rect.translated(0, down)
+            if not place.adjusted(0, 1, 0, -1).intersects(last):
+                yield place, flags, text
+                last = place
 
     @property
     def numbers(self) -> list[tuple[QRectF, str]]:
