@@ -34,7 +34,7 @@ from tests.cli import schema
 from tests.shared import TRANSCRIPTS, transcripts
 
 FILES = [path for path in transcripts("**/*") if path.is_file()]
-CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "provider", "unknown"}
+CAUSES = {"expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"}
 FATES = {"verbatim": "kept", "paraphrased": "paraphrased", "gone": "lost"}
 
 

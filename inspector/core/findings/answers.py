@@ -119,7 +119,6 @@ _CAUSES = {
     "model-changed": "because the model changed",
     "tools-changed": "because prompt or tools changed",
     "restart": "because the client was started again",
-    "provider": "because the provider answered from caches that had seen less",
     "unknown": "for reasons that the file does not tell",
 }
 

@@ -24,10 +24,10 @@ from inspector.core.tokens.prices import named_models, sum_prices
 from inspector.core.usage import HOUR, MINUTES, MISSED, Usage, cache_missed
 
 BreakCause: TypeAlias = Literal[
-    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "provider", "unknown"
+    "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"
 ]
-NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "provider"))
-"""Causes that nobody who runs the agent could have avoided, or did on purpose."""
+NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "unknown"))
+"""Causes that cost nothing which anybody is known to have been able to avoid."""
 _NEAR = 700
 """Tokens by which a provider's reading ends before the end of what it was told to keep (blocks, rounding)."""
 _AROUND = 64
@@ -193,7 +193,7 @@ class _Detective:
                 return _Finding(cause, f"{words} {where}", message if place == 0 else "", place)
         if not exact and (held := self._still_held(request, usage)):
             why = f"{where} {held} So the provider still had it, and answered this call from a cache without it."
-            return _Finding("provider", why, message, place, inferred=True)
+            return _Finding("unknown", why, message, place, inferred=True)
         passed = f"{lasted(pause)} passed" if pause is not None else "nobody knows how much time passed"
         beside = _words(signs, "settings")
         lost_early = pause is None or (pause > MINUTES and usage.cache_read < self._head())
