@@ -21,6 +21,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.message.view import MessageView
 from inspector.gui.widgets.images import Picture
+from inspector.workbench.state import FoundText
 from tests.gui.hands import click, press, write
 
 Show = Callable[..., MessageView]
@@ -310,3 +311,29 @@ def test_a_result_shows_its_call_and_a_call_its_result(desk: Desk, qtbot: QtBot)
         else:
             assert board.text().startswith("Let me look.\n\n")
         assert "total 0" not in board.text()
+
+
+def test_what_the_search_found_is_marked_and_in_sight(desk: Desk, qtbot: QtBot) -> None:
+    view = MessageView(desk)
+    qtbot.addWidget(view)
+    view.resize(600, 500)
+    view.show()
+    said = "\n".join(f"line {n}" for n in range(400)) + "\nthe needle, and another Needle\n"
+    messages = (Message("u", "user", (Text(said),)), Message("a", "assistant", (Text("nothing here"),)))
+    desk.workbench.subscribe(view.receive)
+    desk.workbench.open(Session("test", (Thread("main", messages=messages, end=Stretch(own=messages).view()),)))
+    desk.workbench.show_found(FoundText("needle", {}))
+    desk.workbench.select("u")
+    fill(view, qtbot)
+    assert [view.text.toPlainText()[start:end] for start, end in view.text.hits] == ["needle", "Needle"]
+    assert view.find_bar.isVisible()
+    assert view.text.viewport().rect().contains(view.text.cursorRect().center())
+    assert not view.find_bar.field.hasFocus()
+    desk.workbench.select("a")
+    fill(view, qtbot)
+    assert not view.find_bar.isVisible()
+    desk.workbench.select("u")
+    fill(view, qtbot)
+    desk.workbench.show_found(None)
+    assert not view.find_bar.isVisible()
+    assert not view.text.hits

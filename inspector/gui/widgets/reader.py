@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
@@ -27,6 +27,8 @@ class FindBar(Guarded, QWidget):
         self._view = view
         self._hits: Sequence[tuple[int, int]] = ()
         self._current = -1
+        self._searched = False
+        """Opened by a search elsewhere, not by hand."""
         self.field = field("Find in message")
         self.count = label(role="quiet")
         self._soon = delayed(self, 120, self._find)
@@ -41,6 +43,7 @@ class FindBar(Guarded, QWidget):
 
     def open(self) -> None:
         """Show it, ready to type; what is selected is looked for."""
+        self._searched = False
         cursor = self._view.textCursor()
         if cursor.hasSelection():
             chosen = self._view.original(cursor.selectionStart(), cursor.selectionEnd())
@@ -51,12 +54,28 @@ class FindBar(Guarded, QWidget):
         self.field.selectAll()
         self._find()
 
+    def look_for(self, text: str) -> None:
+        """What a search elsewhere looks for: marked, the first in sight, the bar there where there is one; the focus
+        stays where it is. Empty: no longer."""
+        if text:
+            self._searched = True
+            with QSignalBlocker(self.field):
+                self.field.setText(text)
+            self._find()
+            self.setVisible(bool(self._hits))
+        elif self._searched:
+            self._close()
+
     def close_bar(self) -> None:
         """Hide it and its marks."""
+        self._close()
+        self._view.setFocus()
+
+    def _close(self) -> None:
+        self._searched = False
         self.hide()
         self._hits = ()
         self._view.show_hits(())
-        self._view.setFocus()
 
     def step(self, by: int) -> None:
         """To the next hit (1) or the one before (-1), around the ends."""
@@ -76,7 +95,9 @@ class FindBar(Guarded, QWidget):
             super().keyPressEvent(event)
 
     def _again(self) -> None:
-        if self.isVisible() and self.field.text():
+        if self._searched and not self._hits:
+            self.look_for(self.field.text())
+        elif self.isVisible() and self.field.text():
             self._hits = find(self._view, self.field.text())
             self._show(self._current, move=False)
 

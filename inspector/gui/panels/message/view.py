@@ -18,7 +18,6 @@ from inspector.core.facts.wording import plain
 from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator, refusals
-from inspector.core.tokens.prediction import Scale
 from inspector.core.tokens.sizing import Sizer
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
@@ -127,13 +126,15 @@ class MessageView(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._thread: Thread | None = None
-        self._place: tuple[str, str, View | None, Scale | None] | None = None
+        self._place: tuple[object, ...] = ()
         self._stepped: Buffer | None = None
         self._message: Message | None = None
         self._number: int | None = None
         """Its place in the buffer; None where it stands elsewhere in the thread."""
         self._pairs, self._partners = ToolPairs(), tuple[PairedPart | None, ...]()
         self._paired: tuple[View | None, Buffer | None] = (None, None)
+        self._found = ""
+        """What the search looks for."""
         self.header = MessageHeader(desk)
         self.reader = TextReader(desk.theme, "Text of the message", desk.bridge)
         self.text, self.find_bar, self.rest = self.reader.text, self.reader.find_bar, self.reader.rest
@@ -149,7 +150,7 @@ class MessageView(Panel):
         thread = state.thread
         view = state.request.view if state.request else thread.end if thread else None
         size = sizer_of(state) if state.pressures is not None else None
-        place = (state.selected, state.estimator, view, size.scale if size is not None else None)
+        place = (state.selected, state.estimator, view, size.scale if size is not None else None, state.found)
         stepped = state.stepped_buffer
         if thread is self._thread and place == self._place and stepped is self._stepped:
             return
@@ -169,6 +170,7 @@ class MessageView(Panel):
         for button, rows in ((self.back, -1), (self.on, 1)):
             button.setEnabled(number is not None and self._pairs.same_tool(number, rows) is not None)
         self._number = number
+        found = state.found.text if state.found is not None else ""
         if message is not self._message or partners != self._partners:
             self._message, self._partners = message, partners
             self.text.show_sections(message_sections(message, partners))
@@ -177,6 +179,10 @@ class MessageView(Panel):
                 self.desk.bridge.run(
                     lambda task: readable_summary(state, message), partial(self._show_readable, message)
                 )
+            self._found = ""
+        if found != self._found:
+            self._found = found
+            self.find_bar.look_for(found)
         self._stack.setCurrentIndex(1)
 
     def _show_readable(self, message: Message, text: str) -> None:
