@@ -94,8 +94,12 @@ def test_a_job_of_a_panel_that_fails_is_said_over_it(opened: MainWindow, until: 
 def test_a_double_click_anywhere_in_the_timeline_leaves_it_whole(
     opened: MainWindow, until: Until, tmp_path: Path
 ) -> None:
-    plot = opened.docks.panels["Timeline"].plot  # type: ignore[attr-defined]
+    timeline = opened.docks.panels["Timeline"]
+    timeline.setFixedHeight(420)  # a low one leaves the lower plot no room
+    plot = timeline.plot  # type: ignore[attr-defined]
     viewport = plot._graphics.viewport()
+    boxes = [part.getViewBox() for part in (plot.below, plot.above)]
+    until(lambda: boxes[0].height() > 20 and boxes[0].x() == boxes[1].x())
     whole = plot.above.getViewBox().viewRange()[0]
     for part in (plot.below, plot.above):
         plot.above.getViewBox().setXRange(1, 6, padding=0)
