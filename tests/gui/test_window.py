@@ -228,6 +228,7 @@ def test_the_layout_is_remembered(opened: MainWindow, qtbot: QtBot) -> None:
         assert message.isVisible()
     finally:
         again.close()
+        again.deleteLater()
 
 
 # -- safety --------------------------------------------------------------------------------------------------------
