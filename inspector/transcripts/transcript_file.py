@@ -16,7 +16,6 @@ from inspector.core.errors import Cancelled, NothingToRead
 from inspector.core.formats.format import Head, Reader
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.transcripts import yamltext
 from inspector.transcripts.feeder import Feed, Feeder, values_of
 from inspector.transcripts.unpack import GZIP, ZIP, Source, file_stat
 
@@ -158,6 +157,8 @@ class TranscriptFile:
 
     def _read_yaml(self) -> None:
         """Read the whole file as one YAML value. Raises NothingToRead."""
+        from inspector.transcripts import yamltext  # few files are YAML, and its library would be loaded at every start
+
         source, data = self._read_whole()
         try:
             self._document = yamltext.loads(bytes(data))

@@ -27,7 +27,7 @@ BreakCause: TypeAlias = Literal[
     "expired", "prefix-changed", "model-changed", "tools-changed", "compaction", "restart", "unknown"
 ]
 NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "unknown"))
-"""Causes that cost nothing which anybody is known to have been able to avoid."""
+"""Not counted as avoidable: a compaction was wanted, and of the unknown nobody knows."""
 _NEAR = 700
 """Tokens by which a provider's reading ends before the end of what it was told to keep (blocks, rounding)."""
 _AROUND = 64
