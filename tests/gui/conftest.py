@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -77,11 +77,12 @@ def desk(application: QApplication, qtbot: QtBot, tmp_path: Path, asked: Asked) 
 
 
 @pytest.fixture(autouse=True)
-def same_font(application: QApplication) -> Iterator[None]:
-    """What a test zoomed is as it was."""
+def as_before(application: QApplication) -> Iterator[None]:
+    """What a test zoomed is as it was; what it made is gone, or the next test's style would be laid over it, too."""
     font = application.font()
     yield
     application.setFont(font)
+    application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture

@@ -66,6 +66,13 @@ def holding(layout: QLayout) -> QWidget:
     return made
 
 
+def keep(owner: QWidget, *widgets: QWidget) -> None:
+    """They end with their owner, and are not seen until a layout or a tab takes them."""
+    for one in widgets:
+        one.setParent(owner)
+        one.hide()
+
+
 def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) -> QSplitter:
     """Parts that the user gives room to, side by side or one below the other; none can be dragged to nothing.
 

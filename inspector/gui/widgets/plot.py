@@ -376,6 +376,7 @@ class Plot(Guarded, QWidget):
         plot = self._graphics.addPlot(row=row, col=col, rowspan=rows, viewBox=box, axisItems=axes)
         plot.hideButtons()
         plot.setMenuEnabled(False)
+        plot.destroyed.connect(plot.ctrlMenu.deleteLater)  # pyqtgraph gives it no owner
         if "bottom" not in axes:
             plot.hideAxis("bottom")
         self._axes += axes.values()

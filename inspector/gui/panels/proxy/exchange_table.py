@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, field, holding
+from inspector.gui.look.build import button, column, field, holding, keep
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.proxy.exchange_rows import (
@@ -135,6 +135,7 @@ class ExchangeFilter(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button("Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools")
         self._which = ALL
+        keep(self, self.which)
         self.setLayout(flow(*self.which.buttons.values(), self.text, self.save))
         self.which.chosen.connect(self._choose)
         self.text.textChanged.connect(lambda _: self.chosen.emit(self._which, self.text.text()))

@@ -6,7 +6,7 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from inspector.gui.look.build import button, holding, row
+from inspector.gui.look.build import button, holding, keep, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.proxy.holds.hold import Rule
@@ -51,6 +51,7 @@ class RuleRow(QWidget):
         self.next.setCheckable(True)
         self.watermark = holding(row(self.ratio, label("of", role="quiet"), self.window_))
         what = label("Hold a request", role="quiet")
+        keep(self, self.kind)
         self.setLayout(flow(what, *self.kind.buttons.values(), self.watermark, self.next))
 
     def show_rule(self, rule: Rule, is_next: bool) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from inspector.core.needs import Answer, Failure, Need
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, holding, row, splitter
+from inspector.gui.look.build import button, column, holding, keep, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -117,6 +117,7 @@ class NeedPanel(Panel):
     def _lay_out(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        keep(self.tabs, self.text, self.instructions, self.messages)
         sides = ((self.tabs, (0, 0, 6, 0)), (self.answer, (6, 4, 0, 0)))
         split = splitter(*(holding(column((part, 1), margins=margins)) for part, margins in sides), shares=(3, 2))
         buttons = row(self.who, self.send, self.bar, self.stop, ..., self.fail, self.give_up, self.use, gap=7)
