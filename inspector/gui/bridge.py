@@ -115,7 +115,9 @@ class Bridge:
         fell: Callable[[BaseException], None] | None = None,
         waits: bool = False,
     ) -> Task:
-        """Run `job` elsewhere. `failed` is for expected failures; without it they are raised like any other.
+        """Run `job` elsewhere, as soon as this thread is done with what it is at: they share one interpreter.
+
+        `failed` is for expected failures; without it they are raised like any other.
 
         `fell` hears of what is raised, before it is. `waits`: for a model, a file, a server more than it computes; it
         keeps no other job from beginning. After `close` nothing is run any more.
@@ -141,9 +143,15 @@ class Bridge:
                     hears(fallen)
                 raise
 
+        def begin() -> None:
+            if task.cancelled():
+                threads.tasks.discard(task)
+                return
+            future = threads.waiting.submit(job, task) if waits else threads.computing.submit(_computed, job, task)
+            future.add_done_callback(lambda future: threads.deliver(partial(end, future)))
+
         threads.tasks.add(task)
-        future = threads.waiting.submit(job, task) if waits else threads.computing.submit(_computed, job, task)
-        future.add_done_callback(lambda future: threads.deliver(partial(end, future)))
+        threads.deliver(begin)
         return task
 
     def work(

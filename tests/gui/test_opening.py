@@ -144,6 +144,18 @@ def test_results_and_reports_come_home_in_order(bridge: Bridge, qtbot: QtBot) ->
     assert seen == [(1, True), (2, True), ("done", True)]
 
 
+def test_a_job_waits_until_this_thread_is_done_with_what_it_is_at(bridge: Bridge, qtbot: QtBot) -> None:
+    """They share one interpreter: else every call of Qt meanwhile waits for the job's turn."""
+    began, told = Event(), list[str]()
+    bridge.run(lambda task: began.set(), lambda _: told.append("kept"))
+    dropped = bridge.run(lambda task: pytest.fail("not begun"), lambda _: None)
+    dropped.cancel()
+    assert bridge.busy
+    assert not began.wait(0.05)
+    qtbot.waitUntil(lambda: not bridge.busy)
+    assert told == ["kept"]
+
+
 def test_an_expected_failure_is_told(bridge: Bridge, qtbot: QtBot) -> None:
     told: list[InspectorError] = []
 
