@@ -189,4 +189,4 @@ def _simulated(
     server = SimulatedServer(world).start()
     calls, compacts = simulated_addresses(server.url, api)
     provider = _freezing(calls.open(model, session, compaction), prompt)
-    return _Providers(provider, compacts.open(model, session, compaction), server.stop)
+    return _Providers(provider, compacts.open(model, session, compaction), server.close)

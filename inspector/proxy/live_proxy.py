@@ -89,7 +89,7 @@ class LiveProxy:
 
     def _stop_simulated(self) -> None:
         if self._simulated is not None:
-            self._simulated.stop()
+            self._simulated.close()
 
     def close(self) -> None:
         """End it; what is held is let go by the end of its connections. May be called twice."""

@@ -5,109 +5,64 @@ not; logs and metrics are accepted and not kept. Values of attributes that are n
 """
 
 import asyncio
-import logging
 import os
 import re
-import socket
-import threading
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
-from aiohttp import ClientError, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import web
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
-from inspector.proxy.relay.addresses import is_cross_site, is_foreign, is_here, loopback_address
+from inspector.safety.web_server import WebServer, is_local
 
 PORT = 4318
 """Where exporters send to when nobody tells them."""
 LARGEST = 64 << 20
 """Bytes of one request, unpacked."""
-START_S, STOP_S = 10.0, 5.0
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _BEGIN = b'{"resourceSpans":'
 _EMPTY = _BEGIN + b"[]}\n"
 _IDS = ("traceId", "spanId", "parentSpanId")
 _SECRET = re.compile(r"authorization|api[._-]?key|cookie|secret|password|credential", re.IGNORECASE)
-_LOG = logging.getLogger("context-inspector.receiver")
-_LOG.addFilter(
-    lambda record: (
-        not (record.exc_info and isinstance(record.exc_info[1], ConnectionError | ClientError | HttpProcessingError))
-    )
-)
-"""What a client does (leaves in the middle, speaks no HTTP) is no fault of ours, and no traceback."""
 
 
-class SpanReceiver:
-    """`with SpanReceiver(path) as receiver: receiver.url`. Port 0 = any free one.
-
-    `record` is a new file, or one that it wrote before. Raises InspectorError for an address, a port or a file that
+class SpanReceiver(WebServer):
+    """`record` is a new file, or one that it wrote before. Raises InspectorError for an address, a port or a file that
     cannot be used.
     """
+
+    NAME: ClassVar[str] = "receiver"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {"shutdown_timeout": 1.0}
 
     def __init__(
         self, record: Path, *, host: str = "127.0.0.1", port: int = PORT, told: Callable[[], None] = lambda: None
     ) -> None:
         """`told` is called, from a thread of its own, when spans have come."""
-        address = loopback_address(host)
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        super().__init__(host, port)
         try:
-            self._socket.bind((address, port))
             self._file = _open(record)
-        except (OSError, OverflowError) as error:
-            self._socket.close()
-            raise InspectorError(f"Port {port} cannot be listened on: {error}.") from None
         except InspectorError:
-            self._socket.close()
+            self.socket.close()
             raise
-        self.url = f"http://{f'[{address}]' if ':' in address else address}:{self._socket.getsockname()[1]}"
         self._told = told
         self.spans = 0
         """Received so far."""
-        self._started = threading.Event()
-        self._over = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="receiver", daemon=True)
-
-    def __enter__(self) -> "SpanReceiver":
-        self._thread.start()
-        if not self._started.wait(START_S):
-            self.close()
-            raise InspectorError("The receiver did not start.")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End it; what is being received is written first. May be called twice."""
-        if self._loop is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(STOP_S)
-        self._socket.close()
+        super().close()
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
-    async def _serve(self) -> None:
+    def _application(self) -> web.Application:
         app = web.Application(client_max_size=LARGEST)
         app.router.add_post("/v1/traces", self._take)
         app.router.add_post("/v1/{other:logs|metrics}", self._pass)
-        runner = web.AppRunner(app, access_log=None, logger=_LOG, shutdown_timeout=1.0)
-        await runner.setup()
-        await web.SockSite(runner, self._socket).start()
-        self._loop = asyncio.get_running_loop()
-        self._started.set()
-        await self._over.wait()
-        await runner.cleanup()
+        return app
 
     async def _take(self, request: web.Request) -> web.Response:
         _refuse_pages(request)
@@ -161,10 +116,7 @@ def _open(path: Path) -> int:
 
 def _refuse_pages(request: web.Request) -> None:
     """A web page may make a browser ask; a tracer is a program on this machine."""
-    headers = request.headers
-    if not is_here(headers.get("Host", "")) or is_foreign(headers.get("Origin", "")):
-        raise web.HTTPForbidden(text="only programs on this machine may send spans")
-    if is_cross_site(headers.getall("Sec-Fetch-Site", [])):
+    if not is_local(request):
         raise web.HTTPForbidden(text="only programs on this machine may send spans")
 
 

@@ -1,6 +1,5 @@
 """The web application of the simulated provider: endpoints, and the way of a request through them."""
 
-import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from aiohttp.typedefs import Middleware
 
 from inspector.core.dialects.gemini import GEMINI
 from inspector.core.untyped import object_of
+from inspector.safety.web_server import is_local
 from inspector.simulated.apis import AnthropicApi, ChatApi, GeminiApi, SimulatedApi
 from inspector.simulated.call import SimulatedAnswer
 from inspector.simulated.refusals import (
@@ -38,7 +38,6 @@ from inspector.simulated.transport import (
 from inspector.simulated.websocket import converse
 
 MODELS = ("simulated", "claude-simulated", "gpt-simulated", "gemini-simulated")
-_HERE = re.compile(r"(?i)(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?")
 
 _MODEL = "{model:[^/:]+}"
 """As it stands in a route; what follows it is a colon and the verb."""
@@ -75,9 +74,7 @@ def application(state: SimulatedServerState) -> web.Application:
 @web.middleware
 async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuses requests meant for another host: no web page may use this server behind a name of its own."""
-    origin = request.headers.get("origin", "").rpartition("://")[2]
-    is_page = any("cross-site" in site.lower() for site in request.headers.getall("sec-fetch-site", ()))
-    if is_page or not _HERE.fullmatch(request.headers.get("host", "")) or (origin and not _HERE.fullmatch(origin)):
+    if not is_local(request):
         return plain("This server answers to 127.0.0.1 and localhost only.", 403)
     return await handler(request)
 

@@ -166,7 +166,7 @@ def test_nobody_listens(simulated: SimulatedServer, wire: Api) -> None:
     dead = SimulatedServer()  # its port is taken but not served
     with provider(simulated, wire, url=dead.url) as one, pytest.raises(ProviderFailure) as failed:
         one.summarize(NEED)
-    dead.stop()
+    dead.close()
     assert failed.value.kind == "connection"
 
 

@@ -159,7 +159,7 @@ def test_a_recording_goes_on_and_no_other_file_is_touched(tmp_path: Path) -> Non
     assert other.read_text() == "mine"
     with pytest.raises(InspectorError, match="this machine only"):
         SpanReceiver(path, host="0.0.0.0")
-    with SpanReceiver(path, port=0) as one, pytest.raises(InspectorError, match="cannot be listened on"):
+    with SpanReceiver(path, port=0) as one, pytest.raises(InspectorError, match="cannot be used"):
         SpanReceiver(path, port=int(one.url.rpartition(":")[2]))
 
 

@@ -91,4 +91,4 @@ def _listening(record: Path, told: Callable[[], None]) -> SpanReceiver:
         made = SpanReceiver(record, told=told)
     except InspectorError:  # somebody else listens there
         made = SpanReceiver(record, port=0, told=told)
-    return made.__enter__()
+    return made.start()

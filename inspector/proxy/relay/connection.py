@@ -11,7 +11,7 @@ from inspector.proxy.gate import Gate
 from inspector.proxy.record.exchange_log import ExchangeLog
 from inspector.proxy.record.recorder import Recorder
 from inspector.proxy.record.records import RequestHead
-from inspector.proxy.relay.addresses import Unreachable, Upstream, is_cross_site, is_foreign, is_here
+from inspector.proxy.relay.addresses import Unreachable, Upstream
 from inspector.proxy.relay.early_answer import Admission, admit
 from inspector.proxy.relay.http1 import LINGER_S, Http1Exchange, NoAnswer
 from inspector.proxy.relay.http_syntax import (
@@ -28,6 +28,7 @@ from inspector.proxy.relay.link import TcpLink
 from inspector.proxy.relay.refusals import error_body, whole
 from inspector.proxy.relay.upload import Upload
 from inspector.proxy.relay.websocket import Tunnel, WebSocketExchanges, compression_of
+from inspector.safety.loopback import is_cross_site, is_foreign, is_here
 
 if TYPE_CHECKING:  # httpx2 is heavy: it is imported where a provider speaks HTTP/2
     from inspector.proxy.relay.http2 import Http2

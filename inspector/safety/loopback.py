@@ -1,0 +1,131 @@
+"""Servers for this machine only: where they may listen, whom they answer, and the thread that they live in.
+
+A web page in a browser on this machine can reach 127.0.0.1 too. By a name of its own (DNS that points here) it is told
+by its Host header, from another site by its Origin, or (an image, a link: no Origin) by what browsers say of the site.
+"""
+
+import asyncio
+import ipaddress
+import re
+import socket
+import threading
+from collections.abc import Iterable
+from typing import ClassVar, Self
+from urllib.parse import urlsplit
+
+from inspector.core.errors import InspectorError
+
+START_S, STOP_S = 10.0, 5.0
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?")
+
+
+def is_here(host: str) -> bool:
+    """Does a Host header (`127.0.0.1:8080`, `localhost`, `[::1]:80`) name this machine?"""
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return False
+    name = found[1].removeprefix("[").removesuffix("]")
+    return name.lower() == "localhost" or _is_loopback(name)
+
+
+def is_foreign(origin: str) -> bool:
+    """Is an Origin header a web page's from elsewhere? A page of no site (`null`) is; a program's own scheme is not."""
+    if not origin:
+        return False
+    if origin == "null":
+        return True
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return True
+    return parts.scheme in ("http", "https") and not is_here(parts.netloc)
+
+
+def is_cross_site(sites: Iterable[str]) -> bool:
+    """Do the Sec-Fetch-Site headers say that a web page of another site makes the browser ask?"""
+    return any("cross-site" in site.lower() for site in sites)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+class LoopbackServer:
+    """`with Server(...) as server: server.url`, or `start` and `close`; it has a thread and a loop of its own.
+
+    Port 0 = any free one. Raises InspectorError for an address that other machines could reach, and for a port that
+    cannot be used.
+    """
+
+    NAME: ClassVar[str]
+    """As it stands in a sentence: `proxy`."""
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        address = "127.0.0.1" if host.lower() == "localhost" else host.removeprefix("[").removesuffix("]")
+        if not _is_loopback(address):
+            raise InspectorError(f"The {self.NAME} listens on this machine only: --host 127.0.0.1 or ::1, not {host}.")
+        self.socket = _bound(address, port)
+        self.port: int = self.socket.getsockname()[1]
+        self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._started = threading.Event()
+        self._over = asyncio.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), name=self.NAME, daemon=True)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Its own; others reach it by `call_soon_threadsafe`. There is one once it was started."""
+        assert self._loop is not None
+        return self._loop
+
+    def start(self) -> Self:
+        """Returns as soon as connections are accepted. Raises InspectorError where it does not come up."""
+        self._thread.start()
+        if not self._started.wait(START_S):
+            self.close()
+            raise InspectorError(f"The {self.NAME} did not start.")
+        return self
+
+    def close(self) -> None:
+        """End it, what is under way included. May be called twice."""
+        if self._loop is not None and self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._loop.call_soon_threadsafe(self._over.set)
+            self._thread.join(STOP_S)
+        self.socket.close()
+
+    async def _live(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._open()
+        self._started.set()
+        await self._over.wait()
+        await self._end()
+
+    async def _open(self) -> None:
+        """Accept connections on `socket` from here on."""
+        raise NotImplementedError
+
+    async def _end(self) -> None:
+        """Accept no more, and end those that there are."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    # with its protocol named, or asyncio would not switch Nagle's algorithm off: 40 ms on every answer
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address, port))
+    except (OSError, OverflowError):
+        found.close()
+        raise InspectorError(f"Port {port} cannot be used; choose another with --port (0 = any free one).") from None
+    return found
