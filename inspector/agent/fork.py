@@ -15,6 +15,7 @@ from inspector.core.buffer import Buffer, Prompt
 from inspector.core.message import Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.session import Session, Thread
 from inspector.core.validity import check, repair
+from inspector.core.words import plural
 
 System: TypeAlias = Literal["recorded", "ours"]
 BEGINNING = "(The conversation begins in the middle: what was before is not known.)"
@@ -55,10 +56,6 @@ def fork(
     return Fork(start, source, tuple(changes))
 
 
-def _many(count: object, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
 def _end(thread: Thread) -> Buffer:
     return Buffer(thread.end.messages(), thread.prompt)
 
@@ -68,7 +65,7 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
     if recorded.tools is None:
         changes.append("The transcript does not hold its tools: the run has its own.")
     elif recorded.tools != ours.tools:
-        changes.append(f"Its {_many(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}.")
+        changes.append(f"Its {plural(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}.")
     if system == "recorded" and recorded.system:
         return Prompt(recorded.system, ours.tools)
     changes.append(
@@ -91,7 +88,7 @@ def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
     sealed = sum(isinstance(part, Opaque | Thinking) for message in kept for part in message.parts)
     if sealed:
         changes.append(
-            f"Not sent: {_many(sealed, 'part')} that only their own provider can read (thinking among them)."
+            f"Not sent: {plural(sealed, 'part')} that only their own provider can read (thinking among them)."
         )
     return kept
 
@@ -104,7 +101,7 @@ def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, .
         if any(not isinstance(part, Thinking) for part in parts):
             kept.append(message if len(parts) == len(message.parts) else replace(message, parts=parts))
     if len(kept) < len(messages):
-        changes.append(f"Left out: {_many(len(messages) - len(kept), 'message')} without content.")
+        changes.append(f"Left out: {plural(len(messages) - len(kept), 'message')} without content.")
     return tuple(kept)
 
 
@@ -133,7 +130,7 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
         found.append(message if same else replace(message, parts=tuple(parts)))
     if renamed:
         changes.append(
-            f"Another id for {_many(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
+            f"Another id for {plural(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
         )
     return tuple(found)
 
@@ -152,10 +149,11 @@ def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message,
         changes.append("Tool results were put right after their calls, each once.")
     mended = repair(Buffer(messages), None)
     for event in mended.events:
-        if dropped := event.fields.get("dropped_results"):
-            changes.append(f"Left out: {_many(dropped, 'tool result')} without a call.")
-        if answered := event.fields.get("answered_calls"):
-            changes.append(f"Given a result that says so: {_many(answered, 'tool call')} without one.")
+        dropped, answered = (event.fields.get(name) for name in ("dropped_results", "answered_calls"))
+        if isinstance(dropped, int) and dropped:
+            changes.append(f"Left out: {plural(dropped, 'tool result')} without a call.")
+        if isinstance(answered, int) and answered:
+            changes.append(f"Given a result that says so: {plural(answered, 'tool call')} without one.")
     return mended.buffer.messages
 
 

@@ -12,6 +12,7 @@ from inspector.core.message import Message
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.core.words import plural
 
 _ROWS = 20
 """Rows of repeats and tools that people are shown; JSON has all."""
@@ -96,7 +97,7 @@ def _tree(tree: dict[str, Any], total: int) -> list[str]:
 
     def add(node: dict[str, Any], depth: int) -> None:
         share = node["tokens"] / total if total else 0.0
-        calls = f"{calls:,} call{'s' * (calls != 1)}" if (calls := node.get("calls")) else ""
+        calls = plural(calls, "call") if (calls := node.get("calls")) else ""
         rows.append(("  " * depth + plain(node["name"], 90), number(node["tokens"]), f"{share:.1%}", calls))
         children = [one for one in node.get("children", ()) if depth < _DEEPEST and one["kind"] != "message"]
         large = [one for one in children if one["tokens"] >= _SHOWN * total or not depth]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import number, pairs, picked, plain, table, write_answer
+from inspector.cli.output import number, pairs, picked, plain, ratio, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
@@ -15,9 +15,7 @@ from inspector.core.message import Message
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.tokens.windows import find_window
 from inspector.core.validity import check
-from inspector.extensions.windows import user_windows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,22 +47,17 @@ def _pressure(chosen: Selection, roku: Estimator, user_window: int | None) -> di
     pressures = known_pressures(chosen.thread, roku)
     size = sizer(pressures, chosen.at)
     pressure, scale = size.pressure, size.scale
-    at = None if chosen.is_end else chosen.at
-    window = find_window(chosen.session, chosen.thread, at, user_window, user_windows())
+    window = chosen.window(user_window)
     return {
         **picked(pressure, "tokens kind estimated calibrated reported"),
         "window": window.tokens,
         "window_source": window.source,
-        "ratio": _ratio(pressure.tokens, window.tokens),
+        "ratio": ratio(pressure.tokens, window.tokens),
         "band": pressure.band,
         "unseen": scale.unseen,
         "not_in_file": scale.unseen if pressure.kind in ("reported", "predicted") else None,
         "categories": dict(sized(size, pressure, chosen.buffer.messages, chosen.buffer.prompt)),
     }
-
-
-def _ratio(tokens: int | None, window: int | None) -> float | None:
-    return None if tokens is None or not window else round(tokens / window, 6)
 
 
 def message_document(message: Message, by: Estimator) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from inspector.core.findings.breaks import Rebilling
 from inspector.core.findings.session_cost import ThreadCost, session_cost
 from inspector.core.findings.spending import BILL_KINDS
 from inspector.core.session import Session, Thread
+from inspector.core.words import plural
 
 _MOST = 40
 """Breaks that the table shows: the dearest. The JSON holds all."""
@@ -165,7 +166,7 @@ def _paid(one: dict[str, Any]) -> str:
     if one["paid"] is None:
         return "no price"
     after = one["paid_after_requests"]
-    return "never" if after is None else f"after {after} request{'s' * (after != 1)}" if after else "at once"
+    return "never" if after is None else f"after {plural(after, 'request')}" if after else "at once"
 
 
 def _dollars(amount: float | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.cli.output import picked
+from inspector.cli.output import picked, pressure_document
 from inspector.core.drops import Drops, thread_drops
 from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.reader import ProxyReader
@@ -58,18 +58,10 @@ class Exchanges:
     def _pressure(self, session: Session, thread: Thread, request: Request) -> dict[str, Any]:
         former = self._pressures.get(thread.id)
         pressures = self._pressures[thread.id] = thread_pressures(thread, self._measure, former)
-        pressure = pressures[request.index]
         window = find_window(session, thread, request.index, self._window, self._models)
-        ratio = pressure.tokens / window.tokens if pressure.tokens is not None and window.tokens else None
         return {
             "messages": len(request.view),
-            **picked(pressure, "reported estimated calibrated"),
-            "predicted": pressure.predicted.tokens if pressure.predicted else None,
-            "believed": pressure.calibrated,
-            **picked(pressure, "tokens kind band"),
-            "unseen": pressures.scale(request.index).unseen,
-            "window": window.tokens,
-            "ratio": round(ratio, 6) if ratio is not None else None,
+            **pressure_document(pressures, request.index, window.tokens),
             "drops": self._dropped(session, thread, request),
         }
 

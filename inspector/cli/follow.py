@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from inspector.cli.output import columns, note, number, picked, plain, write_json, write_lines
-from inspector.cli.select import format_name, tokens
+from inspector.cli.output import columns, note, number, picked, plain, pressure_document, write_json, write_lines
+from inspector.cli.select import add_window, format_name
 from inspector.core.errors import InspectorError
 from inspector.core.session import Request, Session, Thread, compaction_sizes
 from inspector.core.tokens.estimators import estimator
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="N|ID", help="which, in a file or folder with many (see `info`)")
     parser.add_argument("--all", action="store_true", help="tell the requests first that are there already")
     parser.add_argument("--format", metavar="NAME", type=format_name, help="read it as this format")
-    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    add_window(parser)
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each request")
 
 
@@ -128,7 +128,7 @@ class RequestPrinter:
                 revised = n < len(told)
                 told[n : n + 1] = [_key(request)]
                 window = self._find_window(session, thread, n, pressures[n])
-                told_now = _document(thread, n, pressures[n], pressures.scale(n).unseen, window)
+                told_now = _document(thread, n, pressures, window)
                 self._write(told_now | ({"revised": True} if revised else {}))
             del told[len(thread.requests) :]
         self._waiting = (session, time.monotonic() + min(patience)) if patience else None
@@ -167,20 +167,13 @@ def _changed(thread: Thread, told: list[tuple[object, ...]]) -> Iterator[int]:
     yield from range(same, len(thread.requests))
 
 
-def _document(thread: Thread, at: int, pressure: Pressure, unseen: int, window: Window) -> dict[str, Any]:
+def _document(thread: Thread, at: int, pressures: Pressures, window: Window) -> dict[str, Any]:
     request = thread.requests[at]
-    ratio = pressure.tokens / window.tokens if pressure.tokens is not None and window.tokens else None
     return {
         "thread": thread.id,
         "index": at,
-        **picked(pressure, "reported estimated calibrated"),
-        "predicted": pressure.predicted.tokens if pressure.predicted else None,
-        "believed": pressure.calibrated,
-        **picked(pressure, "tokens kind band"),
-        "unseen": unseen,
-        "window": window.tokens,
+        **pressure_document(pressures, at, window.tokens),
         "window_source": window.source,
-        "ratio": round(ratio, 6) if ratio is not None else None,
         "messages": len(request.view),
         **picked(request, "model time line"),
         "compactions": [_compaction(thread, at, n) for n in _fired(thread, at)],

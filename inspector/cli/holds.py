@@ -14,6 +14,7 @@ from inspector.agent.tools.common import Question
 from inspector.agent.tools.writing import difference
 from inspector.cli.asking import forget_typed, show
 from inspector.cli.output import note, number, plain
+from inspector.cli.select import add_setting
 from inspector.core.buffer import Buffer
 from inspector.core.dialects.neutral import write_part
 from inspector.core.errors import InspectorError
@@ -35,16 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="POLICY",
         help="do by this policy what is due on each held request, without asking; summaries are made offline",
     )
-    group.add_argument(
-        "--set", action="append", type=_pair, default=[], metavar="KEY=VALUE", help="a setting of that policy"
-    )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, mark, value = text.partition("=")
-    if not mark or not key:
-        raise argparse.ArgumentTypeError("KEY=VALUE")
-    return key, value
+    add_setting(group, "a setting of that policy")
 
 
 def rule_of(arguments: argparse.Namespace) -> Rule | None:

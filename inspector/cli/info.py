@@ -20,9 +20,7 @@ from inspector.core.session import Compaction, Request, SideCall, Thread, compac
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.prices import cost, thread_cost
-from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
-from inspector.extensions.windows import user_windows
 from inspector.transcripts.exchanges import save_har
 
 
@@ -54,8 +52,7 @@ def describe(
     `by` with its settings is the policy that believes; default Roku.
     """
     session, thread = chosen.session, chosen.thread
-    at = None if chosen.is_end else chosen.at
-    found = find_window(session, thread, at, window, user_windows())
+    found = chosen.window(window)
     pressures = known_pressures(thread, estimator("roku"))
     by = by or policy("roku")
     given = (*by.of_client(session.client), *said(window))

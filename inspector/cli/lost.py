@@ -9,6 +9,7 @@ from inspector.cli.output import number, picked, plain, table, write_answer
 from inspector.cli.select import add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_by_compactions
+from inspector.core.words import plural
 
 SHOWN = 20
 """Rows of one compaction in the answer for people; the JSON has all."""
@@ -84,7 +85,7 @@ def _compaction(one: dict[str, Any]) -> Iterator[str]:
 
 def _paid(one: dict[str, Any]) -> str:
     after = one["paid_after_requests"]
-    paid = "never paid for itself" if after is None else f"paid after {after:,} request{'s' * (after != 1)}"
+    paid = "never paid for itself" if after is None else f"paid after {plural(after, 'request')}"
     return f"cost ${one['cost_usd']:.2f}, saved ${one['saved_per_request_usd']:.4f} a request: {paid}"
 
 

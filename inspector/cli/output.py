@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from inspector.core.jsontext import dumps
+from inspector.core.tokens.pressure import Pressures
 
 D = TypeVar("D")
 
@@ -55,6 +56,25 @@ def write_answer(document: D, json: bool, lines: Callable[[D], Iterable[str]]) -
 def picked(value: object, names: str) -> dict[str, Any]:
     """The fields of these names, in this order, for a document; each null where there is no value."""
     return {name: None if value is None else getattr(value, name) for name in names.split()}
+
+
+def ratio(tokens: int | None, window: int | None) -> float | None:
+    """The share of the window that is filled; None where one of the two is not known."""
+    return None if tokens is None or not window else round(tokens / window, 6)
+
+
+def pressure_document(pressures: Pressures, at: int, window: int | None) -> dict[str, Any]:
+    """How large request `at` is, as `follow` and `proxy` report it."""
+    pressure = pressures[at]
+    return {
+        **picked(pressure, "reported estimated calibrated"),
+        "predicted": pressure.predicted.tokens if pressure.predicted else None,
+        "believed": pressure.calibrated,
+        **picked(pressure, "tokens kind band"),
+        "unseen": pressures.scale(at).unseen,
+        "window": window,
+        "ratio": ratio(pressure.tokens, window),
+    }
 
 
 def write_lines(lines: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import PinHistory, PinSpan, became, find_pins, pins_kept
 from inspector.core.replay.report import RECORDED, report
 from inspector.core.tokens.windows import find_window
+from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 
@@ -83,7 +84,7 @@ def pins_lines(
     rows = [row for n in listed for row in _rows(findings[n], {k: v[n] for k, v in under.items()}, requests)]
     yield from table((">request", "found", "policy", "request 0 to the last", "became", "text"), rows)
     if more := len(findings) - len(listed):
-        yield f"and {more:,} more instruction{'' if more == 1 else 's'}, with --json."
+        yield f"and {plural(more, 'more instruction')}, with --json."
     for one in findings:
         for violation in one.violations:
             yield f"violated at {violation.request}: {plain(one.pin.text, TEXT)}: {plain(violation.why)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.cli.holds import Attendant, rule_of
 from inspector.cli.holds import add_arguments as add_hold_arguments
 from inspector.cli.output import note, plain, write_json
-from inspector.cli.select import tokens
+from inspector.cli.select import add_window
 from inspector.extensions.windows import user_windows
 from inspector.proxy.gate import OpenGate
 from inspector.proxy.holds.hold import Rule
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pause-at", type=_ratio, metavar="RATIO", help="hold requests whose buffer fills this share of the window"
     )
-    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    add_window(parser)
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each exchange")
     add_hold_arguments(parser)
 

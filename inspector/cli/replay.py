@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from inspector.cli.output import number, picked, plain, table, write_json, write_lines
-from inspector.cli.select import Selection, add_pins, add_selection, select
+from inspector.cli.select import Selection, add_pins, add_selection, positive, select
 from inspector.cli.sweep import cost_words, sweep_command
 from inspector.core.answering import Answerer, offline
 from inspector.core.errors import InspectorError
@@ -26,6 +26,7 @@ from inspector.core.replay.regret import Losses
 from inspector.core.replay.report import RECORDED, Compacted, ReplayReport, RequestRow, recorded, report
 from inspector.core.session import Thread
 from inspector.core.tokens.windows import find_window
+from inspector.core.words import plural
 from inspector.extensions.policies import find_policy
 from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_pins(parser)
     parser.add_argument("--keep-pins", action="store_true", help="of a sweep, only settings under which no pin goes")
-    parser.add_argument("--jobs", metavar="N", type=_count, help="processes of a sweep (default: one a core)")
+    parser.add_argument("--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)")
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
     parser.add_argument("--heatmap", metavar="FILE", help="also draw a sweep: cost beside regret, as SVG")
@@ -65,12 +66,6 @@ def _axis(text: str) -> tuple[str, tuple[str, ...]]:
     if not (key and equals and listed):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=V1,V2,...")
     return key, listed
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -266,7 +261,7 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
     """A row a policy, what happened first; costs compared with that."""
     plainly = next((one.spent.cost_usd for one in reports if one.policy == RECORDED), None)
     count = len(reports[0].rows)
-    lines = [f"{count:,} request{'s' * (count != 1)}, window {number(window)}", ""]
+    lines = [f"{plural(count, 'request')}, window {number(window)}", ""]
     lines += table(_HEADS, [_policy(one, plainly) for one in reports])
     if any(one.over for one in reports):
         lines += ["", "Overflows after the slash: requests too large for the window even after what the policy did."]

@@ -19,7 +19,7 @@ from inspector.agent.runner import Runner
 from inspector.agent.status import RunStatus, TurnReport
 from inspector.cli.asking import ask
 from inspector.cli.output import note, number, plain, progress_line, write_json, write_lines
-from inspector.cli.select import Selection, place_of, policy_name, setting_pair, thread_of, tokens
+from inspector.cli.select import Selection, add_setting, add_window, place_of, policy_name, positive, thread_of
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import said
 from inspector.transcripts.files import open_transcript
@@ -36,16 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--provider", metavar="WHO", help="simulated (default), anthropic, openai, or a URL")
     parser.add_argument("--model", metavar="NAME", help="the model that is asked")
     parser.add_argument("--policy", metavar="NAME", type=policy_name, help="who compacts (roku), or your own: x.py")
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", type=setting_pair, help="a setting of the policy"
-    )
-    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    add_setting(parser, "a setting of the policy")
+    add_window(parser)
     parser.add_argument("--answerer", choices=("provider", "offline"), help="who answers the policy's own needs")
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument("--yes", action="store_true", help="write and run commands without asking")
     asked.add_argument("--no", action="store_true", help="write nothing and run nothing")
     parser.add_argument("--memory", metavar="FILE", help="its notes in the workspace: the session memory at hand")
-    parser.add_argument("--max-turns", metavar="N", type=_positive, help="model calls at most (100)")
+    parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument("--demo", action="store_true", help="a live demo on a copy of a sample: no key, no network")
     begun.add_argument("--resume", metavar="JOURNAL", help="resume a run, in the same journal")
@@ -54,12 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", metavar="ID", default="main", help="of --fork: the thread (main)")
     parser.add_argument("--prompt", choices=("recorded", "ours"), default="recorded", help="of --fork: whose it is")
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each turn, and one for the end")
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -144,7 +136,7 @@ def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: P
     session = open_transcript(arguments.fork, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     chosen = Selection(session, thread, place_of(thread, _place(arguments.at)))
-    made = fork(session, thread, None if chosen.is_end else chosen.at, workspace, system=arguments.prompt)
+    made = fork(session, thread, chosen.request, workspace, system=arguments.prompt)
     for change in made.changes:
         note(change)
     plan = Plan(arguments.task, workspace, Path(arguments.record))

@@ -8,7 +8,9 @@ from inspector.cli.output import progress_line
 from inspector.core.buffer import Buffer
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session, Thread
+from inspector.core.tokens.windows import Window, find_window
 from inspector.extensions.formats import all_formats
+from inspector.extensions.windows import user_windows
 from inspector.transcripts.files import open_transcript, path_of
 
 
@@ -30,6 +32,15 @@ class Selection:
         return self.at >= len(self.thread.requests)
 
     @property
+    def request(self) -> int | None:
+        """The request's index; None at the end."""
+        return None if self.is_end else self.at
+
+    def window(self, user: int | None) -> Window:
+        """The model's window there; `user`: the user's own word."""
+        return find_window(self.session, self.thread, self.request, user, user_windows())
+
+    @property
     def buffer(self) -> Buffer:
         """The buffer at that place, laid out."""
         if self.is_end:
@@ -47,11 +58,19 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy", metavar="NAME", action="append", type=policy_name, help="the policy, or your own: x.py"
     )
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", type=setting_pair, help="a setting of the policy"
-    )
-    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
+    add_setting(parser, "a setting of the policy")
+    add_window(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def add_setting(parser: argparse._ActionsContainer, about: str) -> None:
+    """Settings of a policy."""
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", type=setting_pair, help=about)
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """The user's word on the window."""
+    parser.add_argument("--window", metavar="N", type=tokens, help="the model's window in tokens (200000, 200k, 1m)")
 
 
 def add_pins(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +112,13 @@ def setting_pair(text: str) -> tuple[str, str]:
     if not (key and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
 
 
 def tokens(text: str) -> int:

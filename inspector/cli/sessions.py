@@ -5,19 +5,14 @@ from datetime import UTC
 from typing import Any
 
 from inspector.cli.output import note, number, plain, table, write_json, write_lines
+from inspector.cli.select import positive
 from inspector.transcripts.discover import FoundSession, found_sessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--limit", metavar="N", type=_count, default=200, help="how many at most (default: 200)")
+    parser.add_argument("--limit", metavar="N", type=positive, default=200, help="how many at most (default: 200)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -26,9 +26,7 @@ from inspector.core.policies.verdict import PolicyInput, Verdict
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import Sizer, sizer
-from inspector.core.tokens.windows import find_window
 from inspector.extensions.policies import find_policy
-from inspector.extensions.windows import user_windows
 from inspector.providers.answerers import answerer
 from inspector.transcripts.saving import NATIVE, SHAPES, buffer_text, save_text
 from inspector.workbench.diff import sized_rows
@@ -124,12 +122,12 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         *(arguments.set or ()),
         ("mode", arguments.mode),
     ]
-    settings = by.settings(values, _window(chosen, arguments))
+    settings = by.settings(values, chosen.window(arguments.window).tokens)
     size = sizer(known_pressures(chosen.thread, estimator("roku")), chosen.at)
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
         change, sizes = _recorded(chosen)
-        tree = recorded_tree(chosen.thread, None if chosen.is_end else chosen.at, by, settings, change)
+        tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
         if arguments.recorded:
             return StepReport(by, tree, tree.taken[RECORDED], (), sizes.before, sizes.after)
         chosen, size = replace(chosen, thread=change.thread), sizes.before
@@ -146,7 +144,7 @@ def step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
         outcomes = drive(by.run_due(before, settings, running, moment), heard)
     one = Step(named(tier, outcomes), tier, ORIGIN, settings, moment, outcomes, tuple(heard.asked))
     if tree is None:
-        tree = Steps(chosen.thread.id, None if chosen.is_end else chosen.at, by.name, before, running)
+        tree = Steps(chosen.thread.id, chosen.request, by.name, before, running)
     steps = replace(tree.go(ORIGIN), running=running).add(one)
     return StepReport(by, steps, one, verdicts, size)
 
@@ -159,11 +157,6 @@ def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
         place = "the end" if chosen.is_end else f"request {chosen.at}"
         raise InspectorError(f"The recording compacted and dropped nothing before {place}: see info for where it did.")
     return change, recorded_sizes(change, known_pressures(thread, roku), roku)
-
-
-def _window(chosen: Selection, arguments: argparse.Namespace) -> int | None:
-    at = None if chosen.is_end else chosen.at
-    return find_window(chosen.session, chosen.thread, at, arguments.window, user_windows()).tokens
 
 
 def _running(by: Policy[Any, Any], settings: Any, chosen: Selection, arguments: argparse.Namespace) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.recipe import Recipe, Ref, carry_out, looks_into
-from inspector.core.same_message import fingerprint
+from inspector.core.identity import fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,27 @@
-"""A value as a key by what it is, not by what it holds: for what is compared often and has no hash, or a costly one."""
+"""Is it the same? An object, as a key (`SameObject`); a message that is sent again, by what a model reads in it, where
+ids are missing or mean nothing.
 
+Three answers for three needs: `content_hashes` names messages of bare bodies; `fingerprint` knows a wire item again
+although clients move their cache marks, give it another id or take thinking and reminders away; `SameMessages` finds
+messages that were copied after a compaction.
+"""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
+
+from inspector.core.jsontext import dumps
+from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+
+_REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
+_PASSING = frozenset(("cache_control", "id", "status", "metadata", "internal_chat_message_metadata_passthrough"))
 
 
 class SameObject:
-    """Equal to another that holds the very same object. Holding it keeps its identity from being used again."""
+    """Equal to another that holds the very same object: for what has no hash, or a costly one. Holding it keeps its
+    identity from being used again."""
 
     __slots__ = ("held",)
 
@@ -16,3 +33,104 @@ class SameObject:
 
     def __hash__(self) -> int:
         return id(self.held)
+
+
+def hash_of(value: object, size: int) -> str:
+    """So many bytes of a hash of a JSON value, in hex."""
+    return blake2b(dumps(value).encode("utf-8", errors="replace"), digest_size=size).hexdigest()
+
+
+def _readable(part: Part) -> list[Any]:
+    """What can be read in a part."""
+    match part:
+        case Text(text):
+            return ["text", text]
+        case Thinking(text):
+            return ["thinking", text]
+        case ToolCall(id_, name, arguments):
+            return ["call", id_, name, arguments]
+        case ToolResult(call_id, content, is_error):
+            return ["result", call_id, content, is_error]
+        case Image(media_type, data, url):
+            return ["image", media_type, data, url]
+        case Opaque(kind, value):
+            return ["opaque", kind, value]
+
+
+def content_hashes(unit: Iterable[Message]) -> tuple[str, str]:
+    """By what can be read (a signature may come later), and by everything."""
+    readable: list[object] = []
+    sealed: list[str] = []
+    for message in unit:
+        readable.append(message.role)
+        for part in message.parts:
+            if type(part) is Thinking:
+                sealed.append(part.signature if part.text else part.signature or "thinking")
+                if not part.text:  # a bare signature comes and goes
+                    continue
+            readable.append(_readable(part))
+    name = hash_of(readable, 8)
+    return name, name + hash_of(sealed, 8) if any(sealed) else name
+
+
+def fingerprint(messages: Sequence[Message], *, whole: bool = False) -> str:
+    """Of the messages that one wire item was read into. `whole`: thinking and reminders count, too."""
+    said: list[Any] = []
+    for message in messages:
+        said.append(message.role)
+        said += [_lasting(part) for part in message.parts if whole or not _is_passing(part)]
+    return hash_of(said, 16)
+
+
+def is_reminder(part: Part) -> bool:
+    """Nothing but what a client adds in passing?"""
+    return isinstance(part, Text) and (not part.text.strip() or _REMINDER.fullmatch(part.text) is not None)
+
+
+def _is_passing(part: Part) -> bool:
+    is_sealed = isinstance(part, Opaque) and part.kind == "redacted_thinking"
+    return is_sealed or isinstance(part, Thinking) or is_reminder(part)
+
+
+def _lasting(part: Part) -> list[Any]:
+    if isinstance(part, Opaque) and isinstance(value := part.value, Mapping):
+        only_named = len(value) <= 2  # a reference to an item that the provider holds: its id is all there is
+        kept = {name: one for name, one in value.items() if name not in _PASSING or (name == "id" and only_named)}
+        return ["opaque", part.kind, kept]
+    return _readable(part)
+
+
+class SameMessages:
+    """The messages of a buffer by what they say, each to be found once; with or without what was thought."""
+
+    def __init__(self, messages: Iterable[Message], *, thoughts: bool = True) -> None:
+        self._found: dict[Hashable, deque[Message]] = defaultdict(deque)
+        self._thoughts = thoughts
+        for message in messages:
+            self._found[self._key(message)].append(message)
+
+    def take(self, message: Message) -> Message | None:
+        """The oldest message that says the same and was not taken yet; None where there is none."""
+        same = self._found.get(self._key(message))
+        return same.popleft() if same else None
+
+    def _key(self, message: Message) -> Hashable:
+        parts = (part for part in message.parts if self._thoughts or not isinstance(part, Thinking))
+        return message.role, tuple(_copied(part) for part in parts)
+
+
+def _copied(part: Part) -> Hashable:
+    """What stays in a copy: arguments may be written otherwise."""
+    match part:
+        case Text(text):
+            return text
+        case Thinking(text, signature):
+            return "thinking", text, signature
+        case ToolCall(call_id, name):
+            return "call", call_id, name
+        case ToolResult(call_id, content):
+            return "result", call_id, content
+        case Image(_, data, url):
+            return "image", data, url
+        case Opaque(kind, value):
+            return "opaque", kind, dumps(value)

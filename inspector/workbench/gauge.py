@@ -22,6 +22,7 @@ from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
 from inspector.core.tokens.sizing import Sizer
 from inspector.core.tokens.windows import Window
+from inspector.core.words import plural
 from inspector.workbench.policy_input import given, settings_of, sizer_of
 from inspector.workbench.state import PolicyBelief, State
 
@@ -186,7 +187,7 @@ class Lateness:
                 return ""
             case int(true), int(own):
                 count = abs(own - true)
-                return f"fires {count:,} request{'s' * (count != 1)} {'late' if own > true else 'early'}"
+                return f"fires {plural(count, 'request')} {'late' if own > true else 'early'}"
         return ""
 
 

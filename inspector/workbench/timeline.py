@@ -12,6 +12,7 @@ from inspector.core.replay.pins import find_pins
 from inspector.core.session import Session, Thread, compaction_sizes
 from inspector.core.tokens.pressure import PressureKind, Pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.core.words import plural
 from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 
@@ -145,9 +146,7 @@ def chosen_marks(state: State) -> tuple[Mark, ...]:
     )
     hits = found.places.get(thread.id, {}) if found is not None else {}
     words = f" with “{found.text}”" if found is not None else ""
-    came = (
-        Mark(at, f"{many:,} message{'s' if many > 1 else ''}{words}", kind="search hit") for at, many in hits.items()
-    )
+    came = (Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items())
     return (*steps, *came)
 
 

@@ -3,6 +3,9 @@
 from decimal import Decimal
 
 from inspector.core.usage import HOUR, MINUTES, Usage
+from inspector.core.words import plural
+
+__all__ = ["cache_words", "dollars", "error_words", "grouped", "lifetime", "percent", "plural", "short", "signed"]
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 
@@ -31,11 +34,6 @@ def short(number: float) -> str:
     if abs(number) >= 1_000:
         return f"{number / 1_000:g}k"
     return f"{number:g}"
-
-
-def plural(number: int, noun: str, many: str = "") -> str:
-    """`1 message`, `996 messages`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def signed(number: int) -> str:

@@ -10,9 +10,9 @@ from inspector.core.dialects.catalogue import DIALECTS, Endpoint, endpoint
 from inspector.core.dialects.rewrite import PREVIOUS, items_of, read_items
 from inspector.core.formats.proxy.keys import ClientKey, key_of
 from inspector.core.formats.proxy.side import RequestSigns, last_words, side_kind
+from inspector.core.identity import fingerprint
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque
-from inspector.core.same_message import fingerprint
 from inspector.proxy.gate import PendingRequest
 
 ThreadKey = tuple[str, ...]

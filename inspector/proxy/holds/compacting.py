@@ -9,12 +9,12 @@ from typing import Any, get_args
 from inspector.core.answering import Answerer, offline, rehearsed
 from inspector.core.buffer import Buffer
 from inspector.core.formats.codex.calls import mark_of
+from inspector.core.identity import is_reminder
 from inspector.core.message import Message, Text
 from inspector.core.needs import drive
 from inspector.core.outcome import FateName, fates
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.same_message import is_reminder
 from inspector.core.tokens.estimators import prompt_tokens
 from inspector.core.validity import check
 from inspector.proxy.holds.hold import HoldInfo

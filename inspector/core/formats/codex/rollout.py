@@ -11,9 +11,9 @@ from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_responses import is_compaction, read_items, read_parts, read_usage
 from inspector.core.formats.codex.calls import NEVER_SENT, ModelCalls, is_compaction_output, mark_of, summary_kind
 from inspector.core.formats.excerpt import excerpt
+from inspector.core.identity import SameMessages
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, ToolCall, ToolResult
-from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Sign
 from inspector.core.untyped import text_of
 from inspector.core.usage import ABSURD, MOST, is_absurd

@@ -19,9 +19,9 @@ from inspector.core.formats.gemini_cli.content import (
     read_usage,
     read_user,
 )
+from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Role, Text, Thinking
 from inspector.core.prefix import Prefix
-from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Request
 from inspector.core.usage import ABSURD, is_absurd
 

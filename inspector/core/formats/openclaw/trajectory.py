@@ -12,9 +12,9 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt, Stretch, Tool, View
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.pi.messages import FAILED, EntryPosition, read_message, read_usage
 from inspector.core.formats.times import iso_time
+from inspector.core.identity import hash_of
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
-from inspector.core.same_message import hash_of
 from inspector.core.session import Compaction, Problem, Request, Session, Thread
 from inspector.core.untyped import count_of, object_of, objects_of, text_of
 

@@ -14,7 +14,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.times import iso_time
-from inspector.core.same_message import hash_of
+from inspector.core.identity import hash_of
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.untyped import count_of, list_of, object_of, text_of
 

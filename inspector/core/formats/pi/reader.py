@@ -24,9 +24,9 @@ from inspector.core.formats.pi.messages import (
     with_reasoning,
 )
 from inspector.core.formats.pi.tree import MENDED_SINCE, ROOT, EntryNode, appended, kept, mended, mended_view, settle
+from inspector.core.identity import SameMessages
 from inspector.core.message import Message, Part, Text, ToolCall
 from inspector.core.prefix import Prefix
-from inspector.core.same_message import SameMessages
 from inspector.core.session import Compaction, Problem, Record, Request, Session, Sign, Thread
 from inspector.core.tokens.characters import u16
 from inspector.core.untyped import text_of

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, Stretch, View
 from inspector.core.dialects.dialect import Units
+from inspector.core.identity import content_hashes, hash_of
 from inspector.core.message import Message, Text
-from inspector.core.same_message import content_hashes, hash_of
 
 SUMMARY_LEADS = (
     "This session is being continued from a previous conversation",

@@ -1,0 +1,6 @@
+"""Words that go with numbers, in the window and on the command line alike."""
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """`1 message`, `996 messages`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
