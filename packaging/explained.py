@@ -28,6 +28,8 @@ class Explained:
     session: str
     counted: float
     """Tokens of all that the file holds, by the tokenizer alone, over the reported number."""
+    around: float
+    """Share that the provider made of the tools beyond what was counted of their schemas."""
     unseen: float
     """Share of the breakdown that no part of the file accounts for."""
 
@@ -38,7 +40,11 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
     told = [
         one
         for one in thread.requests
-        if one.usage and one.usage.prompt and one.prompt.system is not None and one.prompt.tools is not None
+        if one.usage
+        and one.usage.prompt
+        and one.prompt.system is not None
+        and one.prompt.tools is not None
+        and len(one.view)
     ]
     pressures = known_pressures(thread, estimator(COUNTER))
     calls = tool_calls(session, thread)
@@ -50,13 +56,13 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
         tree = breakdown(size, size.pressure, request.buffer(), calls).tree
         unseen = sum(one.tokens for one in tree.children if one.name == "unseen")
         counted = size.counted(request.view, request.prompt)
-        yield Explained(session.format, name, counted / reported, unseen / max(1, tree.tokens))
+        yield Explained(session.format, name, counted / reported, size.scale.around / reported, unseen / reported)
 
 
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
     """One row a format, one for all."""
     lines = [
-        "| format | sessions | calls | counted / reported | 10 to 90 % | unseen part: median | calls within 3 % |",
+        "| format | sessions | calls | counted / reported | 10 to 90 % | beyond the schemas | calls within 3 % |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     rows = [(title, [one for one in found if one.format == name]) for name, title in titles.items()]
@@ -72,7 +78,7 @@ def _row(title: str, some: Sequence[Explained]) -> str:
         f"{len(some)}",
         f"{quantile(counted, 0.5) or 0:.3f}",
         f"{quantile(counted, 0.1) or 0:.3f} to {quantile(counted, 0.9) or 0:.3f}",
-        f"{quantile([one.unseen for one in some], 0.5) or 0:.1%}".replace("%", " %"),
+        f"{quantile([one.around for one in some], 0.5) or 0:.1%}".replace("%", " %"),
         f"{within} of {len(some)}",
     ]
     return f"| {' | '.join(cells)} |"

@@ -197,12 +197,17 @@ sessions; none has seen the number that it predicts. *After a compaction* the cl
 hold (files read again, reminders): the band says how much that may be.""".splitlines()
 
 EXPLAINED = """\
-Some files hold system prompt and tools beside the messages: there the breakdown should leave next to nothing as
-*unseen*. Asked: within 3 % of the reported number. *Counted / reported* (median) is the tokenizer alone, without
-anything learned: 1 where the model has that tokenizer (o200k), 0.8 to 0.9 with Claude's. Where it is far above 1, the
-provider charges less for tool schemas than their text is long (Gemini), or the file holds more than was sent. Where the
-unseen part is large though there are system prompt and tools, the client sent more of both than it wrote down (Claude
-Code writes down a short system prompt and some of its tools). At most 12 calls of a session are looked at.
+Some files hold system prompt and tools beside the messages: there nothing is *unseen*, and what fills the buffer should
+sum to the reported number without such a part. Asked: within 3 % of it. *Counted / reported* (median) is the tokenizer
+alone, without anything learned: 1 where the model has that tokenizer (o200k), 0.6 to 0.9 with Claude's. Where it is far
+above 1, the provider charges less for tool schemas than their text is long (Gemini), or the file holds more than was
+sent. Messages weigh what their growth was reported at. What that leaves over the provider made of the tools, and it is
+shown as theirs (*beyond the schemas*): its instructions for tools (Anthropic names 346 tokens for Claude 4), the way
+in which it writes schemas, descriptions of tools of its own (`web_search` is two words of a body). Where that would be
+more than 500 tokens and as much again as the schemas' text, the file holds less than it seems to, and the rest stays
+unseen: those are the calls that are not within 3 %. Here they are all of one Claude Code session and its sub-agents,
+whose prompt and tools whoever published them cut down to their first words ("2025 characters left out"). At most 12
+calls of a session are looked at; sessions that were cut or made up, and those of a single call, are not.
 """.splitlines()
 
 BODIES = """\

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from inspector.core.buffer import Prompt, View
 from inspector.core.errors import Cancelled
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, breakdown, tool_calls
-from inspector.core.findings.composition import CATEGORIES, composition, segments, split, weigh_parts
+from inspector.core.findings.composition import CATEGORIES, composition, provider_tokens, segments, split, weigh_parts
 from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.identity import SameObject
 from inspector.core.message import Message
@@ -98,9 +98,9 @@ def areas(state: State, kind: AreaKind, cancelled: Callable[[], bool] = lambda: 
     return Areas(kind, tuple(name for name, _ in kept), tuple(found for _, found in kept))
 
 
-def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
+def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[float]:
     found = composition(size.estimator, view, prompt)
-    return [found.get(name, 0) for name in CATEGORIES]
+    return [provider_tokens(size, name, found.get(name, 0)) for name in CATEGORIES]
 
 
 class _ToolWeights:
@@ -117,11 +117,11 @@ class _ToolWeights:
         self._places = {"": 0} | {name: n for n, name in enumerate(self.tools, 2)}
         self._key = f"{estimator_name} by tool: {self.tools}"
 
-    def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[int]:
+    def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[float]:
         packed = view.weight(self._key, self._packed)
         found = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
         found[0] += sum(prompt_tokens(self._by, prompt))
-        return found
+        return [size.scale.slope * found[0] + size.scale.around, *(size.scale.slope * one for one in found[1:])]
 
     def _packed(self, message: Message) -> int:
         return sum(found << self._places.get(name, 1) * _BITS for name, found in self._split(message))

@@ -172,6 +172,11 @@ def _packed(estimator: Estimator, message: Message) -> int:
     return message.counts[key]
 
 
+def provider_tokens(size: Sizer, category: Category, counted: int) -> float:
+    """Of what was counted in a category: with what the provider makes of tools, where the transcript holds them all."""
+    return size.scale.slope * counted + (size.scale.around if category == "tools" and counted else 0)
+
+
 def sized(
     size: Sizer, pressure: Pressure, view: View | Iterable[Message], prompt: Prompt
 ) -> tuple[tuple[Category, int], ...]:
@@ -180,6 +185,7 @@ def sized(
     counted = composition(size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt)
     if pressure.tokens is None or not counted:
         return ()
-    seen, whole = pressure.tokens - size.scale.unseen, sum(counted.values())
-    tokens = rounded([seen * one / whole for one in counted.values()], seen)
+    shares = [provider_tokens(size, category, one) for category, one in counted.items()]
+    seen, whole = pressure.tokens - size.scale.unseen, sum(shares)
+    tokens = rounded([seen * one / whole for one in shares], seen)
     return tuple((category, found) for category, found in zip(counted, tokens, strict=True) if found)

@@ -177,7 +177,7 @@ def recorded_sizes(step: RecordedStep, pressures: Pressures, estimator: Estimato
     if told is not None:
         known, counted = before.scale, before.pressure.estimated
         pressure = replace(before.pressure, tokens=told, kind="reported", reported=told)
-        before = Sizer(estimator, pressure, scale(told, counted, known.unseen, known.slope, known.spread))
+        before = Sizer(estimator, pressure, scale(told, counted, known.unseen, known.slope, known.spread, known.around))
     return RecordedSizes(before, sizer(pressures, step.request))
 
 

@@ -150,10 +150,12 @@ class Scale:
     """Of the buffer at that place."""
     spread: float = _CHANGE
     """Relative uncertainty of what a change weighs."""
+    around: int = 0
+    """Tokens that the provider makes of the tools beyond what was counted, where the transcript holds all of them."""
 
     def tokens(self, counted: int) -> int:
         """Tokens of a whole buffer with so many counted ones."""
-        return round(self.unseen + self.slope * counted)
+        return round(self.unseen + self.around + self.slope * counted)
 
     def predict(self, counted: int) -> Prediction:
         """The same with its band: as wide as the change is uncertain. No change, no uncertainty."""
@@ -310,9 +312,32 @@ class Learner:
         return fallen
 
 
-def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _CHANGE) -> Scale:
-    """The scale by which `counted` tokens and the unseen part are exactly the `shown` ones."""
+def scale(shown: int, counted: int, unseen: int, slope: float, spread: float = _CHANGE, around: int = 0) -> Scale:
+    """The scale by which `counted` tokens and what lies beside them are exactly the `shown` ones."""
     if counted <= 0:
         return Scale(shown, slope, 0, spread)
-    unseen = min(unseen, max(0, round(shown - _LEAST_SLOPE * slope * counted)))
-    return Scale(unseen, (shown - unseen) / counted, counted, spread)
+    fixed = min(unseen + around, max(0, round(shown - _LEAST_SLOPE * slope * counted)))
+    around = min(around, fixed)
+    return Scale(fixed - around, (shown - fixed) / counted, counted, spread, around)
+
+
+def whole_prompt(found: Scale, tools: int, expected: float) -> Scale:
+    """The same where the transcript holds messages, system prompt and tools, so that nothing can be unseen. What is
+    left over is what the provider makes of the tools; without any, it is its tokenizer. Unless that is too much to
+    believe: then the transcript holds less than it seems to (texts were shortened, a tool of the provider's own ran).
+
+    `tools`: counted tokens of the schemas; `expected`: tokens of the model for a counted one (`prior`).
+    """
+    if tools:
+        return replace(found, unseen=0, around=found.unseen) if found.unseen <= _ONCE + expected * tools else found
+    shown = found.tokens(found.counted)
+    if found.counted and found.unseen <= shown * _TOKENIZER:
+        return replace(found, unseen=0, slope=shown / found.counted)
+    return found
+
+
+_ONCE = 500
+"""Tokens of a provider's own instructions for tools: Anthropic names 159 to 530, by model. What it makes of a schema
+beyond that is at most as much again as the text of it."""
+_TOKENIZER = 0.25
+"""Share of a prompt without tools that a tokenizer, and the roles of messages, can make a difference of."""

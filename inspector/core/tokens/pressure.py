@@ -16,7 +16,17 @@ from inspector.core.buffer import Prompt, View
 from inspector.core.session import Compaction, Request, Thread
 from inspector.core.tokens.calibration import Belief, Beliefs
 from inspector.core.tokens.estimators import Estimator, messages_weight, prompt_tokens, weight
-from inspector.core.tokens.prediction import UNSCALED, Addition, Learner, Prediction, Scale, quantile, scale
+from inspector.core.tokens.prediction import (
+    UNSCALED,
+    Addition,
+    Learner,
+    Prediction,
+    Scale,
+    prior,
+    quantile,
+    scale,
+    whole_prompt,
+)
 
 PressureKind: TypeAlias = Literal["reported", "counted", "predicted", "estimated", "unknown"]
 
@@ -103,8 +113,11 @@ class Pressures(Sequence[Pressure]):
         if pressure.kind not in ("reported", "predicted") or pressure.tokens is None:
             return replace(UNSCALED, counted=pressure.estimated)
         known = self._known[len(self._known) - 1 if index is None else min(index, len(self._known) - 1)]
-        latest = self._last[known.stretch]
-        return scale(pressure.tokens, pressure.estimated, latest.unseen, latest.slope, latest.spread)
+        latest, prompt = self._last[known.stretch], known.request.prompt
+        found = scale(pressure.tokens, pressure.estimated, latest.unseen, latest.slope, latest.spread)
+        if prompt.system is None or prompt.tools is None or not len(known.request.view):
+            return found
+        return whole_prompt(found, self._course.tool_tokens(prompt), prior(self.estimator, known.request.model))
 
 
 _ONE_AT_A_TIME = RLock()
@@ -218,6 +231,10 @@ class _Course:
         if not len(request.view) and not whole:
             return Pressure(None, "unknown", whole, believed), belief
         return Pressure(whole, self._estimator.kind, whole, believed), belief
+
+    def tool_tokens(self, prompt: Prompt) -> int:
+        """Of the schemas, as far as the transcript holds them."""
+        return prompt_tokens(self._estimator, prompt)[1]
 
     def _counted(self, request: Request) -> tuple[int, int]:
         """Tokens of a buffer (by the estimator's own rule, with all that the transcript holds of the prompt)."""

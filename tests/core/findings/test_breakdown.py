@@ -11,6 +11,7 @@ from inspector.core.findings.naming import server_of, subject_of
 from inspector.core.message import Image, Json, Message, Text, ToolCall, ToolResult
 from inspector.core.session import Request, Session, Thread
 from inspector.core.tokens.estimators import ESTIMATORS, estimator
+from inspector.core.tokens.prediction import prior
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.core.usage import Usage
@@ -147,3 +148,26 @@ def test_what_a_user_says_of_memory_files_is_the_users() -> None:
     said = "Contents of /p/CLAUDE.md:\nare wrong. Instructions from: nobody. <available_skills>"
     assert [one.category for one in pieces(said, by_client=False)] == ["user"]
     assert [one.category for one in pieces("", by_client=False)] == ["user"]
+
+
+@pytest.mark.parametrize("by", ["roku", "chars4", "tiktoken"])
+def test_nothing_is_unseen_where_the_transcript_holds_all(by: str) -> None:
+    tools = tuple(Tool(name, {"name": name, "description": "what it is good for " * 40}) for name in NAMES)
+    for prompt in (Prompt(SYSTEM, tools), Prompt(SYSTEM, ())):
+        session, thread = made(MIXED, prompt)
+        counted = sizer(known_pressures(thread, estimator(by)), 0).counted(MIXED, prompt)
+        told = round(counted * prior(by, "claude-opus-4-5")) + 300  # for what it writes around tools
+        session, thread = made(MIXED, prompt, told)
+        found, gauge = looked_at(session, thread, 0, by)
+        check_sums(found.tree, len(MIXED))
+        assert "unseen" not in {one.name for one in found.tree.children}
+        assert sum(gauge.values()) == found.tree.tokens == told
+
+
+def test_a_transcript_that_holds_less_than_it_seems_to_has_an_unseen_part() -> None:
+    for prompt in (Prompt(SYSTEM, TOOLS), Prompt(SYSTEM, ()), Prompt(SYSTEM, None), Prompt(None, TOOLS)):
+        session, thread = made(MIXED, prompt, 80_000)
+        found, gauge = looked_at(session, thread, 0, "chars4")
+        unseen = child(found.tree, "unseen").tokens
+        assert unseen > 40_000
+        assert sum(gauge.values()) + unseen == 80_000
