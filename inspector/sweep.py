@@ -224,6 +224,7 @@ def figures(found: ReplayReport) -> dict[str, Any]:
         "summariser_output": spent.summariser_output,
         "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
         "facts": losses.facts,
+        "paraphrased": losses.paraphrased,
         "lost": losses.lost,
         "needed_later": losses.needed_later,
         "regret": len(losses.regrets),

@@ -22,7 +22,9 @@ from inspector.core.findings.breakdown import BreakdownNode
 from inspector.core.findings.lost import lost_by_compactions
 from inspector.core.findings.pins import PinFinding, pin_findings
 from inspector.core.findings.spending import BILL_KINDS
+from inspector.core.replay.driver import Ground
 from inspector.core.replay.pins import find_pins
+from inspector.core.replay.report import recorded
 from inspector.core.session import Session
 from inspector.gui.panels.lists.lost import losses
 from inspector.transcripts.files import open_transcript
@@ -152,6 +154,11 @@ def check_lost(session: Session, findings: tuple[PinFinding, ...]) -> None:
             before, after = map(finding.history.at, (one.before_request - 1, one.before_request))
             if before is not None and after is not None and before.state == "verbatim":
                 assert FATES[after.state] == fates.get(finding.pin.text, "kept"), finding.pin.text[:20]
+    if len(found) == 1 and thread.compactions:  # a replay counts what stands before its one step as `lost` does
+        replayed = recorded(Ground(thread, pins=None)).losses
+        (one,) = found
+        counted = replayed.paraphrased, replayed.lost, replayed.needed_later
+        assert counted == (one.paraphrased, one.lost, one.needed_again)
     document = {"compactions": [cli_lost.describe(one) for one in found]}
     schema.check(printed(document), schema.LOST)
     assert list(cli_lost.lost_lines(document))

@@ -235,7 +235,7 @@ def _totals(found: ReplayReport) -> dict[str, Any]:
 
 def _loss(losses: Losses) -> dict[str, Any]:
     return {
-        **picked(losses, "facts kept lost needed_later"),
+        **picked(losses, "facts kept paraphrased lost needed_later"),
         "regret": len(losses.regrets),
         **picked(losses, "rereads reread_tokens"),
         "regrets": [

@@ -52,7 +52,7 @@ def test_figures_add_up(capsys: Capture) -> None:
         assert totals["peak"] == max(row["tokens"] for row in rows)
         assert totals["overflows"] == sum(row["refused"] is not None for row in rows)
         assert all(row["input"] + row["cache_read"] + row["cache_write"] == row["tokens"] for row in rows)
-        assert loss["facts"] == loss["kept"] + loss["lost"]
+        assert loss["facts"] == loss["kept"] + loss["paraphrased"] + loss["lost"]
         assert loss["regret"] == len(loss["regrets"]) == sum(step["regret"] for step in one["compactions"])
         assert loss["needed_later"] <= loss["lost"]
         for step in one["compactions"]:

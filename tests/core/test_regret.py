@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inspector.core.calls import read_by, writes
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import FactIndex, lost
+from inspector.core.findings.lost import lost_between
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.replay.regret import At, Losses, LossLedger
 from tests.core.policies.build import assistant, result, user
@@ -86,6 +87,25 @@ def test_a_lost_fact_that_is_referred_to_is_regretted(message: Message, how: str
 def test_what_nobody_said_is_no_regret_but_brings_the_fact_back(message: Message) -> None:
     found = story([user("go"), READ, TOLD], [READ], [message, assistant("load_rates")])
     assert not found.regrets
+
+
+def test_what_the_summary_says_in_other_words_is_carried() -> None:
+    rule = "Never change the migrations folder of the backend."
+    asked, read = user(f"{rule} And add a test for load_rates in src/deep/rates.py."), user("see src/__init__.py")
+    said = (
+        "The user said to never touch the migrations folder of the backend. rates.py, __init__.py and loadRates matter."
+    )
+    summary = Message("s", "user", (Text(said),), summary=True)
+    found = story([asked, read], [summary], [assistant("loadRates and load_rates")])
+    fates = {one.fact.text: one.paraphrased for one in found.losses}
+    assert [text for text, carried in fates.items() if not carried] == [
+        "And add a test for load_rates in src/deep/rates.py.",
+        "src/__init__.py",
+    ]
+    assert {rule, "src/deep/rates.py", "load_rates"} <= fates.keys()
+    assert (found.facts, found.kept, found.paraphrased, found.lost, found.needed_later) == (5, 0, 3, 2, 1)
+    rows = lost_between([asked, read], [summary])
+    assert {row.fact.text: row.fate == "paraphrased" for row in rows} == fates  # one rule
 
 
 def test_a_fact_can_be_lost_and_regretted_again() -> None:
@@ -204,9 +224,9 @@ def test_the_figures_add_up(script: list[tuple[list[str], bool]], data: st.DataO
             standing = [one for one in standing if data.draw(st.booleans())]
             book.change(standing, At(request + 1, "drop"))
     found = book.losses()
-    assert found.facts == found.kept + found.lost
-    assert found.lost == len({one.fact for one in found.losses})
+    assert found.facts == found.kept + found.paraphrased + found.lost
+    assert found.paraphrased + found.lost == len({one.fact for one in found.losses})
     assert found.needed_later == len({one.fact for one in found.regrets if one.fact in {x.fact for x in found.losses}})
-    assert found.needed_later <= found.lost
+    assert found.needed_later <= found.paraphrased + found.lost
     for regret in found.regrets:
         assert regret.needed_by >= regret.at.before_request

@@ -87,7 +87,7 @@ _EVERYDAY = frozenset(
         windows with word work worker working workspace wrap write writer x xml y yaml yes zero""",
     )
 )
-_EVERYWHERE = frozenset(
+EVERYWHERE = frozenset(
     re.findall(
         r"\S+",
         """__init__.py agents.md bun.lock cargo.lock cargo.toml changelog.md claude.md config.json conftest.py
@@ -97,6 +97,7 @@ _EVERYWHERE = frozenset(
         three.js tsconfig.json uv.lock vue.js yarn.lock""",
     )
 )
+"""Names of files that any project has: alone they tell of none."""
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
 
@@ -169,7 +170,7 @@ def _path(found: str) -> str:
         found = found[cut.start() :]  # 看src/a.py
     found = found[2:] if first in ("a", "b") and found.count("/") > 1 else found  # a head in a diff
     parts = found.split("/")
-    if parts[-1].lower() in _EVERYWHERE and len(parts) == 1:
+    if parts[-1].lower() in EVERYWHERE and len(parts) == 1:
         return ""
     if not slash:
         return found

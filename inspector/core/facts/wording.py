@@ -13,6 +13,7 @@ from rapidfuzz import fuzz, process
 
 from inspector.core.facts.constraints import constrains, may_bind
 from inspector.core.facts.fact import SENTENCES, Fact
+from inspector.core.facts.names import EVERYWHERE
 from inspector.core.facts.reading import texts
 from inspector.core.facts.sentences import LONGEST as CUT
 from inspector.core.facts.sentences import sentences
@@ -117,10 +118,11 @@ def _in_order(text: str) -> str:
 
 
 class Retelling:
-    """What a buffer says in other words than before. `came`: those of its messages that are new, mostly a summary."""
+    """What a buffer says in other words than before. `came`: those of its messages that are new, mostly a summary;
+    `speech`: what is known of messages already."""
 
-    def __init__(self, buffer: Iterable[Message], came: Iterable[Message]) -> None:
-        self._buffer, self._speech = tuple(buffer), Speech()
+    def __init__(self, buffer: Iterable[Message], came: Iterable[Message], speech: Speech | None = None) -> None:
+        self._buffer, self._speech = tuple(buffer), speech or Speech()
         told = [message for message in came if message.role != "tool" and not message.calls]
         self._text = "\n".join(text for message in told for text in texts(message))
         self._files = frozenset(_FILE.findall(self._text))
@@ -135,7 +137,8 @@ class Retelling:
             saying = Saying(fact.text)
             return any(self._speech.paraphrase(saying, message) for message in self._buffer)
         if fact.kind == "path":
-            return fact.text.rpartition("/")[2] in self._files
+            file = fact.text.rpartition("/")[2]
+            return file in self._files and file.lower() not in EVERYWHERE
         if fact.kind == "url":
             return bool(self._text) and fact.text.partition("://")[2].rstrip("/") in self._text
         said = _letters(fact.text).strip()

@@ -1,13 +1,12 @@
 """What the compactions that really happened lost, and what of it the session needed again.
 
-One engine with the replay (`core.replay`): what it calls lost stands nowhere afterwards. Here the summary is also read
-with some understanding: what it says in other words is told apart. Rows are ranked, the kinds whose loss hurts most
-first, and of each kind those that were needed again first; the same fact under two names (a path from the root and one
-from the project's folder) is one row.
+One engine with the replay (`core.replay`), and one rule: lost is what stands nowhere afterwards, neither in the same
+words nor in others. Rows are ranked, the kinds whose loss hurts most first, and of each kind those that were needed
+again first; the same fact under two names (a path from the root and one from the project's folder) is one row.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,7 +18,7 @@ from inspector.core.facts.wording import Retelling
 from inspector.core.message import Message
 from inspector.core.replay.driver import Ground
 from inspector.core.replay.economics import UNKNOWN, Economics
-from inspector.core.replay.regret import How, Regret
+from inspector.core.replay.regret import How, Loss, Regret
 from inspector.core.replay.report import ReplayReport, recorded
 from inspector.core.session import Compaction, Session, Thread
 
@@ -105,21 +104,21 @@ class _Found:
     def __init__(self, ground: Ground, report: ReplayReport) -> None:
         self._ground = ground
         self._steps = {one.at.before_request: one for one in sorted(report.compactions, key=lambda one: one.kind)}
-        self._lost = defaultdict[int, dict[Fact, str]](dict)
+        self._lost = defaultdict[int, dict[Fact, Loss]](dict)
         self._needed = defaultdict[int, dict[Fact, list[Regret]]](dict)
         for one in report.losses.losses:
-            self._lost[one.at.before_request].setdefault(one.fact, one.message)
+            self._lost[one.at.before_request].setdefault(one.fact, one)
         for regret in report.losses.regrets:
             self._needed[regret.at.before_request].setdefault(regret.fact, []).append(regret)
 
     def loss(self, number: int, at: int, drop: Drop | None) -> CompactionLoss:
         """Of the compaction or drop before request `at`."""
         thread = self._ground.thread
-        before, after = self._sides(at)
         gone, needed = self._lost[at], {fact: _uses(uses) for fact, uses in self._needed[at].items()}
         again = {fact: "" for fact in needed if fact not in gone}  # named still, but its content had gone
-        listed = ranked({**gone, **again}, Retelling(after, _new(before, after)), needed, again)
-        kept = len(self._standing(before) - gone.keys() - again.keys())
+        stood = {fact: one.message for fact, one in gone.items()}
+        listed = ranked({**stood, **again}, lambda fact: fact in again or gone[fact].paraphrased, needed)
+        kept = len(self._standing(self._before(at)) - gone.keys() - again.keys())
         if drop is not None:
             sizes = drop.tokens_before, drop.tokens_after
             return CompactionLoss(number, thread.id, at, "drop", drop.kind, *sizes, kept, listed)
@@ -127,12 +126,9 @@ class _Found:
         sizes = step.tokens_before, step.tokens_after
         return CompactionLoss(number, thread.id, at, made.kind, made.trigger, *sizes, kept, listed, step.economics)
 
-    def _sides(self, at: int) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """The buffer before, with the last answer, and the one after."""
-        thread = self._ground.thread
-        requests = thread.requests
-        then = requests[at].view if at < len(requests) else thread.end
-        return (*requests[at - 1].view.messages(), *self._ground.arrivals[at].answer), then.messages()
+    def _before(self, at: int) -> tuple[Message, ...]:
+        """The buffer before, with the last answer."""
+        return (*self._ground.thread.requests[at - 1].view.messages(), *self._ground.arrivals[at].answer)
 
     def _standing(self, messages: Iterable[Message]) -> set[Fact]:
         index = self._ground.facts
@@ -142,35 +138,30 @@ class _Found:
 def lost_between(before: Sequence[Message], after: Sequence[Message]) -> tuple[LostRow, ...]:
     """What a step lost that took the first buffer to the second; nobody can have needed it yet. O(text)."""
     gone = {one.fact: one.message for one in lost(before, after)}
-    return ranked(gone, Retelling(after, _new(before, after)))
+    known = set(map(id, before))
+    told = Retelling(after, [message for message in after if id(message) not in known])
+    return ranked(gone, told.says)
 
 
 def ranked(
     gone: Mapping[Fact, str],
-    told: Retelling,
+    carries: Callable[[Fact], bool],
     needed: Mapping[Fact, tuple[NeededAgain, ...]] | None = None,
-    named: Mapping[Fact, str] | None = None,
 ) -> tuple[LostRow, ...]:
-    """Rows by rank, needed ones first, else in the order of the buffer. `gone`: facts and where they stood; `named`:
-    of these, those whose name still stands."""
+    """Rows by rank, needed ones first, else in the order of the buffer. `gone`: facts and where they stood; `carries`:
+    does the buffer after say it in other words, or by its name?"""
     rows = []
     for fact, names in distinct(gone):
         uses = [use for one in names for use in (needed or {}).get(one, ())]
         once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
-        is_named = told.says(fact) or any(one in (named or ()) for one in names)
         message = next((gone[one] for one in names if gone[one]), uses[0].message if uses else "")
-        rows.append(LostRow(fact, message, "paraphrased" if is_named else "lost", once))
+        rows.append(LostRow(fact, message, "paraphrased" if any(map(carries, names)) else "lost", once))
     rows.sort(key=lambda row: (row.fact.rank, not row.needed, row.fate != "lost"))
     return tuple(rows)
 
 
 def _uses(regrets: Iterable[Regret]) -> tuple[NeededAgain, ...]:
     return tuple(NeededAgain(one.needed_by, one.how, one.message, one.price) for one in regrets)
-
-
-def _new(before: Sequence[Message], after: Sequence[Message]) -> list[Message]:
-    known = set(map(id, before))
-    return [message for message in after if id(message) not in known]
 
 
 def _made(thread: Thread, at: int) -> Compaction:

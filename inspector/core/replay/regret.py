@@ -1,13 +1,15 @@
 """Loss and regret: what a policy threw away, and what of it the recorded session came to need.
 
 The recording goes on after each compaction of the policy, so the future is known. A fact that stood in what was
-removed is *lost* when it stands nowhere in the buffer after. It is *regretted* when a later answer, tool call or user
-message refers to it while it is still gone. A file that is read again although the buffer held it before is a regret
-that was repaired: its price is the tokens of reading it again. See docs/regret.md for where this errs.
+removed is gone when it stands nowhere in the buffer after: *paraphrased* where what came in its place says it in other
+words, else *lost*. It is *regretted* when a later answer, tool call or user message refers to it while it is gone. A
+file that is read again although the buffer held it before is a regret that was repaired: its price is the tokens of
+reading it again. See docs/regret.md for where this errs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -17,6 +19,7 @@ from inspector.core.facts.fact import SENTENCES, Fact
 from inspector.core.facts.index import BufferFacts, FactIndex, words
 from inspector.core.facts.names import names
 from inspector.core.facts.reading import call_text, used
+from inspector.core.facts.wording import Retelling, Speech
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message, ToolCall
 
@@ -63,6 +66,8 @@ class Loss:
     at: At
     message: str
     """Id of the message that it stood in last."""
+    paraphrased: bool = False
+    """What came in its place says it in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +90,21 @@ class Regret:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """All of a replay. `facts` = `kept` + `lost`: distinct facts that stood in something a step removed."""
+    """All of a replay. `facts` = `kept` + `paraphrased` + `lost`: distinct facts that stood in what a step removed."""
 
     facts: int = 0
+    paraphrased: int = 0
+    """Whenever they were gone, what came in their place said them in other words."""
     lost: int = 0
     needed_later: int = 0
-    """Distinct lost facts among the regrets."""
+    """Distinct facts among the regrets, lost or paraphrased."""
     regrets: tuple[Regret, ...] = ()
     losses: tuple[Loss, ...] = ()
     """In order. A fact that came back and was lost again is there twice."""
 
     @property
     def kept(self) -> int:
-        return self.facts - self.lost
+        return self.facts - self.paraphrased - self.lost
 
     @property
     def rereads(self) -> int:
@@ -113,7 +120,7 @@ class LossLedger:
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
         self._index, self._price = index, price
-        self._standing = BufferFacts(index)
+        self._standing, self._speech = BufferFacts(index), Speech()
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
         """Facts that are gone now."""
@@ -145,6 +152,7 @@ class LossLedger:
             self._came(number)
         for number in removed:
             self._standing.remove(number)
+        known = len(self._losses)
         if at is not None:
             self._removed.update(dict.fromkeys(removed, at))
             for number in removed:
@@ -154,6 +162,9 @@ class LossLedger:
             held = (number for number in removed if self._index.holds(number, fact))
             if at is not None and fact not in self._lost and (last := next(held, None)) is not None:
                 self._gone(fact, at, self._index.messages[last].id)
+        if len(self._losses) > known:
+            told = Retelling(after, [self._index.messages[number] for number in came], self._speech)
+            self._losses[known:] = [replace(one, paraphrased=told.says(one.fact)) for one in self._losses[known:]]
 
     def losses(self) -> Losses:
         """What was found so far."""
@@ -162,7 +173,19 @@ class LossLedger:
         gone = distinct(dict.fromkeys((*(known[n] for n in self._ever_lost), *needed)))
         kept = len({known[n] for n in self._touched - self._ever_lost} - needed)
         again = sum(any(fact in needed for fact in names) for _, names in gone)
-        return Losses(kept + len(gone), len(gone), again, tuple(self._regrets), tuple(self._losses))
+        carried = self._carried()
+        told = sum(_is_carried(carried, names) for _, names in gone)
+        lost = len(gone) - told
+        return Losses(kept + len(gone), told, lost, again, tuple(self._regrets), tuple(self._losses))
+
+    def _carried(self) -> Mapping[Fact, Mapping[At, bool]]:
+        """Of each fact that was gone, by the step: is it carried in other words, or by its name alone?"""
+        found = defaultdict[Fact, dict[At, bool]](dict)
+        for one in self._losses:
+            found[one.fact][one.at] = one.paraphrased
+        for regret in self._regrets:
+            found[regret.fact].setdefault(regret.at, True)  # its content had gone, its name had not
+        return found
 
     def _lose(self, number: int, at: At) -> None:
         """What was lost with this message. Of a summary only what stood in the recording before counts."""
@@ -250,6 +273,15 @@ class LossLedger:
         fact = next((one for one in names(target) if one.kind in ("path", "url")), Fact("path", target))
         self._regrets.append(Regret(fact, at, request, message.id, "call", True))
         return len(self._regrets) - 1
+
+
+def _is_carried(carried: Mapping[Fact, Mapping[At, bool]], names: Iterable[Fact]) -> bool:
+    """Of a fact under several names: at each step that took it, one of them was carried."""
+    by_step = defaultdict[At, list[bool]](list)
+    for one in names:
+        for at, is_carried in carried[one].items():
+            by_step[at].append(is_carried)
+    return all(map(any, by_step.values()))
 
 
 class _Reads:
