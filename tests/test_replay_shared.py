@@ -38,7 +38,7 @@ def check(found: ReplayReport, thread: Thread) -> None:
         assert row.spent.prompt >= 0 if twice else row.tokens == row.spent.prompt >= 0
     assert found.spent.cache_read == sum(row.spent.cache_read for row in found.rows)
     assert found.losses.lost <= found.losses.facts
-    assert found.losses.needed_later <= found.losses.lost
+    assert found.losses.needed_later <= found.losses.facts - found.losses.kept
     if not found.compactions and not thread.compactions:
         for row, request in zip(found.rows, thread.requests, strict=True):
             assert row.messages == len(request.view)

@@ -168,4 +168,4 @@ def test_a_real_session_adds_up() -> None:
     for one in found.reports:
         assert len(one.rows) == len(thread.requests)
         assert one.spent.prompt == sum(row.tokens for row in one.rows)
-        assert one.losses.lost + one.losses.kept == one.losses.facts
+        assert one.losses.facts == one.losses.kept + one.losses.paraphrased + one.losses.lost
