@@ -6,8 +6,7 @@ where the client sends no session of its own.
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 from inspector.core.errors import InspectorError
@@ -60,7 +59,11 @@ def address(url: str, tag: str = "") -> str:
 def connections(url: str, tag: str = "") -> tuple[ClientSetup, ...]:
     """Every client that we know how to point here. Raises InspectorError for a bad tag."""
     base = address(url, tag)
-    return tuple(make(base) for make in _CLIENTS)
+    return tuple(replace(one, snippets=tuple(_at(base, snippet) for snippet in one.snippets)) for one in _CLIENTS)
+
+
+def _at(base: str, snippet: Snippet) -> Snippet:
+    return replace(snippet, text=snippet.text.replace(_BASE, base))
 
 
 SHELL = "In the shell that starts it"
@@ -68,16 +71,33 @@ _TITLES_FAIL = Effect(
     "Titles, token counts and probes pass through the proxy as well; they are recorded as side calls and never held."
 )
 
+_BASE = "ADDRESS-OF-THE-PROXY"
+"""Stands for what `connections` is given in the texts below."""
+_QUIET = (
+    "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
+)
+_CODEX = f'{{name="Context Inspector", base_url="{_BASE}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+_COMPATIBLE = {
+    "npm": "@ai-sdk/openai-compatible",
+    "options": {"baseURL": f"{_BASE}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
+    "models": {"MODEL": {"limit": {"context": 200_000, "output": 32_000}}},
+}
+"""A provider of one's own for opencode."""
 
-def _claude_code(base: str) -> ClientSetup:
-    return ClientSetup(
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+_CLIENTS = (
+    ClientSetup(
         "claude-code",
         "Claude Code",
         "Anthropic",
         (
-            Snippet(SHELL, f"ANTHROPIC_BASE_URL={base} ENABLE_TOOL_SEARCH=true claude"),
+            Snippet(SHELL, f"ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"),
             Snippet(
-                "In the shell, quiet as well", f"{_QUIET} ANTHROPIC_BASE_URL={base} ENABLE_TOOL_SEARCH=true claude"
+                "In the shell, quiet as well", f"{_QUIET} ANTHROPIC_BASE_URL={_BASE} ENABLE_TOOL_SEARCH=true claude"
             ),
         ),
         (
@@ -90,28 +110,19 @@ def _claude_code(base: str) -> ClientSetup:
             _TITLES_FAIL,
         ),
         "2.1.330, 2.1.197",
-    )
-
-
-_QUIET = (
-    "DISABLE_TELEMETRY=1 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
-)
-
-
-def _codex(base: str) -> ClientSetup:
-    own = f'{{name="Context Inspector", base_url="{base}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
-    return ClientSetup(
+    ),
+    ClientSetup(
         "codex",
         "Codex",
         "OpenAI",
         (
-            Snippet(SHELL, f"codex -c 'model_providers.inspector={own}' -c model_provider=inspector"),
+            Snippet(SHELL, f"codex -c 'model_providers.inspector={_CODEX}' -c model_provider=inspector"),
             Snippet(
                 "Or in ~/.codex/config.toml",
                 'model_provider = "inspector"\n\n[model_providers.inspector]\nname = "Context Inspector"\n'
-                f'base_url = "{base}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n',
+                f'base_url = "{_BASE}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n',
             ),
-            Snippet("Or for the built-in provider, at the top of config.toml", f'openai_base_url = "{base}/v1"\n'),
+            Snippet("Or for the built-in provider, at the top of config.toml", f'openai_base_url = "{_BASE}/v1"\n'),
         ),
         (
             Effect("OPENAI_BASE_URL is ignored since 0.169.", "Use one of the lines above."),
@@ -126,17 +137,14 @@ def _codex(base: str) -> ClientSetup:
             ),
         ),
         "0.169.0, 0.98.0",
-    )
-
-
-def _pi(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "pi",
         "pi",
         "Anthropic or OpenAI",
         (
-            Snippet("In ~/.pi/agent/models.json", _json({"providers": {"anthropic": {"baseUrl": base}}})),
-            Snippet("Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{base}/v1"}}})),
+            Snippet("In ~/.pi/agent/models.json", _json({"providers": {"anthropic": {"baseUrl": _BASE}}})),
+            Snippet("Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{_BASE}/v1"}}})),
             Snippet(SHELL, "PI_TELEMETRY=0 pi"),
         ),
         (
@@ -146,33 +154,17 @@ def _pi(base: str) -> ClientSetup:
             ),
         ),
         "0.87.1",
-    )
-
-
-def _compatible(base: str) -> object:
-    """A provider of one's own for opencode."""
-    return {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{base}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
-        "models": {"MODEL": {"limit": {"context": 200_000, "output": 32_000}}},
-    }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"
-
-
-def _opencode(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "opencode",
         "opencode",
         "Anthropic or OpenAI",
         (
             Snippet(
                 "In ~/.config/opencode/opencode.json",
-                _json({"provider": {"anthropic": {"options": {"baseURL": f"{base}/v1"}}}}),
+                _json({"provider": {"anthropic": {"options": {"baseURL": f"{_BASE}/v1"}}}}),
             ),
-            Snippet("Or for any OpenAI-compatible server", _json({"provider": {"inspector": _compatible(base)}})),
+            Snippet("Or for any OpenAI-compatible server", _json({"provider": {"inspector": _COMPATIBLE}})),
         ),
         (
             Effect(
@@ -181,16 +173,13 @@ def _opencode(base: str) -> ClientSetup:
             ),
         ),
         "1.18.33",
-    )
-
-
-def _gemini(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "gemini-cli",
         "Gemini CLI",
         "Gemini",
         (
-            Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={base} gemini"),
+            Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
             Snippet("In its settings.json", _json({"security": {"auth": {"selectedType": "gemini-api-key"}}})),
         ),
         (
@@ -199,85 +188,57 @@ def _gemini(base: str) -> ClientSetup:
             Effect("It sends no session id.", "The tag in the address distinguishes launches."),
         ),
         "0.61.0",
-    )
-
-
-def _mini(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "mini-swe-agent",
         "mini-swe-agent",
         "OpenAI or Anthropic",
         (
-            Snippet(SHELL, f"OPENAI_API_BASE={base}/v1 mini -m openai/MODEL"),
-            Snippet("Or with Anthropic", f"ANTHROPIC_API_BASE={base} mini -m anthropic/MODEL"),
+            Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 mini -m openai/MODEL"),
+            Snippet("Or with Anthropic", f"ANTHROPIC_API_BASE={_BASE} mini -m anthropic/MODEL"),
         ),
         (Effect("It does not stream: a held request gets no sign of life, so it is let go earlier."),),
         "2.4.6",
-    )
-
-
-def _llm(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "llm",
         "llm",
         "OpenAI",
         (
-            Snippet(SHELL, f"OPENAI_BASE_URL={base}/v1 llm -m MODEL"),
+            Snippet(SHELL, f"OPENAI_BASE_URL={_BASE}/v1 llm -m MODEL"),
             Snippet(
                 "Or in extra-openai-models.yaml in its folder",
-                f"- model_id: inspected\n  model_name: MODEL\n  api_base: {base}/v1\n  supports_tools: true\n",
+                f"- model_id: inspected\n  model_name: MODEL\n  api_base: {_BASE}/v1\n  supports_tools: true\n",
             ),
         ),
         tried="0.36",
-    )
-
-
-def _aider(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "aider",
         "aider",
         "OpenAI",
-        (Snippet(SHELL, f"OPENAI_API_BASE={base}/v1 aider --model openai/MODEL"),),
+        (Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
         (Effect("Its call for a summary stands beside the conversation and is recorded as a side call."),),
         "0.86.2",
-    )
-
-
-def _anthropic_sdk(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "anthropic-sdk",
         "Anthropic SDK",
         "Anthropic",
         (
-            Snippet("Python", f'client = anthropic.Anthropic(base_url="{base}")'),
-            Snippet("TypeScript", f'const client = new Anthropic({{ baseURL: "{base}" }});'),
-            Snippet("Or in the environment", f"ANTHROPIC_BASE_URL={base}"),
+            Snippet("Python", f'client = anthropic.Anthropic(base_url="{_BASE}")'),
+            Snippet("TypeScript", f'const client = new Anthropic({{ baseURL: "{_BASE}" }});'),
+            Snippet("Or in the environment", f"ANTHROPIC_BASE_URL={_BASE}"),
         ),
-    )
-
-
-def _openai_sdk(base: str) -> ClientSetup:
-    return ClientSetup(
+    ),
+    ClientSetup(
         "openai-sdk",
         "OpenAI SDK",
         "OpenAI, or any server that speaks its dialects",
         (
-            Snippet("Python", f'client = openai.OpenAI(base_url="{base}/v1")'),
-            Snippet("TypeScript", f'const client = new OpenAI({{ baseURL: "{base}/v1" }});'),
-            Snippet("Or in the environment", f"OPENAI_BASE_URL={base}/v1"),
+            Snippet("Python", f'client = openai.OpenAI(base_url="{_BASE}/v1")'),
+            Snippet("TypeScript", f'const client = new OpenAI({{ baseURL: "{_BASE}/v1" }});'),
+            Snippet("Or in the environment", f"OPENAI_BASE_URL={_BASE}/v1"),
         ),
-    )
-
-
-_CLIENTS: tuple[Callable[[str], ClientSetup], ...] = (
-    _claude_code,
-    _codex,
-    _pi,
-    _opencode,
-    _gemini,
-    _mini,
-    _llm,
-    _aider,
-    _anthropic_sdk,
-    _openai_sdk,
+    ),
 )
