@@ -13,7 +13,7 @@ from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, row
+from inspector.gui.look.build import button, checked_action, menu_button, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.workspace import WORKSPACES
@@ -51,14 +51,13 @@ class TopBar(Guarded, QFrame):
         self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
         self._limits: Sequence[str] = ("",)
         self.opener = button("Open…", open_file)
-        self.follow = button("Follow", follow, about="Show every new request while the agent writes this transcript")
-        self.follow.setCheckable(True)
-        self.live = _drop_down("Run or watch an agent", self._fill_live)
-        self.live.setText("Run ▾")
+        about = "Show every new request while the agent writes this transcript"
+        self.follow = button("Follow", follow, about=about, checkable=True)
+        self.live = _drop_down("Run ▾", "Run or watch an agent", self._fill_live)
         self.workspaces = WorkspaceTabs(choose_workspace)
-        self.agent = _drop_down("Which agent's requests", self._fill_threads)
-        self.estimator = _drop_down("Which estimator", self._fill_estimators)
-        self.limit = _drop_down("How large the window is", self._fill_windows)
+        self.agent = _drop_down("", "Which agent's requests", self._fill_threads)
+        self.estimator = _drop_down("", "Which estimator", self._fill_estimators)
+        self.limit = _drop_down("", "How large the window is", self._fill_windows)
         self.box = button("Search    Ctrl+K", find, role="field", about="Search, or type > for a command")
         self.box.setAccessibleName("Search or run a command")
         begin, shown = (self.opener, self.live, self.follow), (self.agent, self.estimator, self.limit)
@@ -229,26 +228,11 @@ def _cut(text: str, width: int) -> str:
 
 
 def _add(menu: QMenu, words: str, checked: bool, chosen: Callable[[], None]) -> None:
-    action = menu.addAction(words.replace("&", "&&"))
-    action.setCheckable(True)
-    action.setChecked(checked)
-    action.triggered.connect(lambda _: chosen())
+    checked_action(menu, words, checked).triggered.connect(lambda _: chosen())
 
 
-def _drop_down(name: str, fill: Callable[[QMenu], None]) -> QToolButton:
-    """A button whose menu is filled when it is opened."""
-    made = QToolButton()
-    made.setAccessibleName(name)
-    made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-    menu = QMenu(made)
-
-    def refill() -> None:
-        menu.clear()
-        fill(menu)
-
-    menu.aboutToShow.connect(refill)
-    made.setMenu(menu)
-    return made
+def _drop_down(text: str, name: str, fill: Callable[[QMenu], None]) -> QToolButton:
+    return menu_button(text, fill, name=name, role="", anew=True)
 
 
 def _counts(session: Session) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QDateTime, QStandardPaths, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QLineEdit, QWidget
 
-from inspector.gui.look.build import Item, button, column, holding, row
+from inspector.gui.look.build import Item, button, column, holding, line_field, row
 from inspector.gui.look.labels import label
 
 
@@ -54,14 +54,6 @@ def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
             grid.addWidget(words, n, 0)
         grid.addWidget(field, n, 1)
     return grid
-
-
-def line_field(name: str, text: str = "", hint: str = "") -> QLineEdit:
-    """A line to type in."""
-    made = QLineEdit(text)
-    made.setAccessibleName(name)
-    made.setPlaceholderText(hint)
-    return made
 
 
 def path_field(text: str, name: str, choose: Callable[[str], str]) -> tuple[QLineEdit, QWidget]:

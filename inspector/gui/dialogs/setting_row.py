@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScr
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import WHOSE, WindowFrom, listed
-from inspector.gui.look.build import column, holding, mark
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import column, holding, mark, small_button
+from inspector.gui.look.labels import label
 
 
 class SettingRows(QScrollArea):
@@ -68,12 +68,8 @@ class SettingRow(QWidget):
         self.what = label(_meaning(field), role="small", wrap=True)
         self.trouble = label(role="bad", wrap=True)
         self.trouble.hide()
-        self.back = QToolButton()
-        self.back.setText("↺")
-        self.back.setProperty("role", "flat")
-        self.back.setToolTip(tip(f"Back to {spelt(own)}"))
-        self.back.setAccessibleName(f"Reset {field.name} to {spelt(own)}")
-        self.back.clicked.connect(lambda: self.reset.emit(field.name))
+        name = f"Reset {field.name} to {spelt(own)}"
+        self.back = small_button("↺", lambda: self.reset.emit(field.name), about=f"Back to {spelt(own)}", name=name)
         policy = self.back.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.back.setSizePolicy(policy)
@@ -86,11 +82,8 @@ class SettingRow(QWidget):
         """What the setting takes instead of a number, in one click."""
         if not word:
             return None
-        button = QToolButton()
-        button.setText(word)
-        button.setCheckable(True)
-        button.setToolTip(tip(f"{self.field.name.replace('_', ' ')} = {word}"))
-        button.setAccessibleName(f"{self.field.name.replace('_', ' ')} = {word}")
+        means = f"{self.field.name.replace('_', ' ')} = {word}"
+        button = small_button(word, about=means, name=means, role="", checkable=True)
         button.clicked.connect(lambda: self._take_word(button))
         return button
 

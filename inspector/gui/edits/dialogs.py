@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, choice, column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
@@ -35,9 +35,7 @@ class EditDialog(Guarded, QDialog):
         self._parts, self._take_text = parts, take
         self.setWindowTitle(title)
         self.resize(720, 460)
-        self.which = QComboBox()
-        self.which.setAccessibleName("Which part of the message")
-        self.which.addItems([named(part) for _, part in parts])
+        self.which = choice("Which part of the message", (named(part) for _, part in parts))
         self.which.setVisible(len(parts) > 1)
         self.which.currentIndexChanged.connect(self._show)
         self.what = label(role="strong")

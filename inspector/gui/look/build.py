@@ -1,17 +1,22 @@
 """Widgets built in a line: rows, columns, buttons, fields; and properties that the style sheet goes by."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
+    QComboBox,
+    QFrame,
     QHBoxLayout,
     QLayout,
     QLineEdit,
+    QMenu,
     QPushButton,
+    QScrollArea,
     QSplitter,
     QStackedLayout,
     QToolButton,
@@ -95,9 +100,27 @@ def pages(of: QWidget, *widgets: QWidget) -> QStackedLayout:
     return made
 
 
-def button(text: str, clicked: Callable[..., object] | None = None, *, about: str = "", role: str = "") -> QPushButton:
+def scrolled(inner: QWidget) -> QScrollArea:
+    """As wide as there is room; what is too high is scrolled."""
+    made = QScrollArea()
+    made.setWidgetResizable(True)
+    made.setFrameShape(QFrame.Shape.NoFrame)
+    made.setWidget(inner)
+    return made
+
+
+def button(
+    text: str,
+    clicked: Callable[..., object] | None = None,
+    *,
+    about: str = "",
+    role: str = "",
+    checkable: bool = False,
+) -> QPushButton:
     """A button; `about` = its tooltip, `role` its look from the style sheet: primary, flat, chip, field."""
-    return _dressed(QPushButton(text), clicked, about, role)
+    made = QPushButton(text)
+    made.setCheckable(checkable)
+    return _dressed(made, clicked, about, role)
 
 
 def small_button(
@@ -117,12 +140,64 @@ def small_button(
     return _dressed(made, clicked, about, role)
 
 
+def menu_button(
+    text: str,
+    fill: Callable[[QMenu], object] = lambda menu: None,
+    *,
+    about: str = "",
+    name: str = "",
+    role: str = "flat",
+    anew: bool = False,
+) -> QToolButton:
+    """It drops down a menu, which `fill` puts the actions into: now, or `anew` each time it is opened."""
+    made = small_button(text, about=about, name=name, role=role)
+    made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    menu = QMenu(made)
+    made.setMenu(menu)
+
+    def refill() -> None:
+        menu.clear()
+        fill(menu)
+
+    if anew:
+        menu.aboutToShow.connect(refill)
+    else:
+        fill(menu)
+    return made
+
+
+def checked_action(menu: QMenu, words: str, checked: bool = False) -> QAction:
+    """One that is on or off, named by any text."""
+    action = menu.addAction(words.replace("&", "&&"))
+    action.setCheckable(True)
+    action.setChecked(checked)
+    return action
+
+
+def choice(name: str, entries: Iterable[str | tuple[str, object]] = (), *, about: str = "") -> QComboBox:
+    """One of these: words, or words with what they stand for."""
+    made = QComboBox()
+    made.setAccessibleName(name)
+    made.setToolTip(tip(about))
+    for one in entries:
+        words, value = (one, None) if isinstance(one, str) else one
+        made.addItem(words, value)
+    return made
+
+
 def field(hint: str, name: str = "") -> QLineEdit:
     """A line to type in, with a button that clears it; `name` = what is read out instead of the hint."""
-    made = QLineEdit()
-    made.setPlaceholderText(hint)
-    made.setAccessibleName(name or hint)
+    made = line_field(name or hint, hint=hint)
     made.setClearButtonEnabled(True)
+    return made
+
+
+def line_field(name: str, text: str = "", hint: str = "", *, about: str = "") -> QLineEdit:
+    """A line to type in."""
+    made = QLineEdit(text)
+    made.setAccessibleName(name)
+    made.setPlaceholderText(hint)
+    made.setToolTip(tip(about))
     return made
 
 

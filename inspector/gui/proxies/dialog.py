@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QGridLayout,
-    QLineEdit,
     QListWidget,
     QPlainTextEdit,
     QPushButton,
@@ -21,11 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.core.errors import InspectorError
-from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
+from inspector.gui.dialogs.form import FormDialog, fields, new_record, path_field
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, holding, row
+from inspector.gui.look.build import button, column, holding, line_field, row, scrolled
 from inspector.gui.look.fonts import mono_font
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import label
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
 from inspector.proxy.connect import ClientSetup, Snippet, connections, new_tag
@@ -111,17 +110,12 @@ class ConnectDialog(QDialog):
         self.clients.setAccessibleName("Clients")
         self.clients.setMaximumWidth(190)
         self.clients.setSpacing(3)
-        self.tag = QLineEdit(new_tag())
-        self.tag.setAccessibleName("Tag of this launch")
-        self.tag.setToolTip(
-            tip("Stands in the address, so that this launch can be distinguished from others. May be empty.")
-        )
+        about = "Stands in the address, so that this launch can be distinguished from others. May be empty."
+        self.tag = line_field("Tag of this launch", new_tag(), about=about)
         self.tag.setMaximumWidth(150)
         again = button("Another", lambda: self.tag.setText(new_tag()))
         self.trouble = label(role="bad")
-        self.page = QScrollArea()
-        self.page.setWidgetResizable(True)
-        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page = scrolled(QWidget())
         self._setups: tuple[ClientSetup, ...] = connections(url)
         self.clients.addItems([one.title for one in self._setups])
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

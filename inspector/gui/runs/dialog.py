@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPlainTextEdit, QWidget
 
 from inspector.agent.plan import Plan
 from inspector.core.errors import InspectorError
@@ -13,10 +13,10 @@ from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import SettingPairs
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
-from inspector.gui.dialogs.form import FormDialog, fields, line_field, new_record, path_field
+from inspector.gui.dialogs.form import FormDialog, fields, new_record, path_field
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRows
-from inspector.gui.look.build import button, column, row
+from inspector.gui.look.build import button, choice, column, line_field, row, small_button
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.settings import Settings
@@ -227,8 +227,7 @@ class PolicyForm(QWidget):
         self._rows = SettingRows(self._put)
         self._rows.setMinimumHeight(170)
         self._rows.hide()
-        self.more = QToolButton()
-        self.more.setCheckable(True)
+        self.more = small_button("", role="", checkable=True)
         self.more.toggled.connect(self._rows.setVisible)
         column(row((self.which, 1), self.more), (self._rows, 1), of=self)
         self._take_policy(pairs)
@@ -269,11 +268,7 @@ def _task_field(name: str, text: str = "", asks: str = "") -> QPlainTextEdit:
 
 
 def _choice(name: str, choices: tuple[tuple[str, str], ...], now: str) -> QComboBox:
-    made = QComboBox()
-    made.setAccessibleName(name)
-    made.setToolTip(tip(name))
-    for key, words in choices:
-        made.addItem(words, key)
+    made = choice(name, ((words, key) for key, words in choices), about=name)
     made.setCurrentIndex(max(0, made.findData(now)))
     return made
 

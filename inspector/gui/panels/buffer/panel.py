@@ -20,7 +20,7 @@ from inspector.gui.bridge import LatestJob
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import buffer_menu
-from inspector.gui.look.build import column, delayed, field, row, small_button
+from inspector.gui.look.build import checked_action, column, delayed, field, menu_button, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -254,19 +254,16 @@ def _fresh_from(state: State) -> int:
 
 def _menu_button(name: str, choices: Sequence[str], chosen: Callable[[str], None]) -> QToolButton:
     """A quiet button that shows its choice and drops down the others."""
-    button = small_button(f"{choices[0]} ▾", name=name)
-    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-    menu, group = QMenu(button), QActionGroup(button)
+
+    def fill(menu: QMenu) -> None:
+        group = QActionGroup(menu)
+        for n, choice in enumerate(choices):
+            group.addAction(checked_action(menu, choice, n == 0))
+        group.triggered.connect(choose)
 
     def choose(action: QAction) -> None:
         button.setText(f"{action.text()} ▾")
         chosen(action.text())
 
-    for choice in choices:
-        action = menu.addAction(choice)
-        action.setCheckable(True)
-        group.addAction(action)
-    group.actions()[0].setChecked(True)
-    group.triggered.connect(choose)
-    button.setMenu(menu)
+    button = menu_button(f"{choices[0]} ▾", fill, name=name)
     return button

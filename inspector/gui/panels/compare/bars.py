@@ -50,9 +50,8 @@ class CompareBar(ChoiceBar):
         self.restyle()
 
     def _chip(self, name: str, title: str) -> QPushButton:
-        chip = self.chips[name] = button("", role="chip")
+        chip = self.chips[name] = button("", role="chip", checkable=True)
         chip.setStyleSheet("padding: 3px 7px")
-        chip.setCheckable(True)
         chip.setChecked(name in DEFAULT)
         chip.setIconSize(SAMPLE)
         chip.setAccessibleName(f"Compare {title}")

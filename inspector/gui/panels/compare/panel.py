@@ -71,10 +71,9 @@ class ComparePanel(PlotPanel):
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = label(role="quiet")
         self.progress = ProgressBar(desk.theme)
-        self.regretted = small_button("regrets", about="The regretted facts instead of the curves")
-        self.regretted.setCheckable(True)
-        self.copy = small_button("copy", self.table.copy)
-        self.copy.setToolTip("The table, for a spreadsheet")
+        about = "The regretted facts instead of the curves"
+        self.regretted = small_button("regrets", about=about, checkable=True)
+        self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._below = splitter(self.regrets)
         self._split = splitter(self.table, self._below)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
-from inspector.gui.look.build import mark, row, small_button
+from inspector.gui.look.build import choice, mark, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, plural, signed
@@ -37,9 +37,7 @@ class DiffBar(QWidget):
         self.wanted: frozenset[FateName] = CHANGED
         self._comparison: Diff | None = None
         self._economics: Economics | None = None
-        self.choice = QComboBox()
-        self.choice.setAccessibleName("Compare with")
-        self.choice.setToolTip("Compare with")
+        self.choice = choice("Compare with", about="Compare with")
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.choice.setMaximumWidth(210)
         self.choice.activated.connect(lambda row: self.against.emit(self.choice.itemData(row)))

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox
 
 from inspector.core.errors import Cancelled
 from inspector.core.findings.search import Hit, find
@@ -19,7 +18,7 @@ from inspector.core.message import part_text
 from inspector.core.session import Session, Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import delayed, field, small_button
+from inspector.gui.look.build import choice, delayed, field, small_button
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
@@ -70,10 +69,8 @@ class SearchPanel(ListPanel[MessageHit]):
         self.field.textChanged.connect(self._soon.start)
         self.field.returnPressed.connect(self._first)
         self.setFocusProxy(self.field)
-        self.scope = QComboBox()
-        self.scope.addItems(SCOPES)
+        self.scope = choice("Where to search", SCOPES)
         self.scope.setCurrentIndex(1)
-        self.scope.setAccessibleName("Where to search")
         self.scope.currentIndexChanged.connect(self._search)
         self.case = small_button("Aa", about="Match case", name="Match case", checkable=True)
         self.case.toggled.connect(self._search)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.facts.reading import texts
@@ -21,7 +21,7 @@ from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.core.tokens.sizing import Sizer
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
-from inspector.gui.look.build import column, holding, pages, row, small_button, splitter
+from inspector.gui.look.build import column, holding, menu_button, pages, row, small_button, splitter
 from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped, plural
@@ -56,8 +56,7 @@ class MessageHeader(QWidget):
         self._badges = label(role="quiet")
         self._where, self._tokens = Elided("quiet"), Elided()
         self.counter = small_button("count with tiktoken", self._count)
-        self.together = small_button("")
-        self.together.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.together = menu_button("")
         who = row(self._number, self._role, self._badges, (self._where, 1), gap=8)
         self.tools = flow(margins=(0, 0, 0, 0))
         column(who, self._tokens, self.tools, of=self, margins=(13, 6, 8, 2), gap=2)
@@ -107,15 +106,13 @@ class MessageHeader(QWidget):
 
     def _show_others(self, others: Sequence[Message]) -> None:
         self.together.setVisible(bool(others))
-        if not others:
-            return
         self.together.setText(f"travelled together with {plural(len(others), 'other')} ▾")
-        menu = QMenu(self.together)
+        menu = self.together.menu()
+        menu.clear()
         for other in others[:50]:
             first = next((part.content for part in other.parts if isinstance(part, ToolResult)), "")
             action = menu.addAction(f"{other.role} · {line(first or other.id, 60)}".replace("&", "&&"))
             action.triggered.connect(lambda _=False, id_=other.id: self._desk.workbench.select(id_))
-        self.together.setMenu(menu)
 
 
 class MessageView(Panel):
@@ -263,12 +260,8 @@ class MessageView(Panel):
         self.edit = small_button("edit", edit, about=about, name="edit message")
         find = small_button("find", self.find_bar.open, about="Find in message (Ctrl+F)")
         self.copy = small_button("copy", lambda: self.copy_message(), about="Copy the message", name="copy message")
-        self.forms = small_button("▾", about="Copy as JSON or Markdown", name="copy in another form")
-        self.forms.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(self.forms)
-        for words, form in _FORMS.items():
-            menu.addAction(words, partial(self.copy_message, form))
-        self.forms.setMenu(menu)
+        another = "Copy as JSON or Markdown"
+        self.forms = menu_button("▾", self._fill_forms, about=another, name="copy in another form")
         self.back = small_button("‹", partial(self.step_tool, -1), about=_BACK, name=_BACK)
         self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
         self.pin = small_button("pin", self.pin_sentence, about="Pin the sentence (Ctrl+Shift+D)", name="pin sentence")
@@ -277,6 +270,10 @@ class MessageView(Panel):
         tools = (self.back, self.on, self.wrap, self.edit, find, self.copy, self.forms, self.pin)
         for button in (*tools, self.header.counter, self.header.together):
             self.header.tools.addWidget(button)
+
+    def _fill_forms(self, menu: QMenu) -> None:
+        for words, form in _FORMS.items():
+            menu.addAction(words, partial(self.copy_message, form))
 
     def _lay_out(self) -> None:
         self._splitter = splitter(self.reader, self.images, down=True, shares=(3, 2))

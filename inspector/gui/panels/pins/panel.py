@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QMouseEvent, QPainter
-from PySide6.QtWidgets import QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolButton
+from PySide6.QtWidgets import QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
@@ -19,7 +19,7 @@ from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import field, small_button
+from inspector.gui.look.build import checked_action, field, menu_button, small_button
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.theme import Theme
@@ -106,24 +106,19 @@ class PinsPanel(ListPanel[PinLine]):
         self.typed.returnPressed.connect(self._pin_typed)
         self.pin = small_button("pin", self._toggle, about="Pin the chosen line, or take its pin away")
         self.instructions = small_button("instructions", self._show, about="Instructions, too", checkable=True)
-        self.policies = self._policies_button()
+        about = "Drive policies over the thread, offline"
+        self.policies = menu_button("under policies ▾", self._fill_policies, about=about)
         self.setFocusProxy(self.table)
         tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=(10, 5, 8, 0))
         self.lay_out((self.says, 1), self.copy_button(), above=[tools], margins=(13, 2, 8, 3), gap=4)
         self._show()
 
-    def _policies_button(self) -> QToolButton:
-        made = small_button("under policies ▾", about="Drive policies over the thread, offline")
-        made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(made)
+    def _fill_policies(self, menu: QMenu) -> None:
         for name, title in NAMES.items():
             if name != BASE:
-                action = menu.addAction(title.replace("&", "&&"))
-                action.setCheckable(True)
+                action = checked_action(menu, title)
                 action.setData(name)
                 action.toggled.connect(lambda _: self._drive())
-        made.setMenu(menu)
-        return made
 
     # -- State ---------------------------------------------------------------------------------------------------------
 

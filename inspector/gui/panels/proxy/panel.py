@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
-from inspector.gui.look.build import button, column, empty_page, holding, mark, pages, row, splitter
+from inspector.gui.look.build import button, column, empty_page, holding, mark, pages, row, scrolled, splitter
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
@@ -80,10 +80,7 @@ class ProxyPanel(Panel):
 
     def _lay_out(self) -> None:
         self._held = column(gap=6)
-        self._holds = QScrollArea()
-        self._holds.setWidgetResizable(True)
-        self._holds.setFrameShape(QFrame.Shape.NoFrame)
-        self._holds.setWidget(holding(self._held))
+        self._holds = scrolled(holding(self._held))
         self._holds.hide()
         head = row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9)
         self._listening = holding(column(head, self.rule, gap=7))

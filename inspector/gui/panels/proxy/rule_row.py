@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Literal
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
-from inspector.gui.look.build import button, holding, keep, row
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.build import button, holding, keep, line_field, row
+from inspector.gui.look.labels import label
 from inspector.gui.widgets.chips import Chips, flow
 from inspector.proxy.holds.hold import Rule
 
@@ -35,20 +35,17 @@ class RuleRow(QWidget):
         self._rule = Rule()
         self.kind = Chips("Hold", CHOICES)
         self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
-        self.ratio = QLineEdit()
-        self.ratio.setAccessibleName("Watermark in per cent of the window")
-        self.ratio.setToolTip(tip("Per cent of the window"))
+        self.ratio = line_field("Watermark in per cent of the window", about="Per cent of the window")
         self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100 %") + 34)
         self.ratio.editingFinished.connect(self._typed_ratio)
-        self.window_ = QLineEdit()
-        self.window_.setAccessibleName("Window in tokens")
-        self.window_.setPlaceholderText("window as known")
-        self.window_.setToolTip(tip("Tokens of the model's window, where it is not known by the model's name"))
+        about = "Tokens of the model's window, where it is not known by the model's name"
+        self.window_ = line_field("Window in tokens", hint="window as known", about=about)
         self.window_.setMaximumWidth(self.fontMetrics().horizontalAdvance("0") * 18)
         self.window_.editingFinished.connect(self._typed)
         next_one = "Whatever the rule says, the next request of a conversation is held"
-        self.next = button("Hold the next one", lambda checked: self.next_one.emit(checked), about=next_one)
-        self.next.setCheckable(True)
+        self.next = button(
+            "Hold the next one", lambda checked: self.next_one.emit(checked), about=next_one, checkable=True
+        )
         self.watermark = holding(row(self.ratio, label("of", role="quiet"), self.window_))
         what = label("Hold a request", role="quiet")
         keep(self, self.kind)

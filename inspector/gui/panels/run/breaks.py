@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 
 from inspector.agent.status import ANY, Breakpoints
+from inspector.gui.look.build import choice, line_field
 from inspector.gui.look.labels import tip
 from inspector.gui.settings import Settings
 
@@ -25,12 +26,11 @@ class BreakRows(QWidget):
         self._settings = settings
         self.requests = _check("each request", "Before every model call")
         self.watermark = _check("a watermark", "Before a call whose buffer has come to this share of the window")
-        self.share = QLineEdit()
-        self.share.setAccessibleName("Share of the window to stop at, in percent")
+        self.share = line_field("Share of the window to stop at, in percent")
         self.tier = _check("a tier", "Before a tier fires")
-        self.tiers = _choice("Which tier", ())
+        self.tiers = choice("Which tier", (EVERY,))
         self.tool = _check("a tool", "Before a tool runs")
-        self.tools = _choice("Which tool", tools)
+        self.tools = choice("Which tool", (EVERY, *tools))
         self.overflow = _check("overflow", "When the model refuses the buffer as too long, before the policy reacts")
         self.errors = _check("error", "When a model call has failed for good; going on asks again")
         grid = QGridLayout(self)
@@ -49,8 +49,8 @@ class BreakRows(QWidget):
         for box in self._boxes():
             box.clicked.connect(lambda _: self._choose())
         self.share.editingFinished.connect(self._choose_share)
-        for choice in (self.tiers, self.tools):
-            choice.currentTextChanged.connect(lambda _: self._choose())
+        for which in (self.tiers, self.tools):
+            which.currentTextChanged.connect(lambda _: self._choose())
 
     def _boxes(self) -> tuple[QCheckBox, ...]:
         return self.requests, self.watermark, self.tier, self.tool, self.overflow, self.errors
@@ -85,13 +85,13 @@ class BreakRows(QWidget):
             box.setChecked(on)
         if now.watermark is not None or not self.share.text():
             self.share.setText(f"{(now.watermark or USUAL) * 100:g} %")
-        for choice, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
+        for which, names in ((self.tiers, now.tiers), (self.tools, now.tools)):
             if names:
                 name = next((name for name in sorted(names) if name != ANY), EVERY)
-                with QSignalBlocker(choice):
-                    if choice.findText(name) < 0:  # the policy's tiers are not known yet
-                        choice.addItem(name)
-                    choice.setCurrentText(name)
+                with QSignalBlocker(which):
+                    if which.findText(name) < 0:  # the policy's tiers are not known yet
+                        which.addItem(name)
+                    which.setCurrentText(name)
 
     def _choose_share(self) -> None:
         """What is no share becomes one again."""
@@ -148,10 +148,3 @@ def _check(words: str, what: str) -> QCheckBox:
     box.setToolTip(tip(what))
     box.setAccessibleDescription(what)
     return box
-
-
-def _choice(name: str, words: Sequence[str]) -> QComboBox:
-    choice = QComboBox()
-    choice.setAccessibleName(name)
-    choice.addItems([EVERY, *words])
-    return choice

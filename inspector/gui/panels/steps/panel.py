@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, small_button
+from inspector.gui.look.build import column, menu_button, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
@@ -47,10 +47,8 @@ class StepsPanel(Panel):
         self.compared = _button("Compare", "Compare where we stand with the chosen step, in the diff", self._compare)
         self.files = StepsFiles(desk, self, self._say)
         about = "Save, replay and export steps"
-        self.more = small_button("Files ▾", about=about, name=about, role="")
-        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.actions_of: dict[str, QAction] = {}
-        self.more.setMenu(self._menu())
+        self.more = menu_button("Files ▾", self._fill_menu, about=about, name=about, role="")
         self.says = label(role="quiet", wrap=True)
         self.says.setContentsMargins(13, 4, 13, 6)
         self.setFocusProxy(self.view)
@@ -58,8 +56,7 @@ class StepsPanel(Panel):
         head = flow(self.undo, self.redo, self.compared, self.more, margins=(10, 6, 8, 4))
         column(head, self.says, (self.view, 1), of=self, gap=0)
 
-    def _menu(self) -> QMenu:
-        menu = QMenu(self.more)
+    def _fill_menu(self, menu: QMenu) -> None:
         entries = {
             "Save steps…": self.files.save_steps,
             "Replay saved steps…": self.files.replay,
@@ -71,7 +68,6 @@ class StepsPanel(Panel):
             self.actions_of[shape] = export.addAction(_SHAPES[shape], partial(self.files.export_buffer, shape))
         menu.addSeparator()
         self.actions_of["forget"] = menu.addAction("Drop all steps here", self.desk.workbench.stepping.forget)
-        return menu
 
     # -- State -------------------------------------------------------------------------------------------------------
 

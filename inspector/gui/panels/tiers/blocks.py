@@ -4,14 +4,14 @@ find, the circuit breaker."""
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPlainTextEdit, QWidget
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import BreakerState
 from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
-from inspector.gui.look.build import button, column, holding, mark, row
+from inspector.gui.look.build import button, choice, column, holding, line_field, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.widgets.chips import Chips
@@ -40,25 +40,20 @@ class AnswerBlock(QWidget):
         self._asked_for = self._key_words = ""
         self.chips = Chips("Answer model calls with", ANSWERERS)
         self.chips.chosen.connect(self._chosen)
-        self.provider = QComboBox()
+        about = (
+            "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
+            "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+        )
+        self.provider = choice("Provider, or the address of an OpenAI-compatible server", PROVIDERS, about=about)
         self.provider.setEditable(True)
         self.provider.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.provider.addItems(PROVIDERS)
-        self.provider.setAccessibleName("Provider, or the address of an OpenAI-compatible server")
-        self.provider.setToolTip(
-            tip(
-                "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
-                "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
-            )
-        )
         self.provider.activated.connect(lambda _: self._name_provider())
         editor = self.provider.lineEdit()
         assert editor is not None
         editor.editingFinished.connect(self._name_provider)
         self.key = button("Key…", self._ask)
-        self.model = QLineEdit()
-        self.model.setAccessibleName("Model that answers")
-        self.model.setToolTip(tip("The model that answers; empty: the session's own where you stand"))
+        about = "The model that answers; empty: the session's own where you stand"
+        self.model = line_field("Model that answers", about=about)
         self.model.editingFinished.connect(self._name_model)
         self.remote = QCheckBox("this provider can compact remotely")
         self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QProgressBar,
     QTabWidget,
-    QToolButton,
 )
 
 from inspector.core.needs import Answer, Failure, Need
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, column, holding, keep, row, splitter
+from inspector.gui.look.build import button, choice, column, delayed, holding, keep, menu_button, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -86,27 +85,22 @@ class NeedPanel(Panel):
         self.answer.setAccessibleName("Answer by hand")
         self.answer.textChanged.connect(self._enable)
         self._make_buttons()
-        self._moment = QTimer(self, singleShot=True, interval=A_MOMENT)
-        self._moment.timeout.connect(self._come_if_waiting)
+        self._moment = delayed(self, A_MOMENT, self._come_if_waiting)
         self._lay_out()
         self._show_asking(None)
 
+    def _fill_failures(self, menu: QMenu) -> None:
+        for words, reply in FAILURES:
+            menu.addAction(words).triggered.connect(partial(self._fail, reply))
+
     def _make_buttons(self) -> None:
-        self.who = QComboBox()
+        self.who = choice("Who is asked", ANSWERERS)
         self.who.setEditable(True)
         self.who.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.who.addItems(ANSWERERS)
-        self.who.setAccessibleName("Who is asked")
         self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
         self.send = button("Send", self._send, about="Have the chosen one answer the call, as it stands here")
         self.use = button("Use this answer", self._use, about="Ctrl+Enter")
-        self.fail = QToolButton()
-        self.fail.setText("Fail with… ▾")
-        self.fail.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(self.fail)
-        for words, reply in FAILURES:
-            menu.addAction(words).triggered.connect(partial(self._fail, reply))
-        self.fail.setMenu(menu)
+        self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
         self.stop = button("Stop", self._stepping.stop, about="End the call; the need waits for you again")
         self.give_up = button("Give up", self._stepping.give_up, about="Drop the tier: nothing happened")
         self.bar = QProgressBar()

@@ -7,13 +7,12 @@ through requests costs nothing, and worked out off the GUI thread. A preview cha
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton
+from PySide6.QtWidgets import QMenu
 
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.tokens.windows import model_at
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import button, column, holding, row
+from inspector.gui.look.build import button, column, delayed, holding, menu_button, row, scrolled
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import error_words, grouped
 from inspector.gui.panels.panel import Panel
@@ -43,14 +42,7 @@ class TierPanel(Panel):
         self._taken: object = None
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
-        self.caption = QToolButton()
-        self.caption.setProperty("role", "flat")
-        self.caption.setAccessibleName("Which policy")
-        self.caption.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(self.caption)
-        for name, title in TITLES.items():
-            menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
-        self.caption.setMenu(menu)
+        self.caption = menu_button("", self._fill_policies, name="Which policy")
         self.here = label(role="small", wrap=True)
         order = "Every tier that is due, in the policy's own order (D)"
         self.due = button("Step what is due", lambda: stepping.step(), about=order, role="primary")
@@ -60,11 +52,13 @@ class TierPanel(Panel):
         self.answers = AnswerBlock(desk)
         self.memory = MemoryBlock(desk)
         self.cost = CostBlock()
-        self._soon = QTimer(self, singleShot=True, interval=SOON)
-        self._soon.timeout.connect(desk.workbench.previews.look)
-        self._linger = QTimer(self, singleShot=True, interval=LINGER)
-        self._linger.timeout.connect(self._point)
+        self._soon = delayed(self, SOON, desk.workbench.previews.look)
+        self._linger = delayed(self, LINGER, self._point)
         self._lay_out()
+
+    def _fill_policies(self, menu: QMenu) -> None:
+        for name, title in TITLES.items():
+            menu.addAction(title).triggered.connect(partial(self._choose_policy, name))
 
     def _lay_out(self) -> None:
         self._tiers = column(gap=0)
@@ -72,10 +66,8 @@ class TierPanel(Panel):
         answers, memory = (label(words, role="caption") for words in ("ANSWER MODEL CALLS WITH", "SESSION MEMORY"))
         captioned = (8, self._breaker_caption, self.breaker, 8, answers, self.answers, 8, memory, self.memory)
         blocks = column(self.cost, *captioned, margins=(13, 12, 12, 12), gap=6)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
+        scroll = scrolled(holding(column(self._tiers, blocks, ..., gap=0)))
         scroll.setAccessibleName("Tiers, and who answers them")
-        scroll.setWidget(holding(column(self._tiers, blocks, ..., gap=0)))
         head = row(self.caption, ..., self.due, margins=(7, 8, 10, 4))
         below = row((self.here, 1), self.turn, margins=(13, 0, 10, 8), gap=8)
         column(head, below, (scroll, 1), of=self, gap=0)

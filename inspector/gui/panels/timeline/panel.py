@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QComboBox, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from inspector.core.identity import SameObject
 from inspector.core.policies.verdict import Watermark
@@ -15,7 +15,7 @@ from inspector.core.tokens.pressure import Pressures
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import column, row
+from inspector.gui.look.build import choice, column, row
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
@@ -62,9 +62,7 @@ class Timeline(PlotPanel):
         self._here = Elided("quiet")
         self._here.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._key = _CurveKey(desk.theme)
-        self.way = QComboBox()
-        self.way.addItems(_WAYS)
-        self.way.setAccessibleName("How the timeline is drawn")
+        self.way = choice("How the timeline is drawn", _WAYS)
         self.way.currentIndexChanged.connect(self._draw_areas)
         self._filled: tuple[object, ...] = ()
         self._filling = LatestJob(desk.bridge)
