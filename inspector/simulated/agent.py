@@ -154,7 +154,7 @@ _NUMBERED = re.compile(r"(?:call|toolu)_[0-9a-f]{22}(\d\d)$")
 _TELLING = ("user", "system")
 _COUNTED = re.compile(r"Tool calls so far: (\d{1,6})\b")
 _TOLD = re.compile(r"(?m)→ tool_use: |^- .*: (?:ok|error)$")
-_CALLED = re.compile(r"(?m)^\s*\[Assistant tool calls?\]|^\s*\[?tool[ _-](?:call|use)\b")
+_CALLED = re.compile(r"(?m)^[^\S\n]*\[Assistant tool calls?\]|^[^\S\n]*\[?tool[ _-](?:call|use)\b")
 """How clients write down the calls that they want to have summarised."""
 _MACHINE = re.compile(
     r"\s*(?:[<\[(]|# AGENTS\.md|This session is being continued|Another language model started"

@@ -5,7 +5,7 @@ import pytest
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
 from inspector.core.facts.reading import facts
-from inspector.core.facts.sentences import decided
+from inspector.core.facts.sentences import decided, wanted
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 
 
@@ -184,3 +184,8 @@ def test_which_tool_comes_next_is_no_decision_and_what_is_chosen_is() -> None:
     assert not list(decided("Let's use find_file to see where it is."))
     assert [one.kind for one in decided("Let's use decimals for all rates.")] == ["decision"]
     assert wanted("Update README and the Makefile") == [("instruction", "Update README and the Makefile")]
+
+
+def test_blank_lines_are_read_once() -> None:
+    """A folder's listing may hold a hundred thousand: looked through from each of them this would not end."""
+    assert [one.text for one in wanted("\n" * 200_000 + "Please keep the old name.")] == ["Please keep the old name."]

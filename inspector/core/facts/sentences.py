@@ -16,7 +16,7 @@ _TYPED = 6_000
 """Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
-_RAISED = re.compile(r"^\s*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
+_RAISED = re.compile(r"^[^\S\n]*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
 """The last line of a trace that somebody pasted: what it demands is the program's."""
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
