@@ -5,7 +5,7 @@ import pytest
 from inspector.core.facts.fact import Fact
 from inspector.core.facts.index import lost
 from inspector.core.facts.reading import facts
-from inspector.core.facts.sentences import decided, wanted
+from inspector.core.facts.sentences import decided
 from inspector.core.message import Message, Text, ToolCall, ToolResult
 
 
@@ -188,4 +188,4 @@ def test_which_tool_comes_next_is_no_decision_and_what_is_chosen_is() -> None:
 
 def test_blank_lines_are_read_once() -> None:
     """A folder's listing may hold a hundred thousand: looked through from each of them this would not end."""
-    assert [one.text for one in wanted("\n" * 200_000 + "Please keep the old name.")] == ["Please keep the old name."]
+    assert list(decided("\n" * 200_000 + "We decided to keep the old name."))
