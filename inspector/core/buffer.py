@@ -23,6 +23,7 @@ class Tool:
     definition: Json
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What goes along with every buffer. None = the transcript does not hold it (unlike empty)."""
@@ -133,6 +134,8 @@ class View:
 
     def tail(self, start: int) -> tuple[Message, ...]:
         """The messages from `start` on. O(their number) and what was rewritten on the way down to them."""
+        if self.stretch._under is None:
+            return tuple(self.stretch._more[start : self.length])
         runs: list[Sequence[Message]] = []
         rewritten: list[tuple[Rewritten, int]] = []
         stretch, end = self.stretch, self.length

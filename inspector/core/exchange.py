@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from inspector.core.quick import quick
 from inspector.core.usage import Usage
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ExchangeSummary:
     """One request and what came back, in figures. Sizes are bytes on the wire; None: not known (yet).

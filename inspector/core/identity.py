@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from inspector.core.jsontext import dumps
+from inspector.core.jsontext import dumped, dumps
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 _REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
@@ -37,7 +37,7 @@ class SameObject:
 
 def hash_of(value: object, size: int) -> str:
     """So many bytes of a hash of a JSON value, in hex."""
-    return blake2b(dumps(value).encode("utf-8", errors="replace"), digest_size=size).hexdigest()
+    return blake2b(dumped(value), digest_size=size).hexdigest()
 
 
 def _readable(part: Part) -> list[Any]:

@@ -110,10 +110,18 @@ class _Numbers:
 
 def dumps(value: object) -> str:
     """Compact JSON: no spaces, non-ASCII left as is (spec 0.2). Any depth; NaN and infinity become null."""
+    return dumped(value).decode()
+
+
+def dumped(value: object) -> bytes:
+    """The same in UTF-8."""
     try:
-        return orjson.dumps(value).decode()
+        return orjson.dumps(value)
     except (TypeError, orjson.JSONEncodeError):
-        pass
+        return _plain(value).encode("utf-8", errors="replace")
+
+
+def _plain(value: object) -> str:
     try:
         plain = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str, allow_nan=False)
         return without_surrogates(plain)

@@ -1,17 +1,20 @@
 """Opening a transcript: progress, first picture, cancel, companions, packed files, problems with their lines."""
 
+import gc
 import gzip
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inspector.core.errors import Cancelled, UnknownFormat
+from inspector.core.errors import Cancelled, InspectorError, UnknownFormat
 from inspector.core.jsontext import dumps
 from inspector.core.session import Session
 from inspector.transcripts.files import open_transcript
+from tests.core.formats.feeding import DATA
 from tests.transcripts.made import lines_of, record, write
 
 
@@ -179,3 +182,21 @@ def test_the_wrong_format_is_told(tmp_path: Path) -> None:
             open_transcript(path, format=name)
     header = write(tmp_path, [b'{"type":"session","version":3,"id":"a","cwd":"/x"}\n'], "begun.jsonl")
     assert not open_transcript(header, format="pi").main.messages  # a session that has just begun
+
+
+def test_what_was_read_is_freed_when_it_is_let_go() -> None:
+    """What is frozen (`files.no_collection`) is never looked at again: a circle in it would stay for ever."""
+
+    def read_all() -> int:
+        known = 0
+        for path in sorted(path for path in DATA.rglob("*") if path.is_file()):
+            with suppress(InspectorError):
+                known += len(open_transcript(path).threads)
+        return known
+
+    read_all()  # what the first time leaves behind is the libraries'
+    gc.unfreeze()
+    gc.collect()
+    assert read_all() > 50
+    gc.unfreeze()
+    assert gc.collect() == 0

@@ -16,11 +16,13 @@ from inspector.core.dialects.openai_responses import RESPONSES, is_compaction, j
 from inspector.core.formats.proxy.pool import Counts, Pool, extended
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
+from inspector.core.quick import quick
 
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "functions")
 """Fields that are the prompt."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Body:
     """A request body, read."""

@@ -3,7 +3,7 @@
 What was handed out is never changed: a list of which somebody holds a beginning is copied before an item of it changes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
@@ -92,11 +92,7 @@ Scope: TypeAlias = tuple[str, str, str]
 class Conversation:
     """The steps of one thread."""
 
-    def __init__(
-        self, key: ClientKey, number: int, scope: Scope, stands: "Callable[[Conversation, View], None]"
-    ) -> None:
-        """`stands` is told every buffer that a step of it has, or gets."""
-        self._stands = stands
+    def __init__(self, key: ClientKey, number: int, scope: Scope) -> None:
         self.key = key
         self.number = number
         self.scope = scope
@@ -107,7 +103,6 @@ class Conversation:
         self.made: list[ShownCompaction] = []
         self.label = ""
         """What the call that started it says of it."""
-        self.alone = (self,)
         self.connections: set[tuple[int, int]] = set()
         """Those that its requests came on."""
         self.system: str | None = None
@@ -164,10 +159,10 @@ class Conversation:
         self._again(self.index(one))
 
     def answered(self, one: Exchange, end: View) -> None:
-        """The answer to a step came; `end` is the buffer with it."""
+        """The answer to a step is known (see `known`); `end` is the buffer with it."""
         self.collect(end.tail(one.body.view.length))
         one.end = end
-        self._again(self.index(one))
+        self._thread = None
 
     def remove(self, one: Exchange) -> None:
         """It was no step after all: the provider refused it."""
@@ -190,12 +185,13 @@ class Conversation:
                 self._messages.append(message)
 
     def _settle(self, one: Exchange, view: View) -> None:
-        if one.sent is not None:
+        if view is one.body.view:
+            pass
+        elif one.sent is not None:
             one.sent = replace(one.sent, view=view)
         else:
             one.asked = replace(one.asked, view=view)
         one.end = view
-        self._stands(self, view)
 
     def _again(self, at: int) -> None:
         """Write the requests from `at` on anew."""

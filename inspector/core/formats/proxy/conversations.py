@@ -32,6 +32,8 @@ class Conversations:
         """The threads of which some buffer ended in a message, by its id, the latest last; by their numbers."""
         self._seen: dict[str, tuple[Conversation, ...]] = {}
         """The threads that a message of the model's (or a result) stood in, by its id, the latest last."""
+        self._alone: list[tuple[Conversation]] = []
+        """Each thread as the only one that a message stood in: most are."""
         self._tasks: dict[str, dict[tuple[int, str], Conversation]] = {}
         """Texts that calls were given: a sub-agent's task stands among them. By number of thread and call."""
         self._begun: set[tuple[int, str]] = set()
@@ -41,8 +43,15 @@ class Conversations:
         """The thread that the exchange is a step of; it is added there."""
         found = self._thread_of(one)
         found.add(one)
+        self._stood(found, one.body.view)
         self.saw(found, one.body.view)
         return found
+
+    def change(self, found: Conversation, one: Exchange) -> None:
+        """Something came for a step of that thread: what was really sent, or what it continues."""
+        found.change(one)
+        self._stood(found, one.body.view)
+        self.saw(found, one.body.view)
 
     def owner(self, one: Exchange, begun: Conversation | None = None) -> Conversation | None:
         """The thread that a side call was made for, as far as it can be known. `begun`: is it this one, the newest?"""
@@ -74,7 +83,7 @@ class Conversations:
             known = self._seen.get(message.id, ())
             if not start and found in known:
                 break
-            self._seen[message.id] = (*known[-_HOLDERS:], found) if known else found.alone
+            self._seen[message.id] = (*known[-_HOLDERS:], found) if known else self._alone[found.number]
             for call in message.calls:
                 for text in _told(call.arguments):
                     self._tasks.setdefault(text, {})[found.number, call.id] = found
@@ -125,7 +134,7 @@ class Conversations:
 
     def _stood(self, found: Conversation, view: View) -> None:
         """A buffer of that thread: what begins with all of it goes on there."""
-        for message in islice(view.backwards(), 1):
+        for message in view.tail(max(0, view.length - 1)):
             known = self._ending.setdefault((found.scope, message.id), {})
             known.pop(found.number, None)
             known[found.number] = found
@@ -202,8 +211,9 @@ class Conversations:
         return any(text in self._tasks for text in _texts(messages))
 
     def _new(self, one: Exchange) -> Conversation:
-        made = Conversation(one.key, len(self.all), self._scope(one), self._stood)
+        made = Conversation(one.key, len(self.all), self._scope(one))
         self.all.append(made)
+        self._alone.append((made,))
         self._scopes.setdefault(made.scope, []).append(made)
         if one.key.sub:
             made.parent = self._parent(one)

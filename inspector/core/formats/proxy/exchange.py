@@ -54,11 +54,13 @@ class Exchange:
     """What a token count said."""
     record: Mapping[str, Any] | None = field(default=None, repr=False)
     """The request as it was recorded, while something that it continues is missing."""
-    summary: ExchangeSummary = field(init=False)
-    """In figures; replaced as its records come in."""
+    noted: ExchangeSummary | None = None
+    """What its records added to the summary."""
 
-    def __post_init__(self) -> None:
-        self.summary = ExchangeSummary(self.number, self.line, self.time, "", self.path, self.key.client)
+    @property
+    def summary(self) -> ExchangeSummary:
+        """In figures, as far as its records came in."""
+        return self.noted or ExchangeSummary(self.number, self.line, self.time, "", self.path, self.key.client)
 
     def note(self, kind: str, record: Mapping[str, Any]) -> None:
         """What the record adds to the summary."""
@@ -85,7 +87,7 @@ class Exchange:
                     "error": self.reply.failure if self.reply is not None else "",
                     "usage": self.reply.usage if self.reply is not None else None,
                 }
-        self.summary = replace(self.summary, **changes)
+        self.noted = replace(self.summary, **changes)
 
     @property
     def body(self) -> Body:

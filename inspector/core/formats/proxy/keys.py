@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inspector.core.quick import quick
 from inspector.core.untyped import object_in, object_of
 
 _HIDDEN = "(redacted)"
@@ -24,6 +25,7 @@ def read_headers(value: Any) -> Mapping[str, str]:
     return found
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ClientKey:
     """To whom an exchange belongs, as far as the client says. Empty = it does not."""

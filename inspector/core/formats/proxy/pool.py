@@ -68,14 +68,16 @@ def counted(messages: Iterable[Message]) -> Counter[str]:
 def _named(unit: Sequence[Message], name: str) -> tuple[Message, ...]:
     together = name if len(unit) > 1 else ""
     return tuple(
-        replace(message, id=f"{name}-{n}" if n else name, together=together, summary=message.summary or _leads(message))
-        for n, message in enumerate(unit)
-    )
+        Message(
+            f"{name}-{n}" if n else name, one.role, one.parts, together, one.summary or _leads(one), one.mark, one.line,
+            one.time,
+        )
+        for n, one in enumerate(unit)
+    )  # fmt: skip
 
 
 def _leads(message: Message) -> bool:
-    texts = (part.text for part in message.parts if isinstance(part, Text))
-    return any(text.lstrip().startswith(SUMMARY_LEADS) for text in texts)
+    return any(isinstance(part, Text) and part.text.lstrip().startswith(SUMMARY_LEADS) for part in message.parts)
 
 
 _LINES = 64
@@ -90,12 +92,16 @@ class Counts:
 
     def take(self, view: View) -> Counter[str]:
         """The counts of `view`: the caller may change them, and gives them back with `give`. Usually O(1)."""
+        if not view.length:
+            return Counter()
         stretch = view.stretch
         found = self._lines.pop(id(stretch), None)
         if found is None or found[0] is not stretch:
             return counted(view.messages())
         below = stretch.base.length if stretch.base else 0
         _, length, counts = found
+        if length == view.length:
+            return counts
         low, high = min(length, view.length) - below, max(length, view.length) - below
         if low < 0:
             return counted(view.messages())

@@ -180,8 +180,7 @@ class ProxyReader:
         one.end = one.body.view
         thread = self._builder.thread_of(one)
         if thread is not None and not one.kind:
-            thread.change(one)
-            self._conversations.saw(thread, one.body.view)
+            self._conversations.change(thread, one)
         if one.reply is not None:
             self._answer(one, one.reply, one.line)
 
@@ -237,6 +236,7 @@ class ProxyReader:
                 thread.compacting.append(one)
         end = self._bodies.add(dialect, before, reply.wire, line, reply.time)
         if not one.kind and thread is not None:
+            thread.known(one)
             thread.answered(one, end)
             self._conversations.saw(thread, end, before.length)
         one.end = end

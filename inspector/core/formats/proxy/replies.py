@@ -7,6 +7,7 @@ from typing import Any
 from inspector.core.dialects.anthropic import read_edits
 from inspector.core.dialects.catalogue import assemble, events
 from inspector.core.dialects.dialect import Dialect
+from inspector.core.quick import quick
 from inspector.core.untyped import text_of
 from inspector.core.usage import Usage, is_absurd
 
@@ -14,6 +15,7 @@ CUT = "cut"
 """How a request ends whose answer did not come to its own end."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What came back."""

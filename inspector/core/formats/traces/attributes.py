@@ -4,8 +4,7 @@
 (`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`). An attribute may hold JSON as a string.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from inspector.core.formats.traces.span import (
@@ -62,45 +61,45 @@ def agent_of(attributes: Mapping[str, Any]) -> str:
 
 def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = ()) -> Span:
     """Put what the attributes (and events) say into the span."""
-    span.kind = span.kind or kind_of(attributes)
-    span.agent = agent_of(attributes) or (span.name if span.kind == "agent" else "")
-    span.conversation = _first(attributes, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId")
-    span.tool_call = _first(attributes, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
+    told = by_name(attributes)
+    span.kind = span.kind or kind_of(told)
+    span.agent = agent_of(told) or (span.name if span.kind == "agent" else "")
+    span.conversation = _first(told, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId")
+    span.tool_call = _first(told, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
     if not span.kind:
         return span
-    whole = _nested(attributes)
-    span.system = _value(whole, "gen_ai.system_instructions", "gen_ai.system.instructions")
-    span.tools = _value(whole, "gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
+    span.system = _value(told, "gen_ai.system_instructions", "gen_ai.system.instructions")
+    span.tools = _value(told, "gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
     if span.tools is None:
-        span.tools = _offered(attributes)
+        span.tools = _offered(told)
     if span.kind == "tool":
-        span.input = _value(whole, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
-        span.output = _value(whole, "gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
-        span.name = _first(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or span.name
+        span.input = _value(told, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
+        span.output = _value(told, "gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
+        span.name = _first(told, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or span.name
     elif span.kind == "call":
-        _describe_call(span, attributes, whole, list(events))
+        _describe_call(span, told, list(events))
     return span
 
 
-def _describe_call(span: Span, attributes: Mapping[str, Any], whole: Mapping[str, Any], events: list[Any]) -> None:
+def _describe_call(span: Span, told: Mapping[str, Any], events: list[Any]) -> None:
     asked, made = _told_by_events(events) if events else ([], [])
-    if not asked and not made and "events" in attributes:  # pydantic-ai until mid-2025
-        asked, made = _told_by_events(list_of(parsed(attributes["events"])))
-    span.input = _value(whole, "gen_ai.input.messages", "llm.input_messages") or asked or _value(whole, *_INPUTS)
-    span.output = _value(whole, "gen_ai.output.messages", "llm.output_messages") or made or _value(whole, *_OUTPUTS)
-    if span.output is None and any(key in attributes for key in ("ai.response.text", "ai.response.toolCalls")):
-        calls = list_of(parsed(attributes.get("ai.response.toolCalls")))
-        span.output = [{"role": "assistant", "content": attributes.get("ai.response.text"), "tool_calls": calls}]
+    if not asked and not made and "events" in told:  # pydantic-ai until mid-2025
+        asked, made = _told_by_events(list_of(parsed(told["events"])))
+    span.input = _value(told, "gen_ai.input.messages", "llm.input_messages") or asked or _value(told, *_INPUTS)
+    span.output = _value(told, "gen_ai.output.messages", "llm.output_messages") or made or _value(told, *_OUTPUTS)
+    if span.output is None and any(key in told for key in ("ai.response.text", "ai.response.toolCalls")):
+        calls = list_of(parsed(told.get("ai.response.toolCalls")))
+        span.output = [{"role": "assistant", "content": told.get("ai.response.text"), "tool_calls": calls}]
     span.model = _first(
-        attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
+        told, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model",
         "llm.response.model", "llm.request.model", "ai.model.id",
     )  # fmt: skip
-    span.response = _first(attributes, "gen_ai.response.id", "llm.response.id", "ai.response.id")
+    span.response = _first(told, "gen_ai.response.id", "llm.response.id", "ai.response.id")
     span.finish = first_text(
-        _value(whole, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
+        _value(told, "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason",
                "llm.response.finish_reason", "llm.finish_reason")
     )  # fmt: skip
-    counts = [_value(whole, *names) for names in _COUNTS]
+    counts = [_value(told, *names) for names in _COUNTS]
     span.usage, span.absurd = usage_of(*counts), is_beyond(*counts)
 
 
@@ -129,21 +128,10 @@ def _first(attributes: Mapping[str, Any], *keys: str) -> str:
     return next((found for key in keys if (found := text_of(attributes.get(key)))), "")
 
 
-@cache
-def _words(key: str) -> list[str]:
-    return key.split(".")
-
-
-def _value(whole: Mapping[str, Any], *keys: str) -> Any:
-    """The first of these that is there: as it is named, or along its dots."""
+def _value(attributes: Mapping[str, Any], *keys: str) -> Any:
+    """The first of these that is there."""
     for key in keys:
-        if (found := whole.get(key)) is not None:
-            return found
-        first, *rest = _words(key)
-        found = whole.get(first)
-        for word in rest if found is not None else ():
-            found = found.get(word) if isinstance(found, dict) else None
-        if found is not None:
+        if (found := attributes.get(key)) is not None:
             return found
     return None
 
@@ -152,26 +140,36 @@ _FLAT = ("llm.input_messages.", "llm.output_messages.", "llm.tools.", "llm.reque
          "gen_ai.completion.")  # fmt: skip
 
 
-def _nested(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes with lists that were flattened with dots put together again."""
+_DEEPEST = 6
+"""Words of a name."""
+
+
+def by_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes by their dotted names, also where they were nested; with lists that were flattened with dots put
+    together again."""
+    if any(type(value) is dict for value in attributes.values()):
+        attributes = dict(_dotted(attributes))
     flat = [key for key in attributes if key.startswith(_FLAT)]
     if not flat:
         return attributes
-    tree: dict[str, Any] = {}
+    trees: dict[str, dict[str, Any]] = {}
     for key in flat:
-        here, words = tree, key.split(".")
+        prefix = next(one for one in _FLAT if key.startswith(one))
+        here, words = trees.setdefault(prefix[:-1], {}), key.removeprefix(prefix).split(".")
         for word in words[:-1]:
             inner = here.get(word)
             if not isinstance(inner, dict):
                 inner = here[word] = {}
             here = inner
         here[words[-1]] = attributes[key]
-    found = dict(attributes)
-    for prefix in _FLAT:
-        told = _value(tree, prefix[:-1])
-        if isinstance(told, dict):
-            found[prefix[:-1]] = [_unpacked(one) for one in list_of(_listed_again(told))]
-    return found
+    return {**attributes, **{name: list(map(_unpacked, list_of(_listed_again(tree)))) for name, tree in trees.items()}}
+
+
+def _dotted(told: Mapping[str, Any], before: str = "", depth: int = _DEEPEST) -> Iterator[tuple[str, Any]]:
+    for key, value in told.items():
+        yield before + key, value
+        if type(value) is dict and depth > 1:
+            yield from _dotted(value, f"{before}{key}.", depth - 1)
 
 
 def _unpacked(message: Any) -> Any:
@@ -206,7 +204,7 @@ def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
     made: list[Any] = []
     for event in objects_of(events):
         own = event.get("attributes")
-        told = {**event, **own} if isinstance(own, dict) else dict(event)
+        told = by_name({**event, **own} if isinstance(own, dict) else event)
         name = text_of(told.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             said = parsed(told.get("message", told))

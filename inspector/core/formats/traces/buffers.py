@@ -15,6 +15,7 @@ from inspector.core.formats.traces.span import Span, parsed
 from inspector.core.formats.traces.wire import is_answer_item, read_tools, read_wire, role_of, unwrapped
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.message import Message, Text
+from inspector.core.quick import quick
 
 _LINES = 6
 """Conversations that are kept to be gone on with: as many as work beside each other, or nearly."""
@@ -35,6 +36,7 @@ class InputLine:
     """Is it all that was logged?"""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SpokenCall:
     """A call with its messages."""
@@ -116,8 +118,7 @@ class InputReader:
             count += 1
         lead, items = logged.items[:count], logged.items[count:]
         view = self.after(EMPTY_VIEW, self._units(items, span))
-        value = parsed(span.input)
-        if isinstance(value, list) and len(value) == len(logged.items):
+        if logged.is_list:
             return InputLine(_open(span.input), items, lead, view), logged
         return InputLine("", (), lead, view, whole=False), logged
 

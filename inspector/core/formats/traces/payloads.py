@@ -12,10 +12,12 @@ from typing import Any
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.formats.traces.span import mapping, parsed
 from inspector.core.formats.traces.wire import role_of, unwrapped
+from inspector.core.quick import quick
 from inspector.core.untyped import text_of
 from inspector.core.usage import Usage
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Logged:
     """What was logged of one side of a call."""
@@ -27,6 +29,8 @@ class Logged:
     usage: Usage | None = None
     finish: str = ""
     model: str = ""
+    is_list: bool = False
+    """It was a list, and all that stood in it are the items."""
     is_text: bool = False
     """It was no structure, but words: tool calls do not stand in there as such."""
 
@@ -38,7 +42,8 @@ _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction",
 
 def read_input(told: Any) -> Logged:
     """What was sent."""
-    value = pythonic(parsed(told))
+    found = parsed(told)
+    value = pythonic(found)
     if isinstance(value, str):
         return _words(value)
     if isinstance(value, list):
@@ -46,18 +51,19 @@ def read_input(told: Any) -> Logged:
             value = value[0]
         rows = [one for one in map(pythonic, value) if _is_said(one)]
         offered = [definition for one in rows if (definition := _offered(one))]
-        return Logged(tuple(one for one in rows if not _offered(one)), tools=offered or None)
+        items = tuple(one for one in rows if not _offered(one)) if offered else tuple(rows)
+        return Logged(items, tools=offered or None, is_list=value is found and len(items) == len(value))
     if not isinstance(value, dict):
         return _NOTHING
     if role_of(unwrapped(value)):
         return Logged((value,))
     for key in _MESSAGES:
         if value.get(key):
-            found = read_input(value[key])
+            inner = read_input(value[key])
             settings = mapping(value.get("config")) or mapping(value.get("kwargs"))
             system = next((both[name] for both in (value, settings) for name in _SYSTEMS if both.get(name)), None)
             tools = next((both["tools"] for both in (value, settings) if both.get("tools") is not None), None)
-            return Logged(found.items, system, tools, is_text=found.is_text)
+            return Logged(inner.items, system, tools, is_text=inner.is_text)
     return _NOTHING
 
 

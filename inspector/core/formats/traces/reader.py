@@ -32,6 +32,7 @@ from inspector.core.tokens.estimators import buffer_tokens, estimator
 from inspector.core.usage import ABSURD, Usage
 
 _ESTIMATOR = estimator("roku")
+_CALL = Endpoint("call")
 _NUMBER = re.compile(r"[-_# ]?\d+$")
 """An agent may be named anew at every turn."""
 _NEARER = 4
@@ -158,8 +159,7 @@ class _TraceSession:
             key = replace(key, session=f"{call.conversation} {_NUMBER.sub('', run.name)} {run.parent is not None}")
         body = Body(None, {"model": call.model or reply.model}, prompt, view)
         answered = Reply((), usage, call.finish or reply.finish, call.model or reply.model)
-        where = Endpoint("call")
-        one = Exchange(0, call.line, call.time, "", where, key, body, window=call.window, reply=answered, end=view)
+        one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
         thread = self._conversations.place(one)
         end = self._inputs.after(one.body.view, spoken.answer)
         thread.answered(one, end)

@@ -5,7 +5,7 @@ Messages, prompt and tools are kept as they were written; `wire.py` and `payload
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 from inspector.core.jsontext import NotJson, loads
@@ -86,10 +86,11 @@ def moment(value: Any) -> tuple[int, str]:
     except ValueError:
         return 0, text_of(value)
     read = read if read.tzinfo else read.replace(tzinfo=UTC)
-    return int((read - _EPOCH).total_seconds() * 1_000_000) * 1_000, text_of(value)
+    return (read - _EPOCH) // _MICROSECOND * 1_000, text_of(value)
 
 
 _SECOND = 1_000_000_000
+_MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -25,6 +25,7 @@ _ROLES: Mapping[Any, Role] = {
 }
 _ITEMS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "local_shell_call_output", "web_search_call", "compaction")  # fmt: skip
+_ANSWERS = (*_ITEMS, "message")
 _CACHE_MARK = 3
 """A part of VS Code's that marks where the cache ends: nothing that is read."""
 
@@ -41,7 +42,7 @@ def role_of(wire: Any) -> Role | None:
 
 def is_answer_item(wire: Any) -> bool:
     """Is it one of the items that an answer of the Responses API is cut into?"""
-    if not isinstance(wire, dict) or "type" not in wire or wire["type"] not in (*_ITEMS, "message"):
+    if not isinstance(wire, dict) or wire.get("type") not in _ANSWERS:
         return False
     return read_item(dict(wire), id="").role == "assistant"
 
@@ -76,6 +77,8 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
         texts = [part.text for part in parts if isinstance(part, Text)]
         result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
         parts = [result, *(part for part in parts if not isinstance(part, Text))]
+    if not any(isinstance(part, ToolResult) for part in parts):
+        return (Message("", role, tuple(parts), line=line, time=time),)
     return tuple(Message("", own, tuple(some), line=line, time=time) for own, some in _split(role, parts))
 
 
@@ -112,8 +115,7 @@ def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
             found.append(part)
     yield from found
     known = {part.id for part in found if isinstance(part, ToolCall)}
-    more = mapping(wire.get("additional_kwargs"))
-    for source in (wire, more):
+    for source in (wire, mapping(wire.get("additional_kwargs"))):
         calls = source.get("tool_calls") or source.get("toolCalls")
         made = [_call(call) for call in objects_of(calls)]
         yield from (call for call in made if call.id not in known or not call.id)
@@ -134,6 +136,9 @@ def _part(block: Any, role: Role) -> Part | None:
     block = mapping(block.get("message_content")) or block
     kind = block.get("type", block.get("part_kind"))
     name = text_of(kind).replace("-", "_")
+    said = block.get("text", block.get("content"))
+    if name == "text" and type(said) is str and "thought" not in block:
+        return Text(said)
     if name in ("tool_call", "function_call", "toolCall") or "functionCall" in block or "function_call" in block:
         return _call(mapping(block.get("functionCall") or block.get("function_call")) or block)
     if name in ("tool_call_response", "tool_response", "tool_return", "function_response"):
@@ -151,9 +156,9 @@ def _part(block: Any, role: Role) -> Part | None:
     if name in ("tool_use", "tool_result"):
         return _anthropic(block)
     if name in ("reasoning", "thinking", "redacted_thinking"):
-        said = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
-        return Thinking(said, text_of(block.get("signature")) or text_of(block.get("data")))
-    if isinstance(said := block.get("text", block.get("content")), str) and name not in ("blob", "uri", "image"):
+        thought = text_of(block.get("content")) or text_of(block.get("text")) or text_of(block.get("thinking"))
+        return Thinking(thought, text_of(block.get("signature")) or text_of(block.get("data")))
+    if isinstance(said, str) and name not in ("blob", "uri", "image"):
         return Thinking(said) if block.get("thought") is True else Text(said)
     if kind == _CACHE_MARK:
         return None
