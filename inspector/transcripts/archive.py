@@ -19,7 +19,7 @@ from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
 from inspector.extensions.formats import all_formats
-from inspector.transcripts.database import begins_with, database_of, named
+from inspector.transcripts.database import begins_with, database_of, named, session_path
 from inspector.transcripts.stores import DatabaseSession
 from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
@@ -111,7 +111,24 @@ class ZippedFile(TranscriptFile):
             what = f"holds no file {wanted!r}" if wanted else "is a zip archive without a transcript"
             raise NothingToRead(f"{path} {what}")
         self.held = held if len(held) > 1 else []
+        self._folder = PurePosixPath(held[place].id).parent
+        self.member = held[place].id
         super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, held[place].id))
+
+    def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
+        """The other files of the archive that these patterns find: path, and name as of a file beside this one."""
+        names = [PurePosixPath(one.id) for one in self.held if one.id != self.member]
+        own = [one.relative_to(self._folder) for one in names if one.is_relative_to(self._folder)]
+        return [
+            (session_path(self.path, str(self._folder / name)), str(name))
+            for name in sorted(own)
+            if any(name.match(one) and len(name.parts) == one.count("/") + 1 for one in patterns)
+        ]
+
+    def companion(self, name: str) -> TranscriptFile:
+        """One of them."""
+        source = partial(MemberSource, self.path, str(self._folder / name))
+        return TranscriptFile(self.path, self._progress, name, self._growing, source)
 
 
 def _may_be_transcript(one: zipfile.ZipInfo) -> bool:

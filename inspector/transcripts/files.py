@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from inspector.core.errors import NothingToRead, UnknownFormat
 from inspector.core.formats.detect import detect
@@ -72,7 +72,10 @@ class TranscriptReading:
         session_id = self.reader.session().id if self._growing else ""
         if session_id != self._session_id:  # what was no companion may be one of this session
             self._session_id, self._passed = session_id, {one.path: None for one in self.files}
-        patterns = () if isinstance(self.files[0], ZippedFile) else self.format.companions(self._file)
+        if isinstance(main := self.files[0], ZippedFile):
+            told = main.beside(self.format.companions(PurePath(main.member)))
+            return [(path, name) for path, name in told if self._is_new(path)]
+        patterns = self.format.companions(self._file)
         new = [path for one in patterns for path in sorted(self._file.parent.glob(one)) if self._is_new(path)]
         known = {one.path.resolve() for one in self.files} if new else set()
         found: list[tuple[Path, str]] = []
@@ -91,7 +94,9 @@ class TranscriptReading:
     def read_companion(self, path: Path, name: str, session: Session) -> bool:
         """Feed that file, if it is a companion. Says whether it was. Raises NothingToRead, Cancelled."""
         self._passed[path] = file_stat(path) if self._growing else None
-        one = TranscriptFile(path, self.progress, name, self._growing)
+        main = self.files[0]
+        zipped = main.companion(name) if isinstance(main, ZippedFile) else None
+        one = zipped or TranscriptFile(path, self.progress, name, self._growing)
         head = one.head()
         if not head.values or not self.format.is_companion(head, session):
             self._passed[path] = None if head.values else self._passed[path]
@@ -140,7 +145,8 @@ def open_transcript(
         except UnknownFormat as error:
             raise UnknownFormat(f"{path}: {error}") from None
         companions = transcript.new_companions()
-        about.total = transcript.files[0].size + sum(companion.stat().st_size for companion, _ in companions)
+        sizes = (file_stat(companion) for companion, _ in companions)
+        about.total = transcript.files[0].size + sum(one.size for one in sizes if one is not None)
         transcript.read_main(first)
         lost = _read_companions(transcript, companions)
         if format is not None:

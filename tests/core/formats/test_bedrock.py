@@ -136,14 +136,14 @@ def test_an_agent_of_bedrock_tells_the_calls_of_its_models() -> None:
     def traced(**parts: Any) -> bytes:
         return frame("trace", {"agentId": "a", "trace": {"orchestrationTrace": parts}})
 
-    def asked(n: int, *messages: Any) -> bytes:
+    def asked(n: int, *messages: Any, kind: str = "ORCHESTRATION") -> bytes:
         text = json.dumps({"system": "You count.", "messages": messages})
         return traced(
             modelInvocationInput={
                 "traceId": f"t-{n}",
                 "foundationModel": "oak-2",
                 "text": text,
-                "type": "ORCHESTRATION",
+                "type": kind,
             }
         )
 
@@ -159,6 +159,13 @@ def test_an_agent_of_bedrock_tells_the_calls_of_its_models() -> None:
     session = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(parts))
     assert buffers(session.main) == [["user: Count."], ["user: Count.", "assistant: One.", "user: Count."]]
     assert prompts(session) == [[(40, 2), (52, 2)]]
+    sorting = {"role": "user", "content": "Is it a question? Count."}
+    before = [asked(7, sorting, kind="PRE_PROCESSING"), said(7, "Yes.", 30)]
+    session = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(before + parts))
+    assert prompts(session) == [[(40, 2), (52, 2)]], "what only sorts questions is no step of the agent"
+    assert [(one.kind, one.thread, one.before_request) for one in session.side_calls] == [("pre-processing", "main", 0)]
+    alone = bedrock(path, {"inputText": "Count.", "enableTrace": True}, b"".join(before))
+    assert prompts(alone) == [[(30, 2)]], "unless it is all that there is"
     untraced = bedrock(path, {"inputText": "Count."}, frame("chunk", {"bytes": "T25lLg=="}))
     assert not untraced.main.requests
     assert any("not in this file" in note for note in untraced.notes)

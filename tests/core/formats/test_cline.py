@@ -1,6 +1,7 @@
 """Tasks of Cline and Roo Code: log and history, each alone and both; cuts that come one call late; any values."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,20 @@ def test_real_ones(path: Path) -> None:
     check(session)
     assert session.problems == []
     assert all(prompt > 1_000 for prompt in prompts(session))
+
+
+@pytest.mark.parametrize("lead", ["", "tasks/1770482470000/"])
+def test_both_files_of_a_zipped_task_are_read(tmp_path: Path, lead: str) -> None:
+    place, path = tmp_path / "task", tmp_path / "task.zip"
+    place.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in (("ui_messages.json", LOG), (HISTORY_FILE, HISTORY)):
+            (place / name).write_text(json.dumps(value))
+            archive.writestr(f"{lead}{name}", json.dumps(value))
+        archive.writestr("other/ui_messages.json", json.dumps(LOG[:2]))
+    alone, zipped = open_transcript(place / HISTORY_FILE), open_transcript(f"{path}#{lead}{HISTORY_FILE}")
+    assert [(one.usage, one.view.messages()) for one in zipped.main.requests] == [
+        (one.usage, one.view.messages()) for one in alone.main.requests
+    ]
+    assert any(one.usage for one in zipped.main.requests)
+    assert len(zipped.held) == 3

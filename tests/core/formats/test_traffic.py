@@ -347,3 +347,21 @@ def test_real_buffers_are_the_bodies_in_the_file(path: Path) -> None:
             assert request.usage == used
             compared += 1
     assert compared or all(packet["request"]["body"].get("previous_response_id") for packet in packets)
+
+
+def test_a_body_in_chunks_is_put_together() -> None:
+    """Some captures keep the lengths that stood between the pieces on the line."""
+    document = json.loads((HERE / "archive.har").read_bytes())
+    whole = laid_out(told(next(one for one in FORMATS if one.name == "har"), [(1, document)]))
+    changed = 0
+    for entry in document["log"]["entries"]:
+        content = entry["response"]["content"]
+        if content.get("text") and "encoding" not in content:
+            data = content["text"].encode()
+            pieces = [data[at : at + 40] for at in range(0, len(data), 40)]
+            body = b"".join(b"%x;last=no\r\n%s\r\n" % (len(one), one) for one in pieces) + b"0\r\n\r\n"
+            content["text"] = body.decode()
+            entry["response"]["headers"].append({"name": "Transfer-Encoding", "value": "chunked"})
+            changed += 1
+    assert changed
+    assert laid_out(told(next(one for one in FORMATS if one.name == "har"), [(1, document)])) == whole

@@ -119,6 +119,7 @@ class ProxyReader:
         link = self._runs, connection if type(connection) is int else 0
         one = Exchange(number, line, text_of(value.get("time")), path, where, key, asked, link, end=asked.view)
         one.window = self._window or (_MILLION if "context-1m" in headers.get("anthropic-beta", "") else None)
+        one.kind = text_of(value.get("aside"))
         one.note("request", value)
         self._exchanges[number] = one
         self._all.append(one)
@@ -134,7 +135,7 @@ class ProxyReader:
         told = asked.view.length > 0 or "model" in asked.fields or bool(asked.prompt.system)
         if where.purpose != "call" or where.dialect is None or not told:
             one.kind = plain_kind("other" if where.purpose == "call" else where.purpose, method, one.path)
-        else:
+        elif not one.kind:
             one.kind = side_kind(signs_of(asked, headers))
         if not one.kind:
             self._builder.placed(one, self._conversations.place(one))

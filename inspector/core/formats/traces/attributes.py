@@ -1,7 +1,8 @@
 """What the attributes of a span mean, in the words of each convention.
 
 `gen_ai.*` of OpenTelemetry (present and former), OpenInference (`llm.*`, flattened or nested), OpenLLMetry
-(`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`). An attribute may hold JSON as a string.
+(`gen_ai.prompt.0.role`, `llm.usage.*`), the Vercel AI SDK (`ai.*`), Google's ADK (`gcp.vertex.agent.*`). An attribute
+may hold JSON as a string.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,27 +65,32 @@ def describe(span: Span, attributes: Mapping[str, Any], events: Iterable[Any] = 
     told = by_name(attributes)
     span.kind = span.kind or kind_of(told)
     span.agent = agent_of(told) or (span.name if span.kind == "agent" else "")
-    span.conversation = _first(told, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId")
+    span.conversation = _first(told, "gen_ai.conversation.id", "session.id", "ai.telemetry.metadata.sessionId",
+                               "gcp.vertex.agent.session_id")  # fmt: skip
     span.tool_call = _first(told, "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id")
     if not span.kind:
         return span
+    asked, made, more = _told_by_events(events if span.kind == "call" else ())
+    if not asked and not made and "events" in told:  # pydantic-ai until mid-2025
+        asked, made, _ = _told_by_events(list_of(parsed(told["events"])))
+    if more:
+        told = {**by_name(more), **told}
     span.system = _value(told, "gen_ai.system_instructions", "gen_ai.system.instructions")
     span.tools = _value(told, "gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
     if span.tools is None:
         span.tools = _offered(told)
     if span.kind == "tool":
-        span.input = _value(told, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters", "input.value")
-        span.output = _value(told, "gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
+        span.input = _value(told, "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters",
+                            "gcp.vertex.agent.tool_call_args", "input.value")  # fmt: skip
+        span.output = _value(told, "gen_ai.tool.call.result", "ai.toolCall.result", "gcp.vertex.agent.tool_response",
+                             "output.value")  # fmt: skip
         span.name = _first(told, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or span.name
     elif span.kind == "call":
-        _describe_call(span, told, list(events))
+        _describe_call(span, told, asked, made)
     return span
 
 
-def _describe_call(span: Span, told: Mapping[str, Any], events: list[Any]) -> None:
-    asked, made = _told_by_events(events) if events else ([], [])
-    if not asked and not made and "events" in told:  # pydantic-ai until mid-2025
-        asked, made = _told_by_events(list_of(parsed(told["events"])))
+def _describe_call(span: Span, told: Mapping[str, Any], asked: list[Any], made: list[Any]) -> None:
     span.input = _value(told, "gen_ai.input.messages", "llm.input_messages") or asked or _value(told, *_INPUTS)
     span.output = _value(told, "gen_ai.output.messages", "llm.output_messages") or made or _value(told, *_OUTPUTS)
     if span.output is None and any(key in told for key in ("ai.response.text", "ai.response.toolCalls")):
@@ -104,8 +110,9 @@ def _describe_call(span: Span, told: Mapping[str, Any], events: list[Any]) -> No
 
 
 _INPUTS = ("gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input", "traceloop.entity.input",
-           "llm.prompts", "input.value")  # fmt: skip
-_OUTPUTS = ("gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output", "output.value")
+           "gcp.vertex.agent.llm_request", "llm.prompts", "input.value")  # fmt: skip
+_OUTPUTS = ("gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output",
+            "gcp.vertex.agent.llm_response", "output.value")  # fmt: skip
 _COUNTS = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens",
      "ai.usage.inputTokens", "ai.usage.promptTokens"),
@@ -198,22 +205,20 @@ def _offered(attributes: Mapping[str, Any]) -> Any:
     return mapping(attributes.get("llm.invocation_parameters")).get("tools")
 
 
-def _told_by_events(events: list[Any]) -> tuple[list[Any], list[Any]]:
-    """(asked, answered) as numbered events tell them: one a message, or both sides in one event."""
+def _told_by_events(events: Iterable[Any]) -> tuple[list[Any], list[Any], Mapping[str, Any]]:
+    """Asked and answered as numbered events tell them, one a message; and the attributes of events that tell more."""
     asked: list[Any] = []
     made: list[Any] = []
-    for event in objects_of(events):
-        own = event.get("attributes")
-        told = by_name({**event, **own} if isinstance(own, dict) else event)
+    more: dict[str, Any] = {}
+    for event in objects_of(list(events)):
+        own = {**mapping(event.get("body")), **mapping(event.get("attributes"))}
+        told = {**event, **own, **mapping(own.get("gen_ai.event.content"))}  # Azure's puts a whole message in there
         name = text_of(told.get("event.name")) or text_of(event.get("name"))
         if name == "gen_ai.choice":
             said = parsed(told.get("message", told))
-            made.append({"role": "assistant", **said} if isinstance(said, dict) else said)
+            made.append({"role": "assistant", **(said if isinstance(said, dict) else {"content": said})})
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             asked.append({"role": name.split(".")[1], **{key: parsed(one) for key, one in told.items()}})
         else:
-            inner = _value(told, "gen_ai.input.messages", "gen_ai.prompt", "body.gen_ai.input.messages")
-            said = _value(told, "gen_ai.output.messages", "gen_ai.completion", "body.gen_ai.output.messages")
-            asked += list_of(parsed(inner)) if inner is not None else []
-            made += list_of(parsed(said)) if said is not None else []
-    return asked, made
+            more |= own
+    return asked, made, more

@@ -1,5 +1,6 @@
 """Langfuse exports: `{trace, observations}`; what OpenTelemetry sent stands in each observation's metadata."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,13 +24,18 @@ def sniff_langfuse(head: Head) -> float:
 def _rows(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         for one in value:
-            yield from _rows(one) if isinstance(one, dict) and "observations" in one else [one]
+            yield from _rows(one) if isinstance(one, dict) else [one]
     elif isinstance(value, dict):
         told = value.get("observations", mapping(value.get("trace")).get("observations"))
         if isinstance(told, list):
             yield from told
-        elif _is_observation(value):
+        elif "start_time" in value and "trace_id" in value:  # as its database names them
+            yield {_LOWER.sub(lambda found: found[1].upper(), key): one for key, one in value.items()}
+        else:
             yield value
+
+
+_LOWER = re.compile(r"_([a-z])")
 
 
 def _is_observation(row: Any) -> bool:
@@ -41,7 +47,7 @@ def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
     trace = mapping(value.get("trace")) if isinstance(value, dict) else {}
     session = text_of(trace.get("sessionId")) or text_of(trace.get("id"))
     for row in _rows(value):
-        if isinstance(row, dict) and isinstance(row.get("id"), str):
+        if _is_observation(row) and isinstance(row["id"], str):
             yield _span(row, session, line)
 
 

@@ -1,14 +1,16 @@
 """Spans as OpenTelemetry writes them: OTLP JSON, the Python SDK's `to_json`, the JavaScript SDK's ReadableSpan.
 
-Phoenix's export is the second of these with a `span_kind`. Logs and metrics of the same file are passed over.
+Phoenix's export is the second of these with a `span_kind`. Of a log in the same file is read what it says of a call;
+metrics are passed over.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, mapping, moment
+from inspector.core.formats.traces.span import Span, SpanEvent, mapping, moment
 from inspector.core.untyped import list_of, objects_of, text_of
 
 
@@ -24,7 +26,7 @@ def sniff_openinference(head: Head) -> float:
 
 
 def _first(head: Head) -> list[Any]:
-    return [head.document] if head.document is not None else list(head.values[:20])
+    return list(map(_named, [head.document] if head.document is not None else head.values[:20]))
 
 
 def _is_otel(value: Any) -> bool:
@@ -38,11 +40,59 @@ def _is_otel(value: Any) -> bool:
 
 
 def _is_sdk(value: Any) -> bool:
-    return isinstance(value, dict) and "attributes" in value and bool(_context(value))
+    return isinstance(value, dict) and "attributes" in value and bool(_context(value)) and not _is_log(value)
 
 
 def _is_otlp(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
+    has_ids = isinstance(value, dict) and isinstance(value.get("spanId"), str) and isinstance(value.get("traceId"), str)
+    return has_ids and not _is_log(value)
+
+
+def _is_log(value: Mapping[str, Any]) -> bool:
+    """A record of a log may name its span, too."""
+    return "name" not in value and any(key in value for key in ("body", "_body", "eventName", "event_name", "hrTime"))
+
+
+def _named(value: Any) -> Any:
+    """The value with the names that OTLP JSON has: some write protobuf's, or a column a field."""
+    if isinstance(value, list):
+        return list(map(_named, value))
+    if not isinstance(value, dict):
+        return value
+    if "resource_spans" in value or "resource_logs" in value or "start_time_unix_nano" in value:
+        return _camel_case(value)
+    if "context.span_id" in value:  # Phoenix's table
+        told = {key.removeprefix("attributes."): _nested(one) for key, one in value.items()}
+        context = {"span_id": told["context.span_id"], "trace_id": told.get("context.trace_id")}
+        return {**told, "context": context, "attributes": told}
+    return value
+
+
+def _camel_case(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_camel_case, value))
+    if not isinstance(value, dict):
+        return value
+    return {_LOWER.sub(lambda found: found[1].upper(), key): _camel_case(one) for key, one in value.items()}
+
+
+_LOWER = re.compile(r"_([a-z])")
+
+
+def _nested(value: Any) -> Any:
+    """Objects in a list, with the names that were joined by dots taken apart."""
+    if isinstance(value, list):
+        return list(map(_nested, value))
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {}
+    for key, one in value.items():
+        *path, last = key.split(".")
+        here = found
+        for word in path:
+            here = here.setdefault(word, {}) if isinstance(here.get(word, {}), dict) else {}
+        here[last] = _nested(one)
+    return found
 
 
 def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -52,20 +102,47 @@ def _context(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def spans_of(value: Any, line: int) -> Iterator[Span]:
-    """The spans in one value of a file."""
+_INSIDE = (
+    "resourceSpans",
+    "scopeSpans",
+    "instrumentationLibrarySpans",
+    "spans",
+    "resourceLogs",
+    "scopeLogs",
+    "logRecords",
+)
+
+
+def spans_of(value: Any, line: int) -> Iterator[Span | SpanEvent]:
+    """The spans in one value of a file, and what a log says of them."""
     if isinstance(value, list):
         for row in value:
             yield from spans_of(row, line)
+        return
+    value = _named(value)
+    if _is_otlp(value):
+        yield _otlp(value, line)
+    elif _is_sdk(value):
+        yield _sdk(value, line)
     elif isinstance(value, dict):
-        if _is_otlp(value):
-            yield _otlp(value, line)
-        elif _is_sdk(value):
-            yield _sdk(value, line)
-        else:
-            for key in ("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans"):
-                if isinstance(value.get(key), list):
-                    yield from spans_of(value[key], line)
+        if _is_log(value) and (event := _logged(value)):
+            yield event
+        for key in _INSIDE:
+            if isinstance(value.get(key), list):
+                yield from spans_of(value[key], line)
+
+
+def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
+    """A record of a log, where it names a span and says something of a call of a model."""
+    context = {**value, **_context(value)}
+    trace, span = (_hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span"))
+    attributes, body = plain_attributes(value.get("attributes")), value.get("body", value.get("_body"))
+    body = _plain(body) if isinstance(body, dict) and len(body) == 1 and _plain(body) is not None else body
+    told = (value.get("eventName"), value.get("event_name"), attributes.get("event.name"))
+    name = next((text for one in told if (text := text_of(one))), "")
+    if not span or not name.startswith("gen_ai."):
+        return None
+    return SpanEvent(trace + span, {"name": name, "attributes": attributes, "body": body})
 
 
 def _otlp(value: Mapping[str, Any], line: int) -> Span:

@@ -6,11 +6,11 @@ What stands around the messages (system prompt, tools, usage) comes along where 
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.core.dialects.catalogue import DIALECTS
-from inspector.core.formats.traces.span import mapping, parsed
+from inspector.core.formats.traces.span import mapping, parsed, usage_of
 from inspector.core.formats.traces.wire import role_of, unwrapped
 from inspector.core.quick import quick
 from inspector.core.untyped import text_of
@@ -113,11 +113,24 @@ def read_output(told: Any) -> Logged:
         while isinstance(generations, list):
             generations = generations[0] if generations else None
         said = mapping(generations)
-        return _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
+        found = _listed([said.get("message") or {"role": "assistant", "content": said.get("text")}])
+        return replace(found, usage=_chain_usage(value, said))
     for key in ("messages", "message", "output", "content"):
         if isinstance(inner := value.get(key), list | dict) and not role_of(unwrapped(value)):
             return read_output(inner)
     return _listed([value])
+
+
+def _chain_usage(value: Mapping[str, Any], said: Mapping[str, Any]) -> Usage | None:
+    """What LangChain says of a call's tokens: in the message; else in the provider's own words."""
+    told = mapping(unwrapped(mapping(said.get("message"))).get("usage_metadata"))
+    read, made = mapping(told.get("input_token_details")), mapping(told.get("output_token_details"))
+    counts = (told.get("input_tokens"), told.get("output_tokens"), read.get("cache_read"), read.get("cache_creation"))
+    if found := usage_of(*counts, made.get("reasoning"), told.get("total_tokens")):
+        return found
+    about = mapping(value.get("llm_output"))
+    told = mapping(about.get("token_usage")) or mapping(about.get("usage"))
+    return next((usage for one in DIALECTS.values() if (usage := one.usage(told)) is not None and usage.prompt), None)
 
 
 def _listed(value: list[Any]) -> Logged:

@@ -85,8 +85,8 @@ _AGENTS_KINDS: Mapping[str, SpanKind] = {
 
 def sniff_agents(head: Head) -> float:
     """Sure of traces and spans that call themselves so."""
-    rows = list(_agent_rows(_first(head)))[:5]
-    return 0.98 * (bool(rows) and all(row.get("object") == "trace.span" for row in rows))
+    values = [head.document] if head.document is not None else head.values[:20]
+    return 0.98 * any(True for value in values for _ in _agent_rows(value))
 
 
 def _agent_rows(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ call goes on from the one before it in the same run; the session says so. Spans 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from inspector.core.buffer import EMPTY_VIEW, Prompt, View, head, shared
@@ -20,8 +21,9 @@ from inspector.core.formats.proxy.exchange import Exchange
 from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.formats.proxy.replies import Reply
 from inspector.core.formats.proxy.session import steps_and_singles
+from inspector.core.formats.traces.attributes import describe
 from inspector.core.formats.traces.buffers import InputReader, SpokenCall
-from inspector.core.formats.traces.span import Span, parsed
+from inspector.core.formats.traces.span import Span, SpanEvent, completed, parsed
 from inspector.core.formats.traces.tree import AgentRun, SpanTree
 from inspector.core.formats.traces.wire import said
 from inspector.core.jsontext import dumps
@@ -35,6 +37,8 @@ _ESTIMATOR = estimator("roku")
 _CALL = Endpoint("call")
 _NUMBER = re.compile(r"[-_# ]?\d+$")
 """An agent may be named anew at every turn."""
+_BACK = 400
+"""Messages that are looked at, from the last one back, for one that a former run ended in."""
 _NEARER = 4
 """A rebuilt buffer must explain what was reported so many times better than the one that was logged."""
 _WORDY = 16
@@ -44,9 +48,13 @@ _WORDY = 16
 class TraceReader:
     """A `Reader` (see `format.py`) for the spans that a mapping finds in each value."""
 
-    def __init__(self, name: str, spans_of: Callable[[Any, int], Iterator[Span]]) -> None:
+    def __init__(self, name: str, spans_of: Callable[[Any, int], Iterator[Span | SpanEvent]]) -> None:
         self._name, self._spans_of = name, spans_of
         self._spans: dict[str, Span] = {}
+        self._events: dict[str, list[Mapping[str, Any]]] = {}
+        """What was written down beside the spans, by their ids."""
+        self._told: dict[str, tuple[Span, int, Span]] = {}
+        """Spans with so many of their events."""
         self._inputs = InputReader()
         self._read: dict[str, tuple[Span, SpokenCall]] = {}
         self._passed = 0
@@ -60,6 +68,9 @@ class TraceReader:
         found = False
         for span in self._spans_of(value, line):
             found = True
+            if isinstance(span, SpanEvent):
+                self._events.setdefault(span.span, []).append(span.told)
+                continue
             known = self._spans.get(span.id)
             if known is None or span.finished or not known.finished:
                 self._spans[span.id] = span
@@ -73,10 +84,21 @@ class TraceReader:
     def session(self) -> Session:
         """The session so far: built anew where spans came since, from messages that are read once."""
         if self._session is None:
-            self._session = _TraceSession(self._spans, self._spoken, self._inputs).session(
+            told = {name: self._with_events(self._spans[name]) for name in self._events if name in self._spans}
+            self._session = _TraceSession({**self._spans, **told}, self._spoken, self._inputs).session(
                 self._name, Prefix(self._problems), self._passed
             )
         return self._session
+
+    def _with_events(self, span: Span) -> Span:
+        """The span with what its events say where it does not. Made anew when more have come."""
+        events = self._events[span.id]
+        known = self._told.get(span.id)
+        if known is None or known[0] is not span or known[1] != len(events):
+            said = describe(Span(span.id, kind=span.kind), {}, events)
+            more = {name: getattr(said, name) for name in (*_LOGGED, "usage", "model", "finish")}
+            known = self._told[span.id] = span, len(events), completed(span, more)
+        return known[2]
 
     def _spoken(self, span: Span) -> SpokenCall:
         known = self._read.get(span.id)
@@ -110,6 +132,9 @@ class _TraceSession:
         self._runs: dict[int, AgentRun] = {}
         self._ends: dict[str, View] = {}
         self._last: dict[str, LastCall] = {}
+        self._scopes: dict[str, str] = {}
+        self._tails: dict[tuple[str, str], tuple[str, View]] = {}
+        """By whose it is and its last message: a buffer with the answer to it, and where its conversation is."""
         self._rebuilt = self._empty = self._partial = 0
         self._count = len(spans)
 
@@ -154,9 +179,8 @@ class _TraceSession:
             prompt = self._inputs.prompt(prompt)
         is_empty = not view.length
         self._empty += is_empty
-        key = ClientKey("", run.id, run.id if is_empty else "", strong=is_empty)
-        if run.agent is not None and call.conversation and not is_empty:
-            key = replace(key, session=f"{call.conversation} {_NUMBER.sub('', run.name)} {run.parent is not None}")
+        scope = self._scope(call, run, view)
+        key = ClientKey("", scope, run.id if is_empty else "", strong=is_empty)
         body = Body(None, {"model": call.model or reply.model}, prompt, view)
         answered = Reply((), usage, call.finish or reply.finish, call.model or reply.model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
@@ -167,8 +191,23 @@ class _TraceSession:
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
         self._last[run.id] = LastCall(call, one.body.view, end, prompt, usage)
+        for message in end.tail(max(0, end.length - 1)):
+            self._tails[_whose(run), message.id] = scope, end
         if call.response:
             self._ends[call.response] = end
+
+    def _scope(self, call: Span, run: AgentRun, view: View) -> str:
+        """Where the conversation of a call is looked for: in its run; in an agent's runs of one conversation; in a
+        former run whose buffer, with its last answer, this one begins with."""
+        if not view.length:
+            return run.id
+        if run.agent is not None and call.conversation:
+            return f"{call.conversation} {_whose(run)}"
+        if run.id not in self._scopes:
+            ends = (self._tails.get((_whose(run), message.id)) for message in islice(view.backwards(), _BACK))
+            known = (told for told in ends if told is not None and shared(told[1], view) == told[1].length)
+            self._scopes[run.id] = next((scope for scope, _ in known), run.id)
+        return self._scopes[run.id]
 
     def _base(
         self, call: Span, spoken: SpokenCall, usage: Usage | None, last: LastCall | None, run: AgentRun
@@ -270,6 +309,10 @@ class _TraceSession:
 
 def _result(call: str, tool: Span) -> Message:
     return Message("", "tool", (ToolResult(call, said(parsed(tool.output))),), line=tool.line, time=tool.time)
+
+
+def _whose(run: AgentRun) -> str:
+    return f"{_NUMBER.sub('', run.name)} {run.parent is not None}"
 
 
 def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ Messages, prompt and tools are kept as they were written; `wire.py` and `payload
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
@@ -46,6 +46,21 @@ class Span:
     output: Any = None
     system: Any = None
     tools: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEvent:
+    """Something that was written down beside a span, and belongs to it."""
+
+    span: str
+    """Its id."""
+    told: Mapping[str, Any]
+
+
+def completed(span: Span, more: Mapping[str, Any]) -> Span:
+    """The span with these fields where it does not tell them itself."""
+    missing = {key: value for key, value in more.items() if value is not None and getattr(span, key) in (None, "")}
+    return replace(span, **missing) if missing else span
 
 
 def parsed(value: Any) -> Any:
@@ -98,6 +113,8 @@ def count(value: Any) -> int | None:
     """A whole number, also one in a string (OTLP); None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
+    if type(value) is float and value.is_integer():  # a table's column with gaps
+        value = int(value)
     return value if type(value) is int and value >= 0 else None
 
 

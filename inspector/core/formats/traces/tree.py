@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.core.formats.traces.payloads import read_input
-from inspector.core.formats.traces.span import Span
+from inspector.core.formats.traces.span import Span, completed
 
 _NEAR = 100
 """Agents beside each other that are looked at."""
@@ -167,17 +167,12 @@ class SpanTree:
                     call = replace(call, input=None)
                 if more["tools"] is None:
                     more["tools"] = logged.tools
-            call = _completed(call, more)
+            call = completed(call, more)
         agent = self._agent(call)
         if agent is None:
             return call
         more = {"system": agent.system, "tools": agent.tools} if agent.kind == "agent" else {}
-        return _completed(call, more | {"conversation": agent.conversation})
-
-
-def _completed(call: Span, more: Mapping[str, object]) -> Span:
-    missing = {key: value for key, value in more.items() if value is not None and getattr(call, key) in (None, "")}
-    return replace(call, **missing) if missing else call  # type: ignore[arg-type]  # the fields of a span
+        return completed(call, more | {"conversation": agent.conversation})
 
 
 def _is_begun(span: Span) -> bool:

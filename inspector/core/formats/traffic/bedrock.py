@@ -154,11 +154,16 @@ class AgentCall:
     model: str
     request: Mapping[str, Any]
     response: Mapping[str, Any] | None
+    aside: str = ""
+    """What it was made for, where that is not the agent's own work: `pre-processing`, `routing-classifier`, ..."""
     time: str = ""
 
 
 def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
-    """The calls that the traces of an answer tell, in order; calls and answers belong together by their `traceId`."""
+    """The calls that the traces of an answer tell, in order; calls and answers belong together by their `traceId`.
+
+    Where the agent did no work of its own, the calls beside it are all that there is: then they are its steps.
+    """
     found: dict[str, AgentCall] = {}
     for one in messages:
         event = plain_body(one.payload)
@@ -166,11 +171,14 @@ def agent_calls(messages: Iterable[StreamMessage]) -> list[AgentCall]:
             asked, said = (object_of(part, key) for key in ("modelInvocationInput", "modelInvocationOutput"))
             if asked:
                 name = text_of(asked.get("traceId")) or str(len(found))
-                found[name] = AgentCall(text_of(asked.get("foundationModel")), _prompt(asked.get("text")), None)
+                kind = text_of(asked.get("type")).lower().replace("_", "-")
+                aside = kind if kind != "orchestration" else ""
+                found[name] = AgentCall(text_of(asked.get("foundationModel")), _prompt(asked.get("text")), None, aside)
             elif said and (call := found.get(text_of(said.get("traceId")))) is not None:
                 begun = text_of(object_of(said, "metadata").get("startTime"))
                 found[text_of(said.get("traceId"))] = replace(call, response=_said(said), time=begun)
-    return list(found.values())
+    calls = list(found.values())
+    return calls if any(not one.aside for one in calls) else [replace(one, aside="") for one in calls]
 
 
 def _prompt(text: Any) -> dict[str, Any]:

@@ -49,7 +49,10 @@ def header(pairs: Sequence[Sequence[str]], wanted: str) -> str:
 
 
 def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
-    """A body out of its content encoding and, where it is JSON, parsed; else its text. Other values as they are."""
+    """A body out of its chunks and its content encoding and, where it is JSON, parsed; else its text. Other values as
+    they are."""
+    if isinstance(data, str | bytes) and "chunked" in header(headers, "transfer-encoding"):
+        data = _without_chunks(data)
     if isinstance(data, bytes):
         data = decoded(data, header(headers, "content-encoding")).data.decode("utf-8", "replace")
     if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
@@ -58,6 +61,23 @@ def plain_body(data: Any, headers: Sequence[Sequence[str]] = ()) -> Any:
         except NotJson:
             return data
     return data
+
+
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
+
+
+def _without_chunks(data: str | bytes) -> str | bytes:
+    """A body as it went over the line, put together; most captures did that already."""
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    found, at = list[bytes](), 0
+    while head := _CHUNK.match(raw, at):
+        end = head.end() + int(head[1], 16)
+        found.append(raw[head.end() : end])
+        at = end + 2
+        if raw[end:at] not in (b"\r\n", b""):
+            return data
+    whole = b"".join(found)
+    return data if not found else whole.decode("utf-8", "replace") if isinstance(data, str) else whole
 
 
 def bytes_of(text: Any) -> bytes:
@@ -130,7 +150,8 @@ class TrafficLog:
     def ask(self, method: str, url: Any, headers: Any, body: Any, time: str = "", *, line: int = 0, **more: Any) -> int:
         """A request; its number. `line` 0: the file is one value; the number of the exchange (from 1) stands for it.
 
-        `more`: `dialect` and `model`, where not the path names them; `transport`; `size` on the wire.
+        `more`: `dialect` and `model`, where not the path names them; `aside`: what a call beside the conversation is
+        for; `transport`; `size` on the wire.
         """
         number, self._count = self._count, self._count + 1
         pairs = header_pairs(headers)

@@ -81,6 +81,7 @@ def _agent(log: TrafficLog, asked: Asked, messages: list[StreamMessage]) -> None
             call.time or asked.time,
             dialect="anthropic",
             model=call.model,
+            aside=call.aside,
         )
         if call.response is not None:
             log.answer(number, 200, call.response)
