@@ -186,6 +186,9 @@ def sized(
     if pressure.tokens is None or not counted:
         return ()
     shares = [provider_tokens(size, category, one) for category, one in counted.items()]
-    seen, whole = pressure.tokens - size.scale.unseen, sum(shares)
+    whole = sum(shares)
+    if not whole:  # a slope of 0: all that was reported is what the transcript does not hold
+        return ()
+    seen = pressure.tokens - size.scale.unseen
     tokens = rounded([seen * one / whole for one in shares], seen)
     return tuple((category, found) for category, found in zip(counted, tokens, strict=True) if found)

@@ -171,3 +171,19 @@ def test_a_transcript_that_holds_less_than_it_seems_to_has_an_unseen_part() -> N
         unseen = child(found.tree, "unseen").tokens
         assert unseen > 40_000
         assert sum(gauge.values()) + unseen == 80_000
+
+
+def test_requests_that_grow_by_less_than_they_hold() -> None:
+    """A provider that reports next to nothing for what was added: from the first request, all lies beside it."""
+    messages = tuple(
+        Message(f"m{n}", "user", (Text(f"line {n} of the file " * 9 if n else "Read it."),)) for n in range(40)
+    )
+    stretch = Stretch(own=messages)
+    requests = tuple(Request(n, stretch.view(n + 1), usage=Usage(900 + n, output=1)) for n in range(40))
+    thread = Thread("main", requests=requests, messages=messages, end=stretch.view())
+    session = Session("x", (thread,), path="s")
+    for at in range(40):
+        found, gauge = looked_at(session, thread, at)
+        check_sums(found.tree, at + 1)
+        assert sum(one.tokens for one in found.tree.children) == found.tree.tokens == 900 + at
+        assert sum(gauge.values()) <= 900 + at
