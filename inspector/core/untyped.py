@@ -27,16 +27,19 @@ def objects_of(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """The object under a key; an empty one where there is none."""
-    inner = value.get(key) if isinstance(value, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
+    return fields_of(value.get(key)) if isinstance(value, Mapping) else {}
 
 
 def first_of(value: Any) -> Mapping[str, Any]:
     """The first item of a list where it is an object; else an empty one."""
-    first = value[0] if isinstance(value, list) and value else None
-    return first if isinstance(first, Mapping) else {}
+    return fields_of(value[0]) if isinstance(value, list) and value else {}
 
 
 def object_in(text: Any) -> Mapping[str, Any]:
@@ -47,7 +50,7 @@ def object_in(text: Any) -> Mapping[str, Any]:
         value = loads(text.encode("utf-8", "replace"))
     except NotJson:
         return {}
-    return value if isinstance(value, Mapping) else {}
+    return fields_of(value)
 
 
 def first_object(values: Any) -> Mapping[str, Any]:

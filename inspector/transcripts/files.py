@@ -51,9 +51,9 @@ class TranscriptReading:
         self._session_id = ""
 
     def _chosen(self) -> Reader:
-        if self.format.choose is None:
+        if not self.format.is_many:
             raise NothingToRead(f"{self._file} holds one session, and no {self._wanted!r}")
-        return self.format.choose(self._wanted)
+        return self.format.start(self._wanted)
 
     def read_main(self, first: Callable[[Session], None] | None = None) -> None:
         """Feed the main file. Raises NothingToRead, Cancelled."""

@@ -8,9 +8,9 @@ are not in the file; Aider sends no tools.
 import re
 from typing import Any
 
+from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
-from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.session import Problem, Session, Thread
 

@@ -74,14 +74,14 @@ class Format:
     """For people: `Claude Code session`."""
     sniff: Callable[[Head], float]
     """0 = surely not, 1 = surely; by content, never by name. The surest format reads the file."""
-    start: Callable[[], Reader]
-    """A fresh reader."""
+    start: Callable[..., Reader]
+    """A fresh reader; where `is_many`, of the session that is wanted (see `many.place_of`)."""
     companions: Callable[[PurePath], Sequence[str]] = lambda path: ()
     """Glob patterns, relative to the file's folder, of files that may hold further threads of this session."""
     is_companion: Callable[[Head, Session], bool] = lambda head, session: False
     """Does a file that matched a pattern belong to this session?"""
-    choose: Callable[[str], Reader] | None = None
-    """For files that may hold many sessions: a reader of the one that is wanted (see `many.place_of`)."""
+    is_many: bool = False
+    """Its files may hold many sessions."""
     grows: bool = False
     """Its agent appends to the file, or writes it anew, while it works."""
     folders: Sequence[AgentFolder] = ()

@@ -13,11 +13,11 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, measured, split_prompt
 from inspector.core.formats.many import ManyReader
-from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.session import HeldSession, Problem, Session, SideCall, Thread
 from inspector.core.untyped import count_of, list_of, object_of, objects_of, text_of
 from inspector.core.usage import Usage, is_absurd
@@ -258,7 +258,7 @@ FORMAT = Format(
     "Inspect evaluation log",
     sniff,
     partial(ManyReader, NAME, split, SampleReader),
-    choose=partial(ManyReader, NAME, split, SampleReader),
+    is_many=True,
     grows=True,
     contents=Contents(tokens="yes", system="yes", tools="yes", more="`.eval`, `.json`; a session a sample"),
 )

@@ -11,10 +11,10 @@ from typing import Any
 
 from inspector.core.buffer import Prompt
 from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Contents, Format, Head
 from inspector.core.formats.growing import GrowingThread, split_prompt
-from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.message import Message
 from inspector.core.session import Problem, Session, Thread
 from inspector.core.tokens.estimators import buffer_tokens, estimator

@@ -68,7 +68,7 @@ FORMAT = Format(
     "tau-bench result",
     sniff,
     partial(ManyReader, NAME, split, TauBenchReader),
-    choose=partial(ManyReader, NAME, split, TauBenchReader),
+    is_many=True,
     grows=True,
     contents=Contents(system="yes", more="a session a trial of a task"),
 )

@@ -27,7 +27,7 @@ FORMATS = (
         "ATIF training conversations",
         traces.sniff,
         partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
-        choose=partial(ManyReader, traces.NAME, traces.split, traces.TracesReader),
+        is_many=True,
         grows=True,
         contents=Contents("no", "yes", "no", "a session a trial"),
     ),

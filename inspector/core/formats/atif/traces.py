@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.format import Head
-from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.session import HeldSession, Problem, Session, Thread
 from inspector.core.untyped import objects_of, text_of
 

@@ -12,7 +12,7 @@ FORMATS = (
         "OpenHands event log (V0)",
         events.sniff,
         partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
-        choose=partial(ManyReader, events.NAME, events.split, events.OpenHandsReader),
+        is_many=True,
         grows=True,
         contents=Contents(
             "where the answer is kept", "in newer files", "as the prompt", "also `output.jsonl`, a session a line"

@@ -15,7 +15,7 @@ from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
 from inspector.core.formats.growing import GrowingThread, measured
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.core.untyped import list_of, object_of, text_at, text_of
+from inspector.core.untyped import fields_of, list_of, object_of, text_at, text_of
 
 NAME = "openhands"
 _SILENT = ("null", "agent_state_changed", "recall", "think_ack", "success")
@@ -30,7 +30,7 @@ def sniff(head: Head) -> float:
     if isinstance(value, list):
         return 0.97 if value and _is_event(value[0]) else 0.0
     first = value if value is not None else next(iter(head.values), None)
-    about = first if isinstance(first, Mapping) else {}
+    about = fields_of(first)
     history = about.get("history")
     if isinstance(history, list) and history and ("instruction" in about or "git_patch" in about):
         return 0.97 if _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0]) else 0.0

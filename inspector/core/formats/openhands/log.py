@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Any
 
 from inspector.core.dialects.openai_chat import CHAT
+from inspector.core.formats.calls import CallList, chat_call
 from inspector.core.formats.excerpt import excerpt
 from inspector.core.formats.format import Head
-from inspector.core.formats.payload.calls import CallList, chat_call
 from inspector.core.formats.payload.exchange import BodyPair
 from inspector.core.formats.times import iso_time
 from inspector.core.identity import hash_of

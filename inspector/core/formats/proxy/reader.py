@@ -17,7 +17,7 @@ from inspector.core.formats.proxy.session import RecordingSession, gist
 from inspector.core.formats.proxy.side import plain_kind, side_kind, signs_of, trigger_of
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session
-from inspector.core.untyped import text_of
+from inspector.core.untyped import object_of, text_of
 from inspector.core.usage import ABSURD, MOST
 
 
@@ -146,8 +146,7 @@ class ProxyReader:
 
     def _body(self, line: int, value: Mapping[str, Any], where: Endpoint, own: Body | None) -> tuple[Body, str]:
         """The body of a request (`own`: of what was sent in its place), and the response that is missing before it."""
-        told = value.get("body")
-        body = told if isinstance(told, Mapping) else {}
+        body = object_of(value, "body")
         like = None
         if (named := read_like(value.get("like"))) is not None:
             number, every, first = named

@@ -13,7 +13,7 @@ def _format(
 ) -> Format:
     reader = partial(TrafficReader, name, start)
     told = Contents(tokens="where there is a response", system="yes", tools="yes", more=more)
-    return Format(name, title, sniff, reader, choose=reader, grows=start in _GROW, contents=told)
+    return Format(name, title, sniff, reader, is_many=True, grows=start in _GROW, contents=told)
 
 
 _GROW = (logs.ExchangeRows, frames.FrameRows)

@@ -14,7 +14,7 @@ from typing import Any
 from inspector.core.formats.traffic.event_stream import StreamMessage
 from inspector.core.formats.traffic.log import bytes_of, plain_body
 from inspector.core.jsontext import dumps
-from inspector.core.untyped import object_of, objects_of, text_of
+from inspector.core.untyped import fields_of, object_of, objects_of, text_of
 
 CONVERSE = re.compile(r"/model/([^/?]+)/converse(-stream)?(?:\?|$)")
 AGENT = re.compile(r"/agents/[^?]*/sessions/[^?]*/text(?:\?|$)")
@@ -48,10 +48,8 @@ def converse_response(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def usage_of(usage: Any) -> dict[str, Any] | None:
     """Its counts; None where there are none. As in Anthropic's, what came from the cache is not in the input."""
-    if not isinstance(usage, Mapping):
-        return None
-    found = {name: usage[key] for key, name in _COUNTS.items() if type(usage.get(key)) is int}
-    return found or None
+    told = fields_of(usage)
+    return {name: told[key] for key, name in _COUNTS.items() if type(told.get(key)) is int} or None
 
 
 _COUNTS = {
@@ -104,16 +102,14 @@ def stream_events(messages: Iterable[StreamMessage]) -> list[Mapping[str, Any]]:
 
 
 def _events(one: StreamMessage) -> Iterator[Mapping[str, Any]]:
-    told = plain_body(one.payload)
-    event = told if isinstance(told, Mapping) else {}
+    event = fields_of(plain_body(one.payload))
     kind = one.headers.get(":event-type", "")
     if one.headers.get(":message-type") in ("exception", "error"):
         name = one.headers.get(":exception-type") or one.headers.get(":error-code") or "error"
         text = text_of(event.get("message")) or one.headers.get(":error-message", "")
         yield {"type": "error", "error": {"type": name, "message": text or name}}
     elif kind == "chunk":
-        inner = plain_body(bytes_of(event.get("bytes")))
-        yield inner if isinstance(inner, Mapping) else {}
+        yield fields_of(plain_body(bytes_of(event.get("bytes"))))
     else:
         yield from _converse_events(kind, event, event.get("contentBlockIndex"))
 

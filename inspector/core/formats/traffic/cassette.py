@@ -12,7 +12,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.live import LiveConversation, is_setup
 from inspector.core.formats.traffic.log import TrafficLog, bytes_of
 from inspector.core.formats.traffic.telling import Asked, asks_model, tell
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import fields_of, object_of, objects_of, text_of
 
 
 def sniff(head: Head) -> float:
@@ -22,8 +22,8 @@ def sniff(head: Head) -> float:
 
 
 def _interactions(value: Any) -> list[Mapping[str, Any]]:
-    rows = value.get("interactions", value.get("http_interactions")) if isinstance(value, Mapping) else None
-    return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+    told = fields_of(value)
+    return objects_of(told.get("interactions", told.get("http_interactions")))
 
 
 def _is_models(one: Mapping[str, Any]) -> bool:

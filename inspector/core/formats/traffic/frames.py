@@ -11,7 +11,7 @@ from typing import Any
 from inspector.core.dialects.catalogue import event_of, is_terminal
 from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.log import TrafficLog
-from inspector.core.untyped import text_of
+from inspector.core.untyped import fields_of, text_of
 
 _KEYS = frozenset(("ts", "dir", "text"))
 _PATH = "/v1/responses"
@@ -20,7 +20,7 @@ _PATH = "/v1/responses"
 def sniff(head: Head) -> float:
     """Sure where every line is a frame."""
     rows = head.document if isinstance(head.document, list) else head.values
-    return 0.97 if rows and all(isinstance(row, Mapping) and row.keys() >= _KEYS for row in rows[:20]) else 0.0
+    return 0.97 if rows and all(fields_of(row).keys() >= _KEYS for row in rows[:20]) else 0.0
 
 
 def is_create(frame: Any) -> bool:
@@ -77,7 +77,7 @@ class FrameRows:
     def take(self, line: int, value: Any) -> None:
         """A frame, or a list of them."""
         for row in value if isinstance(value, list) else [value]:
-            if isinstance(row, Mapping) and row.keys() >= _KEYS:
+            if fields_of(row).keys() >= _KEYS:
                 self._frame(line, row)
             else:
                 self._log.skip(line, "this is no frame of a WebSocket; it was left out", row)

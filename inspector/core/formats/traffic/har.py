@@ -10,7 +10,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import TrafficLog, bytes_of, plain_body
 from inspector.core.formats.traffic.telling import Asked, asks_model, tell
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import object_of, objects_of, text_of
 
 
 def sniff(head: Head) -> float:
@@ -20,9 +20,9 @@ def sniff(head: Head) -> float:
 
 def entries_of(value: Any) -> list[Mapping[str, Any]]:
     """The entries of an archive in the order of their time; none where it is none."""
-    entries = object_of(value, "log").get("entries")
-    found = [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
-    return sorted(found, key=lambda one: text_of(one.get("startedDateTime")))
+    return sorted(
+        objects_of(object_of(value, "log").get("entries")), key=lambda one: text_of(one.get("startedDateTime"))
+    )
 
 
 def _is_models(entry: Mapping[str, Any]) -> bool:
@@ -57,12 +57,11 @@ class HarEntries:
     def _entry(self, entry: Mapping[str, Any]) -> None:
         request, response = object_of(entry, "request"), object_of(entry, "response")
         url, headers, time = request.get("url"), request.get("headers"), text_of(entry.get("startedDateTime"))
-        frames = entry.get("_webSocketMessages")
-        if isinstance(frames, list) and any(isinstance(one, Mapping) and is_create(one.get("data")) for one in frames):
+        frames = objects_of(entry.get("_webSocketMessages"))
+        if any(is_create(one.get("data")) for one in frames):
             pairs = FramePairs(self._log, "WEBSOCKET", url, headers)
             for one in frames:
-                if isinstance(one, Mapping):
-                    (pairs.up if one.get("type") == "send" else pairs.down)(one.get("data"), 0)
+                (pairs.up if one.get("type") == "send" else pairs.down)(one.get("data"), 0)
             pairs.end(0)
             return
         content = object_of(response, "content")

@@ -14,7 +14,7 @@ from inspector.core.formats.proxy.keys import ClientKey, key_of, read_headers
 from inspector.core.formats.proxy.reader import ProxyReader, named_endpoint
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem, Session
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _STREAMS = ("data:", "event:", ": ", "id:")
@@ -22,7 +22,7 @@ _STREAMS = ("data:", "event:", ": ", "id:")
 
 def path_of(url: Any) -> str:
     """The path of an address, with its query; a path stays what it is."""
-    text = url if isinstance(url, str) else ""
+    text = text_of(url)
     found = _HOST.match(text)
     return (text[found.end() :] or "/") if found else text
 
@@ -32,7 +32,7 @@ def header_pairs(value: Any) -> list[list[str]]:
     if isinstance(value, Mapping):
         return [[str(name), text] for name, told in value.items() for text in _texts(told)]
     pairs: list[list[str]] = []
-    for one in value if isinstance(value, list) else ():
+    for one in list_of(value):
         match one:
             case {"name": str(name), "value": str(text)} | [str(name), str(text)]:
                 pairs.append([name, text])
@@ -156,7 +156,7 @@ class TrafficLog:
         number, self._count = self._count, self._count + 1
         pairs = header_pairs(headers)
         told = plain_body(body, pairs)
-        fields = told if isinstance(told, Mapping) else {}
+        fields = fields_of(told)
         if before := self._ends.get(text_of(fields.get("previous_response_id"))):
             pairs.append(["session-id", before])  # it is of the session that it goes on, if it says nothing else
         key = key_of(read_headers(pairs), fields)

@@ -14,7 +14,7 @@ from inspector.core.formats.traffic.frames import FramePairs, is_create
 from inspector.core.formats.traffic.log import TrafficLog, plain_body
 from inspector.core.formats.traffic.telling import asks_model
 from inspector.core.jsontext import dumps
-from inspector.core.untyped import list_of, object_of, text_of
+from inspector.core.untyped import fields_of, list_of, object_of, text_of
 
 _ADDRESSES, _BODIES = ("path", "url", "uri"), ("body", "body_raw", "raw_body")
 _STREAMS = ("ws_events", "sse_events", "events")
@@ -25,8 +25,7 @@ _SHORTENED = "〔已截断,原长 "
 def sniff(head: Head) -> float:
     """Sure where requests with an address stand beside their responses, and a model is asked in one of the first."""
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
-    if isinstance(head.document, Mapping) and isinstance(head.document.get("packets"), list):
-        rows = head.document["packets"]
+    rows = list_of(fields_of(head.document).get("packets")) or rows
     found = [row for row in rows[:60] if is_exchange(row)]
     return 0.96 if 2 * len(found) > len(rows[:60]) and any(map(_asks, found)) else 0.0
 
@@ -46,10 +45,10 @@ def _address(row: Mapping[str, Any]) -> Any:
 
 def is_exchange(row: Any) -> bool:
     """Is it a request, as it went over a line, with what came back?"""
-    if not isinstance(row, Mapping) or "response" not in row or not isinstance(row.get("request"), Mapping):
+    request = object_of(row, "request")
+    if not request or "response" not in row:
         return False
-    has_head = "method" in row or "method" in row["request"] or "headers" in row["request"]
-    return has_head and _address(row) is not None
+    return ("method" in row or "method" in request or "headers" in request) and _address(row) is not None
 
 
 class ExchangeRows:

@@ -14,6 +14,7 @@ from inspector.core.formats.traffic.bedrock import (
 )
 from inspector.core.formats.traffic.event_stream import DamagedMessage, StreamMessage, stream_messages
 from inspector.core.formats.traffic.log import TrafficLog, header, header_pairs, is_call, model_in, path_of, plain_body
+from inspector.core.untyped import fields_of
 
 _BINARY = "vnd.amazon.eventstream"
 
@@ -49,7 +50,7 @@ def tell(log: TrafficLog, asked: Asked, status: Any, body: Any, headers: Any, **
         body = stream_events(messages)
     if found := CONVERSE.search(path):
         more = {"dialect": "anthropic", "model": model_in(path)}
-        question = converse_request(question if isinstance(question, Mapping) else {})
+        question = converse_request(fields_of(question))
         told = plain_body(body, said)
         body = converse_response(told) if not found[2] and isinstance(told, Mapping) else body
     number = log.ask(asked.method, asked.url, asked.headers, question, asked.time, size=asked.size, **more)
