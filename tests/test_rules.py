@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,26 +63,34 @@ def _long_texts(node: ast.AST) -> Iterator[ast.expr]:
             yield from _long_texts(child)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_file_is_small_and_says_what_it_is(name: str) -> None:
+@cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse((ROOT / name).read_text(encoding="utf-8"))
+
+
+@cache
+def _nodes(name: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(name)))
+
+
+def test_a_file_is_small_and_says_what_it_is() -> None:
     """500 lines at most, a docstring of its own, functions that fit on a screen."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    assert text.count("\n") <= LINES
-    assert ast.get_docstring(tree), "a module says what it is and which rule it keeps"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = _lines(node) - sum(_lines(text) - 1 for text in _long_texts(node))
-            assert length <= FUNCTION_LINES, f"{node.name} has {length} lines"
+    for name in OURS:
+        assert (ROOT / name).read_bytes().count(b"\n") <= LINES, name
+        assert ast.get_docstring(_tree(name)), f"{name}: a module says what it is and which rule it keeps"
+        for node in _nodes(name):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = _lines(node) - sum(_lines(text) - 1 for text in _long_texts(node))
+                assert length <= FUNCTION_LINES, f"{name}: {node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("name", [name for name in OURS if not name.startswith("inspector/gui/")])
-def test_what_is_public_says_what_it_does(name: str) -> None:
+def test_what_is_public_says_what_it_does() -> None:
     """Public functions and classes carry a docstring. (In the window, methods that Qt calls explain themselves.)"""
-    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), f"{node.name} has no docstring"
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    for name in (name for name in OURS if not name.startswith("inspector/gui/")):
+        for node in _tree(name).body:
+            if isinstance(node, kinds) and not node.name.startswith("_"):
+                assert ast.get_docstring(node), f"{name}: {node.name} has no docstring"
 
 
 WIDE = 26
@@ -131,7 +140,7 @@ def test_a_type_name_means_one_thing() -> None:
     """Whoever searches for it finds the one place."""
     places: dict[str, list[str]] = {}
     for name in OURS:
-        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        for node in _nodes(name):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{name}:{node.lineno}")
     several = {name: found for name, found in places.items() if len(found) > 1}
@@ -151,7 +160,7 @@ def test_a_small_module_with_one_user_has_a_reason() -> None:
     modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): name for name in OURS}
     users: dict[str, set[str]] = {}
     for name in OURS:
-        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        for node in _nodes(name):
             if isinstance(node, ast.ImportFrom) and node.module:
                 inner = {f"{node.module}.{one.name}" for one in node.names} & modules.keys()
                 for target in inner or {node.module} & modules.keys():
@@ -248,7 +257,7 @@ def _imported() -> set[str]:
     """Names of the foreign top-level packages that the program imports."""
     found = set[str]()
     for name in OURS:
-        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        for node in _nodes(name):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
