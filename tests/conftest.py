@@ -24,9 +24,14 @@ from tests.shared import TRANSCRIPTS
 _HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 _AGENTS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CODEX_HOME", "CLAUDE_CONFIG_DIR")
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
+"""Files in memory, and the bytes that must be free there: on a disk ten thousand folders cost minutes."""
+if not os.environ.get("TMPDIR") and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 _RUN = tempfile.TemporaryDirectory(prefix="context-inspector-test-")
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["LANGUAGE"] = "C"  # else argparse looks on the disk for a translation of each of its words, at each command
 os.environ.update(dict.fromkeys(_HOMES, _RUN.name))
 for _name in _SCREENS + _AGENTS:
     os.environ.pop(_name, None)
