@@ -42,6 +42,7 @@ def test_a_path_on_the_command_line_is_opened(
     assert window.windowTitle() == "body.json – Context Inspector"
     assert window.isVisible()
     window.close()
+    window.deleteLater()
 
 
 def test_the_start_loads_no_run_no_proxy_and_no_plots() -> None:
