@@ -22,8 +22,9 @@ FORBIDDING = (
     rf"|\b(?:must|should|shall|you may)\s*(?:not|never)\s+|\b(?:must|should)n{_APOSTROPHE}?t\s+"
     rf"|\b(?:i|we) (?:{_DONT}|never) want\s+"
     r"|\bwithout (?=(?:touch|chang|modify|break|add|us|runn|delet|edit)\w*ing\b)"
-    r"|(?<!要)不要|(?<!能)不能(?!不)|不得(?!不)|(?<!可)不可(?!能|以吗)|不许|不准|禁止|严禁|切?勿"
-    r"|别(?=再?[改动碰删用写提加跑运])|绝不|永远不|不应该?"
+    r"|(?<!要)不要(?!紧|求|钱|脸)|(?<![能我他她们才还就])不能(?!不|说|怪|理解|接受|确定|来)|(?<![怪恨舍巴了])不得(?!不|了|而知)"
+    r"|(?<!可)不可(?!能|以吗|思议|避免|否认)以?|不许|不准|不允许|禁止|严禁|切?勿|(?:绝|永远)不(?:能|可以?|要|会|得|允许)?|不应该?(?!是|会|有)"
+    r"|(?<![特区分级类性识个告差派辨])别(?![人的担急着名称致扭墅慌怕介谢客逗闹说问忘看])"
 )
 """What begins a clause that forbids; what is forbidden follows it."""
 _FORBIDS = re.compile(
@@ -33,15 +34,20 @@ _FORBIDS = re.compile(
 _DEMANDS = re.compile(
     rf"(?i){_CLAUSE}(?:always\s+\w|only\s+{_ACTS}\b|{_ACTS}\b[^.;,]{{1,60}}\bonly\b)"
     r"|\b(?:must|shall)\s+(?!have been)(?:always |only )?\w|\bshould always\b"
-    r"|必须|只能|只准|只许|只可以|只(?=[改用动修读写在])|务必|一定要|千万|始终|总是"
+    r"|必须(?!说|承认)(?![^，。]*才(?:会|能|可以|行))|只能(?!说|这样|算|怪|认)|只准|只许|只可以|只允许|只(?=需?要?[改用动修读写在从做保])"
+    r"|务必|一定[要得]|千万(?=别|不|要|记|注意|勿)|一律|无论如何|仅(?=在|允许|限|用|对|支持)|都得(?!到|了)|不变(?:$|[，。])|(?:任何|凡是|每次|所有)[^，。]{1,20}都(?:要|须)(?!是)"
+    r"|(?:^|[，,；。])(?:请|要|注意|尽量)?(?:避免|确保)(?!了)|(?:始终|总是)(?=保持|保留|使用|用|以|返回|按|遵|在|把|先)"
 )
 _SHOUTS = re.compile(rf"\b(?:NEVER|ALWAYS|MUST|DO NOT|DON{_APOSTROPHE}T|ONLY)\b")
 _NO_RULE = re.compile(
     r"[?\uff1f]\s*$|[吗呢么]\s*[。.]?$|^\s*(?://|[+$│├└⏺]|\w+\.\w+\(|return\b|\w{3} +\d+ \d\d:)|[{};]\s*$|:="
     r"|\((?:\"[^\"]*\"|'[^']*')\)\s*$"
+    r"|^(?:他们?|她们?|对方|用户|客户|我们(?:公司|这边|组))[^，。]{0,10}(?:说|一定|必须|不|总)|那边说|是什么意思|^(?:要是|如果)不能"
     r"|(?i:\b(?:copyright|warrant(?:y|ies)|sublicen[cs]e|permission notice|in no event)\b)"
 )
-_BINDING_WORD = re.compile(rf"(?i)\b(?:never|not|no|always|only|must|avoid\w*|without|forbid\w*|\w+n{_APOSTROPHE}t)\b")
+_BINDING_WORD = re.compile(
+    rf"(?i)\b(?:never|not|no|always|only|must|avoid\w*|without|forbid\w*|\w+n{_APOSTROPHE}t)\b|[不勿别禁只必须]|避免|一律"
+)
 
 
 def forbids(sentence: str) -> bool:

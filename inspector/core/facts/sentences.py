@@ -7,6 +7,7 @@ in a heading or in a table is none.
 import re
 from collections.abc import Iterator
 
+from inspector.core.facts import chinese
 from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
 
@@ -42,11 +43,9 @@ _WANTED = re.compile(
     rf"|alright|perfect|just|maybe|hm+|again|instead|lastly|additionally)[,.:;!]? )*(?:{_VERBS})\b(?!['’])"
     r"|\b(?:please|can you|could you|would you|let'?s|i(?:'d| would) (?:like|prefer)|i want|we want|i need you"
     r"|we need to|we should|you should|you need to|you can|should (?:be|have|not|only|use)|needs? to)\b"
-    r"|^(?:请|帮|把|将|先|再|继续|修|删|加|改|用|写|看|查|检查|运行|实现|分析|给|让|重|增|优化|更新|测试|提交|解释|整理|生成|创建|设计|参考|按|对|接|去)"
-    r"|请|帮我|需要|应该|希望|我想|我要|改成|改为|换成"
 )
 _ASKED = re.compile(
-    r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b|请|帮|能不能|可以"
+    r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b|请|帮|能不能|能否|可以"
 )
 _DECISION = re.compile(
     r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
@@ -54,7 +53,7 @@ _DECISION = re.compile(
     r"|going to) (?:go with|stick with|switch to|opt for)|(?:let's|i'll|i will|we'll|we will|i'm going to"
     r"|we should|i should) (?:[\w`'’-]+ ){1,9}?(?:instead|rather than)\b|(?:we'll|we will|let's) use |(?:i'll"
     r"|i will|we'll|we will|let's) (?:keep|store|skip|leave|reuse|avoid|treat|prefer) )"
-    r"|决定(?!于|了吗)|(?:我|我们|这里|因此|所以|最终|先)(?:将|会|就|先|改)?(?:采用|选择|改用|沿用|使用)|改用|不再使用"
+    rf"|{chinese.DECISION}"
 )
 _PLAIN_STEP = re.compile(
     r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b"
@@ -66,7 +65,7 @@ _ERROR = re.compile(
     r"^(?:\S{1,120}:\d+(?::\d+)?:? )?(?:E {1,9}|> ?|✘ |× |\[\w+\] |npm (?:ERR!|error) "
     r"|thread '[^']*' )?(?:[\w.]*(?:Error|Exception)(?: \[\w+\])?: |(?i:error|fatal(?: error)?"
     r"|panic)(?:\[\w+\])?: |error TS\d+: |FAILED |--- FAIL: "
-    r"|(?:\S+: )(?:fatal|error|command not found|cannot|No such file)|panicked at )[^\n]{4,}",
+    rf"|(?:\S+: )(?:fatal|error|command not found|cannot|No such file)|panicked at |{chinese.ERROR})[^\n]{{4,}}",
     re.MULTILINE,
 )
 _SOURCE = re.compile(
@@ -95,7 +94,11 @@ def wanted(text: str) -> Iterator[Fact]:
     for sentence in _prose(text):
         if constrains(sentence):
             yield Fact("constraint", sentence)
-        elif short and _WANTED.search(sentence) and (sentence[-1] not in "?？" or _ASKED.search(sentence)):
+        elif (
+            short
+            and (_WANTED.search(sentence) or chinese.asks(sentence))
+            and (sentence[-1] not in "?？" or _ASKED.search(sentence))
+        ):
             yield Fact("instruction", sentence)
 
 
@@ -114,7 +117,8 @@ def is_typed(text: str) -> bool:
 def decided(text: str) -> Iterator[Fact]:
     """What the assistant chose, of its prose."""
     for sentence in _prose(text):
-        if _DECISION.search(sentence) and not _PLAIN_STEP.search(sentence) and sentence[-1] not in "?？":
+        plain_step = _PLAIN_STEP.search(sentence) or chinese.PLAIN_STEP.search(sentence)
+        if _DECISION.search(sentence) and not plain_step and sentence[-1] not in "?？":
             yield Fact("decision", sentence)
 
 
@@ -136,11 +140,8 @@ def _prose(text: str) -> Iterator[str]:
     """Sentences of at least three words, or four Chinese characters."""
     for piece in sentences(_RAISED.sub("\n", _FENCE.sub("\n", text))):
         sentence = _BULLET.sub("", piece)[:LONGEST].strip("*_ ")
-        if (_NO_PROSE.search(sentence) or _is_title(sentence)) and not _is_chinese(sentence):
-            continue
-        if len(sentence.split()) >= 3 or (_is_chinese(sentence) and len(sentence) >= 4):
+        if chinese.is_chinese(sentence):
+            if len(sentence) >= 4 and not chinese.NO_PROSE.search(sentence):
+                yield sentence
+        elif len(sentence.split()) >= 3 and not _NO_PROSE.search(sentence) and not _is_title(sentence):
             yield sentence
-
-
-def _is_chinese(text: str) -> bool:
-    return any("\u4e00" <= c <= "\u9fff" for c in text[:40])

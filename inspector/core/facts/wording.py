@@ -34,7 +34,8 @@ _FRAME = frozenset(["a", "an", "the", "to", "please", "user", "wants", "wanted",
 _CLAUSE = re.compile(r"(?<=[,;:])\s|[\uff0c\uff1b\uff1a]")
 _LETTER = re.compile(r"\w", re.ASCII)
 """Chinese has no spaces: there a word begins anywhere."""
-_FILE = re.compile(r"[\w-][\w.-]*\.\w+")
+_FILE = re.compile(r"[\w-][\w.-]*\.[a-z]\w*", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _NAME = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
 
 
@@ -61,6 +62,11 @@ class Saying:
         longest = max(_CLAUSE.split(self.bare), key=len).strip(_ENDS)
         enough = 2 * len(longest) >= len(self.bare) and len(longest.encode()) >= SHORTEST
         return longest if enough and (not self.binds or may_bind(longest)) else self.bare
+
+    @cached_property
+    def exact(self) -> frozenset[str]:
+        """Its numbers and names of files: nobody says the same with others."""
+        return _exact(self.core)
 
     @cached_property
     def binds(self) -> bool:
@@ -91,6 +97,9 @@ class Speech:
         said, ordered = self._said(message)
         if len(mine.encode()) < SHORTEST or not said:
             return None
+        if saying.exact:
+            pairs = [pair for pair in zip(said, ordered, strict=True) if saying.exact <= _exact(pair[0])]
+            said, ordered = tuple(one for one, _ in pairs), tuple(one for _, one in pairs)
         best = process.extractOne(saying.ordered, ordered, scorer=fuzz.ratio, score_cutoff=NEARLY)
         if best is None and (message.summary or message.role == "user"):
             core = saying.core
@@ -111,6 +120,10 @@ class Speech:
             )
             known = self._known[id(message)] = message, kept, tuple(map(_in_order, kept))
         return known[1:]
+
+
+def _exact(text: str) -> frozenset[str]:
+    return frozenset((*_NUMBER.findall(re.sub(r"(?<=\d),(?=\d)", "", text)), *_FILE.findall(text)))
 
 
 def _in_order(text: str) -> str:

@@ -7,6 +7,7 @@ call that does this to it. Sentences with a condition ("unless", "yet", "先") f
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import command_of, patched, path_of, read_by, writes
@@ -25,9 +26,13 @@ _VERBS: Mapping[Act, str] = {
     "run": r"run|us(?:e|ing)|execut(?:e|ing)|call|invok(?:e|ing)|launch|start|运行|执行|使用|调用|跑|用",
 }
 _VERB = {
-    act: re.compile(rf"(?i)(?:再|去|直接|be |ever )?(?:{verbs})(?:n?ing|ed|d)?(?![a-z])\s*")
+    act: re.compile(rf"(?i)(?:再|去|直接|随便|擅自|be |ever )?\s*(?:{verbs})(?:n?ing|ed|d)?(?![a-z])\s*")
     for act, verbs in _VERBS.items()
 }
+_WITHIN = re.compile(
+    r"\s*(?:直接|随便|擅自)?(?:往|在|向|对|把|将)\s*([!-~]+)\s*(?:目录|文件夹|文件|分支)?(?:里面?|中|下面?|上面?|内)?\s*(?:做|进行|再)?\s*"
+)
+"""What Chinese names before the act."""
 _CLAUSE_END = re.compile(
     r"[,;!?\uff0c\u3002\uff1b\uff01\uff1f]|\.(?:\s|$)|\s(?:but|because|since|so that|as)\s|\s[-\u2013\u2014]\s"
 )
@@ -51,9 +56,16 @@ _NO_NAME = re.compile(
     r"(?i)(?:the|an?|any|this|that|these|those|other|my|your|our|its|their|each|every|all|new|existing|same|tests?|source"
     r"|config|such|more|of|in|and|or|to|for|files?|single|multiple|generated|whole|entire|wrong|right|local|remote|main)"
 )
+_FOLDER = re.compile(
+    r"(?i)\b(tests?|source|config|local|remote|main)\s+(?:folder|director(?:y|ies))"
+    r"|(?<![\w/])(tests?|source|config|local|remote|main)/?\s*(?:目录|文件夹)"
+)
+"""Everyday words, but the name of a folder here."""
 _FILLER = re.compile(
     r"(?i)(?:the|an?|any|this|that|it|commands?|tools?|here|directly|ever|anything|to|changes|branch|代码)"
 )
+_AROUND = re.compile("到|至|分支|代码|改动|任何东西|上去?|吧|了")
+"""What Chinese puts around the name of a branch."""
 _SEGMENT = re.compile(r"&&|\|\|?|;|\n|\$\(")
 _REDIRECT = re.compile(r"(?<![0-9&=-])>>?\s*([^\s;&|<>()'\"]+)")
 _WRAPPERS = ("sudo", "env", "time", "nohup", "bash", "sh", "-lc", "-c")
@@ -84,11 +96,15 @@ def find_ban(sentence: str) -> Ban | None:
     rest = sentence[found.end() :]
     end = _CLAUSE_END.search(rest)
     clause = rest[: end.start()] if end else rest
+    within = _WITHIN.match(clause)
+    clause = clause[within.end() :] if within else clause.lstrip()
     for act, verb in _VERB.items():
         if said := verb.match(clause):
             what = clause[said.end() :]
             if act == "git":
-                return _git_ban(said.group(), what)
+                return _git_ban(said.group(), within.group(1) if within else what)
+            if within:
+                return _ban(act, within.group(1), True)
             passive = said.group().lower().startswith("be ") or not what.strip(" `.")
             return _ban(act, sentence[: found.start()] if passive else what, bool(_CHINESE.search(said.group())))
     return None
@@ -97,7 +113,7 @@ def find_ban(sentence: str) -> Ban | None:
 def _git_ban(verb: str, what: str) -> Ban | None:
     """ "don't commit", "never push to main"; what it is that must not be committed no call tells."""
     push = re.search(r"(?i)push|推送", verb) is not None
-    rest = [one for one in re.findall(r"[\w./-]+", what) if not _FILLER.fullmatch(one)]
+    rest = [one for one in re.findall(r"[\w./-]+", _AROUND.sub(" ", what)) if not _FILLER.fullmatch(one)]
     if rest and not (push and len(rest) == 1):
         return None
     return Ban("git", (" ".join(("git", "push" if push else "commit", *rest)),))
@@ -110,8 +126,11 @@ def _ban(act: Act, what: str, chinese: bool) -> Ban | None:
         names += _LATIN.findall(what) if chinese else []
     else:
         words = [one for one in re.findall(r"[^\s`\"']+", what.strip(" .")) if not _FILLER.fullmatch(one)]
+        if chinese:  # `npm install` 安装依赖
+            words = list(takewhile(str.isascii, words))
         names += [" ".join(words)] if len(words) <= 4 else []
     kept = tuple(dict.fromkeys(one for one in names if len(one) > 1 and not _NO_NAME.fullmatch(one)))
+    kept += tuple(one for found in _FOLDER.finditer(what) for one in found.groups() if one)
     return Ban(act, kept) if kept else None
 
 
@@ -124,7 +143,8 @@ def _does(act: Act, name: str, call: ToolCall) -> bool:
     command = command_of(call)
     commands = [words for part in _SEGMENT.split(command) if (words := _words(part))]
     if act in ("git", "run"):
-        return call.name.lower() == name.lower() or any(_begins(words, name.split()) for words in commands)
+        whole = [part.split() for part in _SEGMENT.split(command)]  # with `sudo`, which may be what is banned
+        return call.name.lower() == name.lower() or any(_begins(words, name.split()) for words in (*commands, *whole))
     paths = []
     if act == "write":
         paths = [*patched(call), *([path_of(call)] if writes(call) else []), *_REDIRECT.findall(command)]

@@ -1,0 +1,64 @@
+"""Chinese, as developers type it: what is an instruction, a rule, a decision, an error; what says a rule again; what a
+call does against one. The sentences of tests/data/chinese are our own, labelled by hand before any rule saw them.
+
+Columns: sample (`held`: no rule was ever tuned on it; `fresh`: written when the rules stood, and looked at afterwards),
+then who says it, what it is and the text; or how a rule stands in a text; or whether a call breaks it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.core.facts.reading import facts
+from inspector.core.facts.wording import Saying, Speech
+from inspector.core.findings.bans import banned_by, find_ban
+from inspector.core.message import Message, Role, Text, ToolCall, ToolResult
+
+DATA = Path(__file__).parent.parent / "data" / "chinese"
+WHO: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+
+
+def lines(name: str) -> Iterator[list[str]]:
+    for line in (DATA / name).read_text("utf-8").splitlines():
+        yield line.replace("\\n", "\n").split("\t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("instruction", 0.85), ("constraint", 0.9), ("decision", 0.9), ("error", 0.85)]
+)
+def test_what_is_found_is_that_and_most_of_it_is_found(kind: str, least: float) -> None:
+    for samples in (("held",), ("tuning", "held", "fresh")):
+        right = found = there = 0
+        for sample, who, label, text in lines("facts.tsv"):
+            if sample in samples:
+                part = ToolResult("c", text) if who == "tool" else Text(text)
+                told = kind in {fact.kind for fact in facts(Message("m", WHO[who], (part,)))}
+                found, there, right = found + told, there + (label == kind), right + (told and label == kind)
+        assert there >= 8
+        assert right >= 0.9 * found, (samples, right, found)
+        assert right >= least * there, (samples, right, there)
+
+
+def test_how_a_rule_stands_in_what_a_summary_says() -> None:
+    seen = Counter[tuple[str, str]]()
+    for _, label, rule, said in lines("retold.tsv"):
+        saying, summary = Saying(rule), Message("s", "user", (Text(said),), summary=True)
+        nearly = Speech().paraphrase(saying, summary) is not None
+        seen[label, "verbatim" if saying.stands_in(said) else "paraphrased" if nearly else "gone"] += 1
+    wrong = Counter({pair: count for pair, count in seen.items() if pair[0] != pair[1]})
+    assert seen.total() >= 50
+    assert set(wrong) <= {("paraphrased", "gone")}  # a paraphrase may be missed, none is claimed
+    assert wrong.total() <= 3
+
+
+@pytest.mark.parametrize(
+    ("label", "rule", "tool", "argument"),
+    [line[1:] for line in lines("bans.tsv")],
+    ids=[" ".join((line[2], line[4])) for line in lines("bans.tsv")],
+)
+def test_what_a_call_does_against_a_rule(label: str, rule: str, tool: str, argument: str) -> None:
+    name, _, value = argument.partition("=")
+    ban = find_ban(rule)
+    assert bool(ban and banned_by(ban, ToolCall("c", tool, {name: value}))) == (label == "yes")
