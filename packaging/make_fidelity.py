@@ -8,6 +8,7 @@ that they sent. Only figures and the path below the folder go into the page, nev
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from bisect import bisect_right
@@ -26,7 +27,7 @@ from shown_numbers import ShownNumbers, numbers_table, shown_numbers  # noqa: E4
 
 from inspector.core.errors import InspectorError  # noqa: E402
 from inspector.core.formats.detect import FORMATS  # noqa: E402
-from inspector.core.session import Session  # noqa: E402
+from inspector.core.session import Request, Session  # noqa: E402
 from inspector.core.tokens.estimators import ESTIMATORS, estimator  # noqa: E402
 from inspector.core.tokens.fit import Fit, calibration_report, explained  # noqa: E402
 from inspector.core.tokens.prediction import quantile  # noqa: E402
@@ -64,13 +65,21 @@ class Measured:
 
     @property
     def by_stretch(self) -> float:
-        """R2 with a line for each stretch between compactions that is long enough for one, too."""
-        borders = sorted({one.before_request for one in self.session.main.compactions if one.kind == "summary"})
+        """R2 with a line for each stretch between compactions and restarts that is long enough for one, too."""
+        main = self.session.main
+        restarts = (
+            bisect_right(main.requests, one.line, key=_line) for one in self.session.signs if one.kind == "restart"
+        )
+        borders = sorted({one.before_request for one in main.compactions if one.kind == "summary"}.union(restarts))
         groups = defaultdict[object, list[tuple[float, float]]](list)
         for one in self.fit.samples if self.fit is not None else ():
             groups[one.model, bisect_right(borders, one.request)].append((one.estimated, one.reported))
         found = explained(points for points in groups.values() if len(points) >= LEAST)
         return (self.fit.r2_by_model if found is None and self.fit is not None else found) or 0.0
+
+
+def _line(request: Request) -> int:
+    return request.line
 
 
 def main() -> None:
@@ -115,10 +124,13 @@ def measure(folder: Path) -> Iterator[Measured]:
 
 CUT = ("begins in the middle", "goes on from a response that is not in the file", "capture shortened texts")
 """What is said of a session whose publisher left something out."""
+LEFT_OUT = re.compile(r"\(\d[\d,]* characters left out\)")
+"""What some put in the place of a text."""
 
 
 def _why_not(path: Path, session: Session) -> str:
-    if any(sign in note for note in session.notes for sign in CUT):
+    shortened = any(LEFT_OUT.search(message.text) for message in session.main.messages)
+    if shortened or any(sign in note for note in session.notes for sign in CUT):
         return "cut"
     reports = [(one.usage.prompt, len(one.view)) for one in session.main.requests if one.usage and one.usage.prompt]
     runs = zip(*(reports[n:] for n in range(SAME)), strict=False)
@@ -181,9 +193,11 @@ they have other tokenizers and other prompts. *Overhead* is the intercept in tok
 |predicted / reported - 1| of the number that the gauge shows, by Roku's estimator: what the program said before it saw
 the call, from what stood in the file up to then.
 
-*By stretch*: each stretch between compactions has a line of its own. After a compaction a client attaches anew what the
-file does not hold (files, skills, reminders): the overhead of one session goes from 35,000 to 64,000 tokens that way,
-with the same slope. One line through all of it is less straight for that, and no message is wrong.
+*By stretch*: each stretch between compactions, and between restarts that the file tells, has a line of its own. After a
+compaction a client attaches anew what the file does not hold (files, skills, reminders): the overhead of one session
+goes from 35,000 to 64,000 tokens that way, with the same slope. A client that was started again has lost what it had
+attached. One line through all of it is less straight for that, and no message is wrong: Claude Code 2.0.76 to 2.1.37,
+of which these sessions are, wrote none of its attachments down.
 
 Every file that tells what its calls used is counted. Not part of the quantiles: files with under four such calls,
 through which any line is nearly straight; in brackets, windows that publishers cut out of a session or texts that they
@@ -205,9 +219,9 @@ sent. Messages weigh what their growth was reported at. What that leaves over th
 shown as theirs (*beyond the schemas*): its instructions for tools (Anthropic names 346 tokens for Claude 4), the way
 in which it writes schemas, descriptions of tools of its own (`web_search` is two words of a body). Where that would be
 more than 500 tokens and as much again as the schemas' text, the file holds less than it seems to, and the rest stays
-unseen: those are the calls that are not within 3 %. Here they are all of one Claude Code session and its sub-agents,
-whose prompt and tools whoever published them cut down to their first words ("2025 characters left out"). At most 12
-calls of a session are looked at; sessions that were cut or made up, and those of a single call, are not.
+unseen: those are the calls that are not within 3 %. At most 12 calls of a session are looked at; sessions
+that were cut (texts down to their first words: "2025 characters left out") or made up, and those of a single call, are
+not.
 """.splitlines()
 
 BODIES = """\

@@ -22,7 +22,7 @@ def fidelity(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 KEPT = {
-    "claude-code": (0.998, 0.94),
+    "claude-code": (0.998, 0.96),
     "codex": (0.999, 0.99),
     "pi": (0.9995, 0.999),
     "gemini-cli": (0.999, 0.999),
@@ -32,7 +32,7 @@ KEPT = {
     "exchange-log": (0.998, 0.998),
 }
 """Median and 10th percentile of R2 that were reached; what is asked stands on the page."""
-ALL = (0.9995, 0.95), (0.9995, 0.95)
+ALL = (0.9995, 0.965), (0.9995, 0.99)
 """Of all files, by one line and by stretch."""
 
 
