@@ -39,9 +39,9 @@ def test_each_policy_believes_in_its_own_unit(ask: Ask) -> None:
 
 def test_what_is_believed_is_what_the_verdicts_compare(ask: Ask) -> None:
     for name in ("roku", "pulse", "pi", "learn-claude-code"):
+        info = ask("info", SAMPLE, "--policy", name)
         for at in (6, FULL, "end"):
             verdicts = ask("step", SAMPLE, "--policy", name, "--at", at)["verdicts"]
-            info = ask("info", SAMPLE, "--policy", name)
             believed = (info["end"] if at == "end" else info["requests"][at])["believed"]
             compared = {one["tokens"] for one in verdicts if one["limit"] is not None and one["tokens"] is not None}
             assert compared == {believed}, (name, at)

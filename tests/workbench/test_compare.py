@@ -27,7 +27,6 @@ from inspector.workbench.compare import (
 from inspector.workbench.state import Choices, State
 from inspector.workbench.workbench import Workbench
 from tests.core.sessions import said
-from tests.shared import transcripts
 
 LONG = said(("user", "go"), *[("read", f"src/f{n}.py {'word ' * 900}") for n in range(30)], ("answer", "done"))
 SHORT = said(("user", "go"), ("read", "a.py x"), ("read", "b.py y"), ("answer", "done"))
@@ -156,16 +155,3 @@ def test_the_sample_adds_up() -> None:
         assert one.spent.prompt == sum(row.tokens for row in one.rows)
         assert bool(one.compactions) == (one.policy != PLAIN)
         assert all(0 <= regret.at.before_request <= regret.needed_by < len(one.rows) for regret in one.losses.regrets)
-
-
-def test_a_real_session_adds_up() -> None:
-    path = next(transcripts("derived-merged/*/*.jsonl"), None)
-    if path is None:
-        pytest.skip("the shared transcripts are not here")
-    thread = open_transcript(str(path)).main
-    found = driven(thread, runs(state(thread), NAMES, 200_000))
-    assert len(found.reports) == len(NAMES)
-    for one in found.reports:
-        assert len(one.rows) == len(thread.requests)
-        assert one.spent.prompt == sum(row.tokens for row in one.rows)
-        assert one.losses.facts == one.losses.kept + one.losses.paraphrased + one.losses.lost
