@@ -3,9 +3,14 @@
 `TO LLM time`, the messages with `-------` before each and their role before every line; `LLM RESPONSE time`, the answer
 likewise. A call without an answer failed, and is none. The tokens of calls, the model and why a prompt became shorter
 are not in the file; Aider sends no tools.
+
+In architect mode an editor carries out what the architect answered, each time in a conversation of its own: its prompt
+holds nothing of the architect's, and what it is asked begins with the architect's answer, word for word. By that it is
+known, and what goes on from it.
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from inspector.core.formats.calls import CallList, chat_call
@@ -31,8 +36,8 @@ class AiderReader:
 
     def __init__(self) -> None:
         self._calls: list[BodyPair] = []
-        self._threads: tuple[int, CallList] = 0, CallList(is_one=True)
-        """How many of the calls were read, and what they make."""
+        self._chats = _Chats()
+        """What the calls make, as far as they were read."""
         self._line, self._time = 0, ""
         self._sent: list[tuple[str, list[str]]] = []
         self._answer: list[str] | None = None
@@ -88,20 +93,72 @@ class AiderReader:
     def session(self) -> Session:
         """The session so far. O(what has come); all of it where the last answer has become longer."""
         self._take()
-        read, calls = self._threads
-        if read > len(self._calls) or (read and self._last is not self._calls[read - 1]):
-            read, calls = 0, CallList(is_one=True)
+        read = len(self._chats.calls)
+        if self._chats.calls != self._calls[:read]:
+            self._chats, read = _Chats(), 0
         for call in self._calls[read:]:
-            calls.add(call)
-        self._threads = len(self._calls), calls
-        self._last = self._calls[-1] if self._calls else None
-        threads, _ = calls.threads()
+            self._chats.add(call)
+        threads = self._chats.threads()
         notes = []
         if self._failed:
             notes.append(f"Calls that got no answer were left out: {self._failed:,}.")
         return Session(NAME, threads or (Thread("main"),), tuple(self._problems), client="Aider", notes=tuple(notes))
 
-    _last: BodyPair | None = None
+
+class _Chats:
+    """The conversation with the user, and those of the editor, as threads."""
+
+    def __init__(self) -> None:
+        self.calls: list[BodyPair] = []
+        self._lists = [CallList(is_one=True)]
+        self._now = 0
+        """Place of the list that the last call went to."""
+        self._threads: dict[int, Thread] = {}
+        """Of the editors but the last: they are complete."""
+
+    def add(self, call: BodyPair) -> None:
+        """The next call."""
+        last = self.calls[-1] if self.calls else None
+        if last is not None and _is_edit(last, call):
+            self._lists.append(CallList(is_one=True))
+            self._now = len(self._lists) - 1
+        elif self._now and not (last is not None and _goes_on(last, call)):
+            self._now = 0
+        self._lists[self._now].add(call)
+        self.calls.append(call)
+
+    def threads(self) -> tuple[Thread, ...]:
+        """The main thread first."""
+        found = list(self._lists[0].threads()[0])
+        for n, calls in enumerate(self._lists[1:], 1):
+            if n not in self._threads:
+                (thread,) = calls.threads()[0]
+                self._threads[n] = replace(thread, id=f"editor-{n}", title=f"Editor {n}", parent="main")
+            found.append(self._threads[n])
+        self._threads.pop(len(self._lists) - 1, None)
+        return tuple(found)
+
+
+def _messages(call: BodyPair) -> list[Any]:
+    return list((call.request or {}).get("messages", ()))
+
+
+def _answer(call: BodyPair) -> str:
+    return str((call.response or {})["choices"][0]["message"]["content"])
+
+
+def _is_edit(architect: BodyPair, call: BodyPair) -> bool:
+    """Is what this one is asked the answer to that one, and nothing else of that conversation there?"""
+    sent, answer = _messages(call), _answer(architect).strip()
+    typed = [one["content"].strip() for one in sent if one["role"] == "user"]
+    said = [one["content"].strip() for one in sent if one["role"] == "assistant"]
+    return bool(typed) and typed[-1].startswith(answer) and answer not in said
+
+
+def _goes_on(last: BodyPair, call: BodyPair) -> bool:
+    """Does it hold the answer of the one before, in its place?"""
+    answer = _answer(last).strip()
+    return any(one["role"] == "assistant" and one["content"].strip() == answer for one in _messages(call))
 
 
 FORMAT = Format(

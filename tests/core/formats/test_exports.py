@@ -29,6 +29,20 @@ SAMPLES = {
 }
 
 
+PLAN, EDIT = ("SYSTEM", "Be an architect."), ("SYSTEM", "Be an editor.")
+FIRST = [("USER", "Split a.py."), ("ASSISTANT", "Put it into b.py.")]
+SECOND = [*FIRST, ("USER", "And test it."), ("ASSISTANT", "Add test_b.py.")]
+ASKED = ("USER", "Put it into b.py. # Rules: blocks")
+ARCHITECT = [
+    ([PLAN, FIRST[0]], "Put it into b.py."),
+    ([EDIT, ASKED], "<<<< b.py"),
+    ([EDIT, ASKED, ("ASSISTANT", "<<<< b.py"), ("USER", "lint: error")], "<<<< b.py, mended"),
+    ([PLAN, *FIRST, ("USER", "And test it.")], "Add test_b.py."),
+    ([EDIT, ("USER", "Add test_b.py.")], "<<<< test_b.py"),
+    ([PLAN, *SECOND, ("USER", "Thanks.")], "You are welcome."),
+]
+
+
 def said(message: Message) -> str:
     return f"{message.role}: {message.result.content if message.result else message.text}"
 
@@ -161,6 +175,22 @@ def test_a_log_of_aider(tmp_path: Path) -> None:
     assert laid_out(follow_growing(tmp_path / "history", lines)) == laid_out(session)
 
 
+def test_the_editor_of_aider_has_conversations_of_its_own(tmp_path: Path) -> None:
+    """Known by what it is asked, which is the architect's answer; what answers the architect itself goes on."""
+    path, calls = tmp_path / "history", list[str]()
+    for n, (sent, answer) in enumerate(ARCHITECT):
+        told = "".join(f"-------\n{role} {text}\n" for role, text in sent)
+        calls.append(f"TO LLM 2026-01-01T10:00:0{n}\n{told}LLM RESPONSE 2026-01-01T10:00:0{n}\nASSISTANT {answer}\n")
+    path.write_text("".join(calls), encoding="utf-8")
+    session = open_transcript(path)
+    assert [(one.id, one.parent, len(one.requests)) for one in session.threads] == [
+        ("main", "", 3), ("editor-1", "main", 2), ("editor-2", "main", 1),
+    ]  # fmt: skip
+    assert [len(request.view) for request in session.main.requests] == [1, 3, 5]
+    assert session.threads[1].requests[1].view.messages()[-1].text == "lint: error"
+    assert laid_out(follow_growing(path, path.read_bytes().splitlines(keepends=True))) == laid_out(session)
+
+
 @pytest.mark.parametrize("kind", ["folder", "zip", "gzip"])
 def test_a_log_of_aider_in_a_folder_or_packed(tmp_path: Path, kind: str) -> None:
     data, path = (HERE / "aider.llm.history").read_bytes(), tmp_path / kind
@@ -221,7 +251,7 @@ def test_the_newest_of_a_folder_is_found_by_the_file_beside_it(tmp_path: Path, n
     [
         ("vscode-copilot-chat/*/examples/*/*.json", "vscode-chat", 4),
         ("vscode-copilot-chat/*/src/__tests__/chat/*.json", "vscode-chat", 2),
-        ("aider-llm-history/*/.aider.llm.history", "aider", 31),
+        ("aider-llm-history/*/.aider.llm.history", "aider", 21),
         ("gemini-contents/*/*.json", "gemini", 52),
         ("vibe/*/internal/parser/testdata/vibe/*/messages.jsonl", "vibe", 2),
     ],
