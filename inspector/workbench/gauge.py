@@ -16,7 +16,7 @@ from inspector.core.findings.composition import Category, sized
 from inspector.core.findings.triggers import ObservedTrigger, observed_triggers
 from inspector.core.identity import SameObject
 from inspector.core.policies.catalogue import TITLES, policy
-from inspector.core.policies.start import believed_at
+from inspector.core.policies.start import believed_at, counts_by_itself
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressure, Pressures
@@ -226,6 +226,8 @@ class GaugeReading:
     """What the chosen policy measures, to compare with the lines; None while nobody has worked it out."""
     believer: str = ""
     """The policy's title."""
+    by_itself: bool = False
+    """It counts by itself, without system prompt and tools, as such a harness does from a compaction to a report."""
     late: tuple[str, ...] = ()
     """For each line whose tiers would fire at another request than where the reported number crosses it."""
     before: int | None = None
@@ -277,6 +279,7 @@ def reading(state: State) -> GaugeReading | None:
         slope=size.scale.slope,
         believed=_believed(state),
         believer=TITLES.get(state.choices.policy, state.choices.policy),
+        by_itself=_by_itself(state, thread),
         late=_late(state, lines),
         before=before,
         triggers=observed_triggers(thread, window.tokens),
@@ -302,6 +305,15 @@ def _believed(state: State) -> int | None:
     if state.stepped or state.at is None or known is None or known.whose != wanted(state):
         return None
     return known.tokens[state.at] if state.at < len(known.tokens) else None
+
+
+def _by_itself(state: State, thread: Thread) -> bool:
+    try:
+        by = policy(state.choices.policy)
+    except InspectorError:
+        return False
+    at = len(thread.requests) if state.at is None else state.at
+    return not state.stepped and counts_by_itself(by, thread, at)
 
 
 def _late(state: State, lines: tuple[Watermark, ...]) -> tuple[str, ...]:

@@ -103,6 +103,15 @@ def test_what_the_policy_believes_stands_beside_it_with_its_error(desk: Desk, sa
     assert mark.lower().startswith(words.lower())
 
 
+@pytest.mark.parametrize("policy", ["codex", "claude-code", "opencode"])
+def test_who_counts_by_itself_after_a_compaction_is_said_to(desk: Desk, sample: Gauge, policy: str) -> None:
+    desk.workbench.stepping.choose(policy=policy)
+    for at in (78, 79, 80):
+        stand(desk, at)
+        said = "by its own count till the next report" in shown(sample)
+        assert said == (at == 79 and policy != "opencode")
+
+
 @pytest.mark.parametrize(
     "policy", ["roku", "pulse", "pi", "learn-claude-code", "claude-code", "codex", "gemini", "opencode"]
 )

@@ -166,6 +166,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         TierName(AUTO, "Auto-compact", "A summary of all in nine sections, and the files used last.", calls_model=True),
     )
     settings_type = ClaudeCodeSettings
+    estimates_after_compaction = True
 
     def of_client(self, client: str) -> SettingPairs:
         version = _numbers(client)

@@ -128,6 +128,14 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
     return believed(policy, buffer, settings, running, moment_at(thread, at))
 
 
+def counts_by_itself(policy: Policy[Any, Any], thread: Thread, at: int) -> bool:
+    """Does it go by an estimate of its own before request `at`: a compaction was recorded, and no report since?"""
+    if not policy.estimates_after_compaction:
+        return False
+    places = [one.before_request for one in thread.compactions if one.kind == "summary" and one.before_request <= at]
+    return bool(places) and all(request.usage is None for request in thread.requests[max(places) : at])
+
+
 def believed(policy: Policy[Any, Any], buffer: Buffer, settings: Any, running: Any, moment: PolicyInput) -> int:
     """Tokens that the policy compares with its watermark on any buffer."""
     verdicts = policy.due(buffer, settings, running, moment)
