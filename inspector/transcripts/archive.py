@@ -7,7 +7,7 @@ Nothing is unpacked to disk. Of an evaluation log only the wanted sample is read
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -18,6 +18,7 @@ from inspector.core.formats.format import Head
 from inspector.core.formats.many import place_of
 from inspector.core.jsontext import NotJson, loads
 from inspector.core.session import HeldSession, Problem
+from inspector.core.untyped import objects_of
 from inspector.extensions.formats import all_formats
 from inspector.transcripts.database import begins_with, database_of, named, session_path
 from inspector.transcripts.stores import DatabaseSession
@@ -174,6 +175,10 @@ class EvalLog(TranscriptFile):
         told = self._json(archive, "header.json" if "header.json" in names else "_journal/start.json")
         samples: list[Any] = [_named(name) for name in names if name.startswith("samples/") and name.endswith(".json")]
         samples.sort(key=lambda one: (_number(one["id"]), one["id"], one["epoch"]))
+        with suppress(NothingToRead):  # what samples are about is told once more, for lists of them
+            told_of = objects_of(self._json(archive, "summaries.json") if "summaries.json" in names else [])
+            inputs = {(str(one.get("id")), str(one.get("epoch"))): one.get("input") for one in told_of}
+            samples = [{**one, "input": inputs.get((one["id"], one["epoch"]))} for one in samples]
         place = place_of([HeldSession(f"{one['id']}_epoch_{one['epoch']}") for one in samples], self._wanted)
         if place is not None:
             samples[place] = self._json(archive, samples[place]["member"])

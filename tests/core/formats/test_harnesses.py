@@ -186,6 +186,21 @@ def test_an_eval_log_is_the_same_log(eval_log: Path) -> None:
         open_transcript(path_of(eval_log, "9"))
 
 
+def test_an_eval_log_names_all_its_samples(eval_log: Path) -> None:
+    """By its summaries, where they can be read: only the wanted sample is unpacked."""
+    whole = [one.title for one in opened("inspect.json").held]
+    assert all(whole)
+    assert [one.title for one in open_transcript(eval_log).held] == [whole[0], ""]
+    value = json.loads((HERE / "inspect.json").read_text())
+    told = [{"id": one["id"], "epoch": 1, "input": one["input"]} for one in value["samples"]]
+    for text, titles in ((json.dumps(told), whole), ("[{", [whole[0], ""])):
+        path = eval_log.with_name(f"{len(text)}.eval")
+        path.write_bytes(eval_log.read_bytes())
+        with zipfile.ZipFile(path, "a") as made:
+            made.writestr("summaries.json", text)
+        assert [one.title for one in open_transcript(path).held] == titles
+
+
 def test_an_eval_log_is_read_again_when_it_was_written_again(eval_log: Path) -> None:
     seen: list[Session] = []
     follower = Follower(eval_log, seen.append)

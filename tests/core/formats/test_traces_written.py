@@ -342,6 +342,20 @@ def test_it_is_the_same_conversation(way: str, tmp_path: Path) -> None:
         assert not session.problems
 
 
+def test_a_list_of_traces_has_their_sessions(tmp_path: Path) -> None:
+    """The same words at the same times, in two sessions and in one."""
+    path = tmp_path / "traces.json"
+
+    def trace(name: str, session: str, calls: Sequence[int]) -> dict[str, Any]:
+        rows = [{**observation(n), "id": f"{name}{n}", "trace_id": name} for n in calls]
+        return {"id": name, "sessionId": session, "observations": rows}
+
+    path.write_text(json.dumps([trace("a", "one", CALLS), trace("b", "two", CALLS)]))
+    assert [len(thread.requests) for thread in open_transcript(path).threads] == [4, 4]
+    path.write_text(json.dumps([trace("a", "one", CALLS[:2]), trace("b", "one", CALLS[2:])]))
+    assert [len(thread.requests) for thread in open_transcript(path).threads] == [4]
+
+
 def test_turns_that_begin_anew_stay_apart(tmp_path: Path) -> None:
     """The same words once more, in a trace of their own, are another conversation."""
     path = tmp_path / "trace.jsonl"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from inspector.core.formats.format import Head
@@ -17,22 +18,25 @@ _TYPES = ("GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", 
 def sniff_langfuse(head: Head) -> float:
     """Sure of a trace with its observations; of observations alone, too."""
     value = head.document if head.document is not None else next(iter(head.values), None)
-    rows = list(_rows(value))[:5]
-    return 0.98 * (bool(rows) and all(_is_observation(row) for row in rows))
+    rows = list(islice(_rows(value), 5))
+    return 0.98 * (bool(rows) and all(_is_observation(row) for row, _ in rows))
 
 
-def _rows(value: Any) -> Iterator[Any]:
+def _rows(value: Any, session: str = "") -> Iterator[tuple[Any, str]]:
+    """Every observation with its session: a trace without one is a session of its own."""
     if isinstance(value, list):
         for one in value:
-            yield from _rows(one) if isinstance(one, dict) else [one]
-    elif isinstance(value, dict):
-        told = value.get("observations", mapping(value.get("trace")).get("observations"))
-        if isinstance(told, list):
-            yield from told
-        elif "start_time" in value and "trace_id" in value:  # as its database names them
-            yield {_LOWER.sub(lambda found: found[1].upper(), key): one for key, one in value.items()}
-        else:
-            yield value
+            yield from _rows(one, session)
+        return
+    if isinstance(value, dict):
+        trace = mapping(value.get("trace")) or value
+        if isinstance(told := value.get("observations", trace.get("observations")), list):
+            yield from _rows(told, text_of(trace.get("sessionId")) or text_of(trace.get("id")))
+            return
+        if "start_time" in value and "trace_id" in value:  # as its database names them
+            value = {_LOWER.sub(lambda found: found[1].upper(), key): one for key, one in value.items()}
+        session = session or text_of(value.get("sessionId"))
+    yield value, session
 
 
 _LOWER = re.compile(r"_([a-z])")
@@ -44,9 +48,7 @@ def _is_observation(row: Any) -> bool:
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
     """The observations of an export, as spans."""
-    trace = mapping(value.get("trace")) if isinstance(value, dict) else {}
-    session = text_of(trace.get("sessionId")) or text_of(trace.get("id"))
-    for row in _rows(value):
+    for row, session in _rows(value):
         if _is_observation(row) and isinstance(row["id"], str):
             yield _span(row, session, line)
 
