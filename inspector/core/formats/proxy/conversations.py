@@ -90,7 +90,9 @@ class Conversations:
 
     def adopt(self, found: Conversation) -> None:
         """Find out who started a thread, where it is not known: the call that holds its task."""
-        if found.parent_call or not found.steps or (found.parent is None and found.key.strong and not found.key.sub):
+        if not self._tasks or found.parent_call or not found.steps:
+            return
+        if found.parent is None and found.key.strong and not found.key.sub:
             return
         view = found.steps[0].body.view  # it may have inherited what came before its task
         for text in _texts((*islice(view.backwards(), 1), *head(view, _NEAR))):
@@ -165,6 +167,8 @@ class Conversations:
     def _repeated(self, one: Exchange) -> Conversation | None:
         """By what the model said. One word alone may be said twice: the beginning must be the same, or most of it."""
         view, scope = one.body.view, self._scope(one)
+        if not any(message.role in ("assistant", "tool") for message in view.backwards()):
+            return None
         begun = head(view, _NEAR)
         summed = any(message.summary for message in begun)
         said, known, answers, own = 0, Counter[int](), 0, Counter[int]()
@@ -205,7 +209,7 @@ class Conversations:
 
     def _task(self, view: View) -> bool:
         """Is it the first request of a sub-agent: does a call of another thread hold what its user says?"""
-        messages = head(view, _NEAR)
+        messages = head(view, _NEAR) if self._tasks else ()
         if any(message.role in ("assistant", "tool") for message in messages):
             return False
         return any(text in self._tasks for text in _texts(messages))

@@ -9,6 +9,7 @@ from typing import Any
 from inspector.core.formats.proxy.conversation import Conversation
 from inspector.core.formats.proxy.conversations import Conversations
 from inspector.core.formats.proxy.exchange import Exchange
+from inspector.core.formats.proxy.keys import ClientKey
 from inspector.core.message import Message
 from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, SideCall, Thread
@@ -102,12 +103,13 @@ class RecordingSession:
         for one in self._asides:
             thread = self._threads.get(id(one)) or self._conversations.named_by(one)
             found.append((one.line, _aside(one, thread, names, made.get(id(one)))))
+        owners: dict[ClientKey, Conversation] = {}
+        for each in self._conversations.all if singles else ():
+            if each.number in names:
+                owners.setdefault(each.key, each)
         for single in singles:
             (one,) = single.steps
-            owner = next(
-                (each for each in self._conversations.all if each.key == single.key and each.number in names), None
-            )
-            found.append((one.line, _aside(one, owner, names, None, "call without tools")))
+            found.append((one.line, _aside(one, owners.get(single.key), names, None, "call without tools")))
         return Prefix([call for _, call in sorted(found, key=lambda pair: pair[0])])
 
     def _sentences(self, several: bool, count: int) -> list[str]:
@@ -160,17 +162,16 @@ def _aside(
 
 
 def steps_and_singles(found: list[Conversation]) -> tuple[list[Conversation], list[Conversation]]:
-    """The threads, that of the first real work in front, and the single calls without tools beside them."""
+    """The threads, that of the first real work in front, and the single calls without tools beside such work of the
+    same client's session (or, without keys, of the same scope)."""
     worked = [one for one in found if one.worked]
-    singles = [one for one in found if worked and not one.worked and len(one.steps) == 1 and _beside(one, worked)]
-    steps = [one for one in found if one not in singles]
+    sessions = {(one.key.session, one.key.client) for one in worked}
+    singles, steps = list[Conversation](), list[Conversation]()
+    for one in found:
+        is_single = not one.worked and len(one.steps) == 1 and (one.key.session, one.key.client) in sessions
+        (singles if is_single else steps).append(one)
     first = next((one for one in (*worked, *steps) if one.parent is None), None)
     return sorted(steps, key=lambda one: one is not first), singles
-
-
-def _beside(one: Conversation, worked: Sequence[Conversation]) -> bool:
-    """Does it stand beside work of the same client's session (or, without keys, of the same scope)?"""
-    return any(each.key.session == one.key.session and each.key.client == one.key.client for each in worked)
 
 
 def _names(steps: Sequence[Conversation]) -> dict[int, str]:

@@ -312,7 +312,7 @@ def _result(call: str, tool: Span) -> Message:
 
 
 def _whose(run: AgentRun) -> str:
-    return f"{_NUMBER.sub('', run.name)} {run.parent is not None}"
+    return f"{_NUMBER.sub('', run.name)} {run.parent is not None}" if run.agent is not None else ""
 
 
 def _when(one: tuple[int, int, Span, AgentRun]) -> tuple[int, int]:
