@@ -20,7 +20,10 @@ from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench
 
-LIVE = ("Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…")
+LIVE = (
+    "Run a live demo", "Run an agent…", "Run from here…", "Resume this run", "Watch an agent…",
+    "Receive the spans of a traced agent",
+)  # fmt: skip
 """Commands by which something begins that is looked at while it runs."""
 TITLE_WIDTH = 48
 """Characters of a sub-agent's title in the menu."""

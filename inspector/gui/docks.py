@@ -106,7 +106,7 @@ class Docks(WorkspacePage):
         return {
             "Pressure": gauge,
             "Timeline": max(150, height * 24 // 100),
-            "Breakdown": max(110, height * 21 // 100 - 4 * max(0, self.fontMetrics().height() - 18)),
+            "Breakdown": max(110, height * 15 // 100),
             "Message": width * 42 // 100,
             "Tiers": max(min(34 * figure, width * 47 // 100), width * 30 // 100),
             "Lost": height * 30 // 100,

@@ -11,6 +11,7 @@ from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.settings import Settings
+from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import LinkButton
 from inspector.resources import resource
 
@@ -31,16 +32,19 @@ class Welcome(QWidget):
         choose: Callable[[], None],
         runs: RunDesk,
         watch: Callable[[], None],
+        receive: Callable[[], None],
     ) -> None:
         super().__init__()
         self._settings, self._bridge, self._open_path = settings, bridge, open_path
         demo = "An agent on a small workspace of its own: no key, no network; every tier fires"
         proxy = "A proxy between a real agent and its provider: what it sends, live; hold, compact, edit"
+        spans = "An address on this machine for the spans of an agent that OpenTelemetry traces; no proxy is needed"
         self.open = button("Open a transcript…", choose, role="primary")
         self.sample = button("Open the sample", lambda: open_path(str(sample_path())))
         self.demo = button("Run a live demo", lambda: runs.demo(), about=demo)
         self.run = button("Run an agent…", lambda: runs.ask_new())
         self.watch = button("Watch an agent…", lambda: watch(), about=proxy)
+        self.receive = button("Receive spans", lambda: receive(), about=spans)
         self.drop = _DropArea()
         self.recent = _Links("RECENT", "What you open appears here.", theme, open_path)
         self.found = _Links("FOUND ON THIS MACHINE", "Looking for sessions of your agents…", theme, open_path)
@@ -51,7 +55,7 @@ class Welcome(QWidget):
         body.setMaximumWidth(920)
         words = "See what your agent's model really read, request by request, and what fills its window."
         title, what = label("Context Inspector", role="title"), label(words, role="quiet")
-        begin = row(self.open, self.sample, self.demo, self.run, self.watch, ...)
+        begin = flow(self.open, self.sample, self.demo, self.run, self.watch, self.receive)
         links = row((self.recent, 1), (self.found, 1), gap=36)
         column((..., 1), title, what, 8, begin, 6, self.drop, 14, links, (..., 2), of=body, margins=None, gap=10)
         row((..., 1), (body, 40), (..., 1), of=self, margins=(30, 20, 30, 20))

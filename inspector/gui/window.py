@@ -80,8 +80,9 @@ class MainWindow(Guarded, QMainWindow):
         wanted = (self.choose_file, self.open_palette, self.choose_window, self.follow_session, self.choose_workspace)
         self.top = TopBar(self.workbench, *wanted, commands=lambda: self.commands)
         self.notice = Notice(self.theme, self.opener.cancel, self.workbench.dismiss)
+        live = (self.proxies.watch, self.proxies.receive)
         self.welcome = Welcome(
-            self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, self.proxies.watch
+            self.settings, self.bridge, self.theme, self.open_path, self.choose_file, self.runs, *live
         )
         self.status = StatusStrip(lambda: self.show_panel("Problems"))
         self.pages = QStackedWidget()

@@ -24,8 +24,9 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.gui.panels.panel import Cover
-from inspector.gui.widgets.plot import TokenAxis
+from inspector.gui.widgets.plot import Axis
 from inspector.gui.widgets.small import Elided, LinkButton
+from inspector.gui.widgets.table import TableModel
 
 SLACK = 1
 """Pixels that rounding may take."""
@@ -80,7 +81,7 @@ def _cut(one: QWidget) -> Iterator[str]:
 def _axes(view: QGraphicsView) -> Iterator[str]:
     """Numbers beside a plot, which are painted by hand: none is cut, none lies on another."""
     for axis in view.scene().items() if view.scene() is not None else ():
-        if isinstance(axis, TokenAxis) and axis.isVisible():
+        if isinstance(axis, Axis) and axis.isVisible():
             room = axis.mapRectFromParent(axis.geometry()).adjusted(-SLACK, -2 * SLACK, SLACK, SLACK)
             drawn = axis.numbers
             yield from (f"number {text!r} of an axis is cut" for rect, text in drawn if not room.contains(rect))
@@ -127,6 +128,8 @@ def _figures(view: QTableView) -> Iterator[str]:
             text = index.data()
             if side is None or not int(side) & int(Qt.AlignmentFlag.AlignRight) or not isinstance(text, str):
                 continue
+            if isinstance(model, TableModel):  # which may have several lines in a cell
+                text = max(model.columns[column].text(model.rows[row]).split("\n"), key=metrics.horizontalAdvance)
             if view.isColumnHidden(column) or view.columnWidth(column) + SLACK < metrics.horizontalAdvance(text) + 12:
                 if not view.isColumnHidden(column):
                     yield f"number {text!r} {view.columnWidth(column)} < {metrics.horizontalAdvance(text) + 12}"

@@ -11,7 +11,7 @@ from inspector.cli import breakdown as cli_breakdown
 from inspector.cli.select import Selection
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.gui.desk import Desk
-from inspector.gui.panels.breakdown.icicle import Icicle, PartPath
+from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, shown_name
 from inspector.gui.panels.breakdown.panel import BreakdownPanel
 from inspector.gui.panels.breakdown.tree import MOST, BreakdownTree
 from inspector.gui.panels.buffer.panel import BufferPanel
@@ -117,7 +117,7 @@ def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> Non
 
     assert panel.filling is not None
     by_size = sorted(panel.filling.tree.children, key=lambda one: -one.tokens)
-    assert names() == [one.name for one in by_size]
+    assert names() == [shown_name(one) for one in by_size]
     header = panel.tree.header()
     assert isinstance(header, QHeaderView)
     click(header.viewport(), QPoint(header.sectionViewportPosition(0) + 8, header.height() // 2))
@@ -132,14 +132,14 @@ def test_the_tree_is_sorted_and_opened(desk: Desk, panel: BreakdownPanel) -> Non
 
 
 def test_repeats_and_tools_lead_to_their_messages(desk: Desk, panel: BreakdownPanel, asked: Asked) -> None:
-    panel.tabs.setCurrentIndex(1)
+    panel.tabs.setCurrentIndex(2)
     click_cell(panel.repeats, 0)
     among, one = desk.workbench.state.among, panel.repeats.rows[0]
     assert among is not None
     assert among.ids == {desk.workbench.state.buffer().messages[at].id for at in one.messages}
     press(panel.repeats, Qt.Key.Key_Return)
     assert desk.workbench.state.selected == desk.workbench.state.buffer().messages[one.messages[-1]].id
-    panel.tabs.setCurrentIndex(2)
+    panel.tabs.setCurrentIndex(3)
     click_cell(panel.tools, 0)
     assert desk.workbench.state.part == ("tool results", panel.tools.rows[0].name)
 

@@ -135,7 +135,7 @@ def test_another_chip_runs_only_what_is_missing(compared: ComparePanel, qtbot: Q
     before = {one.policy: one for one in compared._found.reports}
     click(compared.bar.chips["codex"])
     assert "codex" not in names(compared)
-    assert compared.says.text().endswith("1 policy not run yet.")
+    assert compared.says.whole.endswith("1 policy not run yet.")
     run(compared, qtbot)
     assert "codex" in names(compared)
     assert all(compared._found.report(name) is one for name, one in before.items())
@@ -164,7 +164,7 @@ def test_settings_that_cannot_be_are_told(compared: ComparePanel, desk: Desk, qt
     desk.workbench.stepping.choose(settings=(("context_window_tokens", "nonsense"),))
     run(compared, qtbot)
     assert "roku" not in names(compared)
-    assert "Roku: " in compared.says.text()
+    assert "Roku: " in compared.says.whole
 
 
 def test_another_thread_forgets(compared: ComparePanel, desk: Desk) -> None:
@@ -199,14 +199,14 @@ def test_cancel_keeps_what_is_there(
     assert panel.bar.button.text() == "Cancel"
     assert panel.progress.isVisible()
     qtbot.waitUntil(lambda: names(panel) == [BASE])
-    assert panel.says.text().startswith("Session as recorded: 32 of 32 requests")
+    assert panel.says.whole.startswith("Session as recorded: 32 of 32 requests")
     click(panel.bar.button)
     go_on.set()
     qtbot.waitUntil(stopped.is_set)
     assert panel.bar.button.text() == "Run"
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
-    assert panel.says.text().endswith("5 policies not run yet.")
+    assert panel.says.whole.endswith("5 policies not run yet.")
 
 
 # -- the sweep ---------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_a_sweep_is_a_row_a_curve_and_regrets_for_every_point(compared: CompareP
         assert replace(row.report, policy="", title="") == replace(found[0], policy="", title="")
     click_cell(compared, 2)
     assert tuple(compared.regrets.rows) == compared.table.rows[2].report.losses.regrets
-    assert compared.says.text().startswith("12000 · faithful: ")
+    assert compared.says.whole.startswith("12000 · faithful: ")
     click(compared.sweeping)
     assert names(compared) == before
     assert not compared.sweep.isVisible()
@@ -257,7 +257,7 @@ def test_a_point_of_a_sweep_is_taken_over(compared: ComparePanel, desk: Desk, qt
 def test_a_sweep_that_cannot_be_says_why(compared: ComparePanel, qtbot: QtBot) -> None:
     sweep(compared, qtbot, "roku", ("context_window_tokens", "12000, many"))
     assert len(compared.table.rows) == 2
-    assert "context_window_tokens takes" in compared.says.text()
+    assert "context_window_tokens takes" in compared.says.whole
     compared.sweep.values[0].clear()
     write(compared.sweep.values[0], ", ".join(str(10_000 + n) for n in range(70)))
     assert "64 at most" in compared._empty.text()
@@ -301,7 +301,7 @@ def test_a_row_brings_its_curve_forward_and_its_regrets(compared: ComparePanel) 
         assert compared.plot.curves[name].zValue() > 0
         others = [curve for other, curve in compared.plot.curves.items() if other != name]
         assert all(curve.opts["pen"].color().alpha() < 255 for curve in others)
-        assert one.title in compared.says.text()
+        assert one.title in compared.says.whole
     assert any(row.report.losses.regrets for row in compared.table.rows), "or this says nothing"
 
 

@@ -15,7 +15,7 @@ from inspector.core.usage import Usage
 from inspector.gui.desk import Desk
 from inspector.gui.panels.timeline.panel import Timeline
 from inspector.gui.panels.timeline.plot import LOWER_HEIGHT
-from inspector.gui.widgets.plot import TokenAxis
+from inspector.gui.widgets.plot import Axis, token_axis
 from inspector.gui.window import MainWindow
 from tests.gui.hands import press
 from tests.gui.stepping import session
@@ -196,7 +196,7 @@ def test_what_the_search_found_and_our_steps_are_marks(opened: Timeline, qtbot: 
 
 
 def test_a_plot_without_height_has_no_grid(qtbot: QtBot) -> None:
-    axis = TokenAxis()
+    axis = token_axis()
     axis.setGeometry(QRectF(0, 0, 40, 200))
     assert axis.levels(0, 100)
     axis.setGeometry(QRectF(0, 0, 40, 0))
@@ -215,7 +215,7 @@ def test_an_axis_of_nothing_has_no_numbers(desk: Desk, qtbot: QtBot) -> None:
     def numbers() -> int:
         panel.grab()
         axes = [plot.getAxis("left") for plot in (panel.plot.above, panel.plot.below)]
-        assert all(isinstance(axis, TokenAxis) for axis in axes)
+        assert all(isinstance(axis, Axis) for axis in axes)
         return sum(len(axis.numbers) for axis in axes)
 
     assert numbers() == 0

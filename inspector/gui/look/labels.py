@@ -9,6 +9,9 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
+NOT_IN_FILE = "not in this file"
+"""How the unseen part of a buffer is called everywhere."""
+
 
 def label(
     text: str = "", *, role: str = "", parent: QWidget | None = None, wrap: bool = False, centred: bool = False

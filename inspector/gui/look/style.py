@@ -39,6 +39,7 @@ QLabel[role="bad"] {{ color: {c.high}; }}
 QPushButton, QToolButton {{
   background: {c.raised}; border: 1px solid {c.raised}; border-radius: 6px; padding: 4px 11px;
 }}
+QToolButton {{ padding: 3px 6px 2px 6px; }}
 QPushButton:hover, QToolButton:hover {{ background: {c.hover}; border-color: {c.hover}; }}
 QPushButton:pressed, QToolButton:pressed {{ background: {c.line}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {c.accent}; }}
@@ -50,6 +51,7 @@ QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
 QPushButton[role="flat"], QToolButton[role="flat"] {{
   background: transparent; border-color: transparent; color: {c.quiet}; padding: 3px 6px;
 }}
+QToolButton[role="flat"] {{ padding: 2px 1px 1px 1px; }}
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ color: {c.text}; background: {c.raised}; }}
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {c.accent}; }}
 QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked {{ color: {c.text}; background: {c.raised}; }}

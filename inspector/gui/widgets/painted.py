@@ -6,7 +6,7 @@ A row is painted into a picture, which is kept: walking and scrolling then copy 
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from inspector.gui.guard import Guarded
@@ -149,11 +149,21 @@ class PaintedList(Guarded, QTableView):
         self.setModel(model)
         self.setItemDelegate(delegate)
         self.setAccessibleName(name)
+        self.empty = ""
+        """What is said where there are no rows."""
         self.setMouseTracking(True)
         show_whole_rows(self, delegate.height)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.empty and not self.model().rowCount():
+            with QPainter(self.viewport()) as painter:
+                painter.setPen(self.palette().placeholderText().color())
+                room = self.viewport().rect().adjusted(13, 0, -13, 0)
+                painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty)
 
     def stand_at(self, place: int) -> None:
         """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""

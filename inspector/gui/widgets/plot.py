@@ -112,12 +112,18 @@ class PlayheadBox(Guarded, pg.ViewBox):  # type: ignore[misc]
 
 
 class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
-    """An axis that spells its numbers in its own way, without ticks."""
+    """An axis that spells its numbers in its own way, without ticks; none of them is cut, none lies on another.
 
-    def __init__(self, side: str, spell: Spell) -> None:
+    pyqtgraph records an axis in a QPicture and replays it in every frame; drawing these few texts is ten times as fast.
+    """
+
+    def __init__(self, side: str, spell: Spell, line: bool = True) -> None:
         super().__init__(side, maxTickLength=0)
-        self._spell = spell
-        self.setStyle(tickTextOffset=5, autoExpandTextSpace=False)
+        self._spell, self._lined = spell, line
+        self._line: tuple[QPointF, QPointF] | None = None
+        self._texts: list[tuple[QRectF, int, str]] = []
+        self.picture: QPicture | None = None
+        self.setStyle(tickTextOffset=5, autoExpandTextSpace=False, autoReduceTextSpace=True)
         self.enableAutoSIPrefix(False)
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
@@ -125,28 +131,12 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         return [self._spell(value) for value in values]
 
     def restyle(self, theme: Theme) -> None:
-        """Pens and font from the theme."""
+        """Pens and font from the theme; beside the plot as wide as its numbers."""
         self.setPen(QPen(QColor(theme.colours.line)))
         self.setTextPen(QColor(theme.colours.quiet))
         self.setTickFont(ui_font(theme.small))
-
-
-class TokenAxis(Axis):
-    """Tokens in thousands beside the plot, and nothing else: no line.
-
-    pyqtgraph records an axis in a QPicture and replays it in every frame; drawing these few texts is ten times as fast.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("left", short)
-        self._texts: list[tuple[QRectF, int, str]] = []
-        self.picture: QPicture | None = None
-        self.setStyle(tickTextOffset=6, autoReduceTextSpace=True)
-
-    def restyle(self, theme: Theme) -> None:
-        """As wide as its numbers."""
-        super().restyle(theme)
-        self.setWidth(QFontMetricsF(ui_font(theme.small)).horizontalAdvance("1000k") + 10)
+        if self.orientation == "left":
+            self.setWidth(QFontMetricsF(ui_font(theme.small)).horizontalAdvance("+1000k") + 10)
 
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
         """The texts; worked out anew when the range or the size has changed."""
@@ -158,7 +148,11 @@ class TokenAxis(Axis):
             specs = self.generateDrawSpecs(measuring)
             measuring.end()
             self.picture = canvas
+            self._line = specs[0][1:] if specs and self._lined else None
             self._texts = list(self._fitting(specs[2] if specs else ()))
+        if self._line is not None:
+            painter.setPen(self.pen())
+            painter.drawLine(*self._line)
         painter.setFont(font)
         painter.setPen(self.textPen())
         for rect, flags, text in self._texts:
@@ -169,7 +163,8 @@ class TokenAxis(Axis):
         room, last = self.mapRectFromParent(self.geometry()), QRectF()
         for rect, flags, text in texts:
             down = max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))
-            place = rect.translated(0, down)
+            right = max(room.left() - rect.left(), min(0.0, room.right() - rect.right()))
+            place = rect.translated(right, down)
             if not place.adjusted(0, 1, 0, -1).intersects(last):
                 yield place, flags, text
                 last = place
@@ -187,10 +182,15 @@ class TokenAxis(Axis):
         return [float(value) for value in ticks[0][1]] if ticks else []
 
 
+def token_axis() -> Axis:
+    """Tokens in thousands beside the plot, and nothing else: no line."""
+    return Axis("left", short, line=False)
+
+
 class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
     """Hairlines below the curves, where the axis has its numbers."""
 
-    def __init__(self, box: pg.ViewBox, axis: TokenAxis, theme: Theme) -> None:
+    def __init__(self, box: pg.ViewBox, axis: Axis, theme: Theme) -> None:
         super().__init__()
         self._box, self._axis, self._theme = box, axis, theme
         self.setZValue(-10)
@@ -371,7 +371,7 @@ class Plot(Guarded, QWidget):
             box.offered.connect(self._offer)
             self._boxes.append(box)
         if not axes:
-            axes["left"] = axis = TokenAxis()
+            axes["left"] = axis = token_axis()
             box.addItem(_GridLines(box, axis, self._theme), ignoreBounds=True)
         plot = self._graphics.addPlot(row=row, col=col, rowspan=rows, viewBox=box, axisItems=axes)
         plot.hideButtons()

@@ -33,6 +33,11 @@ class Elided(Guarded, QLabel):
             self.setAccessibleName(text)
             self._cut()
 
+    @property
+    def least(self) -> int:
+        """Pixels in which what is short can be read."""
+        return self.fontMetrics().horizontalAdvance(self._short or self.whole)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._cut()

@@ -187,6 +187,10 @@ class Rows(Guarded, QTableView, Generic[T]):
         for n in sorted(widths, reverse=True):
             if sum(widths.values()) > room and len(widths) > 1 and columns[n].width:
                 del widths[n]
+        left = room - sum(widths.values())
+        for n, width in tuple(widths.items()):  # what those leave over goes to the others
+            if columns[n].width and (more := min(left, columns[n].width * figure + 15 - width)) > 0:
+                widths[n], left = width + more, left - more
         for n, one in enumerate(columns):
             self.setColumnHidden(n, n not in widths)
             stretched = not one.width

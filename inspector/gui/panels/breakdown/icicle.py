@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QFocusEvent,
     QHelpEvent,
@@ -23,7 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from inspector.core.findings.breakdown import BreakdownNode
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink, mixed
-from inspector.gui.look.labels import tip
+from inspector.gui.look.labels import NOT_IN_FILE, tip
 from inspector.gui.look.number_formats import grouped, percent, plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -32,14 +31,16 @@ from inspector.gui.widgets.painted import MIDDLE, RIGHT
 PartPath: TypeAlias = tuple[str, ...]
 """Names from the category down; empty = all of the buffer."""
 LEVELS = 5
-LOW, HIGH = 17, 34
-"""Pixels of a level."""
+HIGH = 48
+"""Most pixels of a level; at least its words have room."""
 _NARROW = 2.0
 """What is narrower is painted, but not what is in it."""
 _THIN = 0.5
 """From the first part that is narrower on, all smaller ones are painted as one."""
 _WORDS = 34
 """Pixels from which on a part has words in it."""
+_LETTERS = 4
+"""Fewer of a name that is cut say nothing."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
 _BRIGHT = 0.5
 """From here on words are dark."""
@@ -77,7 +78,7 @@ class Icicle(Guarded, QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(160, LOW * LEVELS)
+        self.setMinimumSize(160, 85)
         self.setAccessibleName("What fills the buffer, level by level")
 
     def sizeHint(self) -> QSize:
@@ -108,7 +109,7 @@ class Icicle(Guarded, QWidget):
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
         """The ancestors of what is chosen and itself over the whole width, what is in it below."""
-        width, high = float(self.width()), min(HIGH, max(LOW, self.height() / LEVELS))
+        width, high = float(self.width()), max(self.fontMetrics().height() + 1, min(HIGH, self.height() / LEVELS))
         for depth, node in enumerate(tree.along(self.part)):
             cell = IcicleCell(QRectF(0, depth * high, width, high), self.part[:depth], node)
             yield cell
@@ -116,7 +117,7 @@ class Icicle(Guarded, QWidget):
 
     def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
         left, rect = cell.rect.left(), cell.rect
-        if not cell.node.tokens or rect.bottom() >= self.height():
+        if not cell.node.tokens or rect.bottom() + rect.height() > self.height() + 1:
             return
         for n, child in enumerate(cell.node.children):
             width = rect.width() * child.tokens / cell.node.tokens
@@ -156,13 +157,11 @@ class Icicle(Guarded, QWidget):
         inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
         ground = cell_colour(c, cell.part)
         painter.fillRect(inner, ground)
-        if cell.part[:1] == ("unseen",):
-            painter.fillRect(inner, QBrush(ink(c.quiet), Qt.BrushStyle.BDiagPattern))
         if inner.width() < _WORDS:
             return
         room = inner.adjusted(5, 0, -5, 0)
         metrics, number = painter.fontMetrics(), grouped(cell.node.tokens)
-        name = line(cell.node.name, 200)
+        name = shown_name(cell.node)
         if cell.node.kind == "file" and metrics.horizontalAdvance(name) > room.width():
             name = _FOLDER.sub("", name, count=1)  # of a path that is too long, the file
         painter.setPen(ink(_DARK_INK if _brightness(ground) > _BRIGHT else _LIGHT_INK))
@@ -170,7 +169,9 @@ class Icicle(Guarded, QWidget):
         if room.width() > metrics.horizontalAdvance(name[:12]) + figures + 8:
             painter.drawText(room, int(RIGHT), number)
             room.setRight(room.right() - figures - 8)
-        painter.drawText(room, int(MIDDLE), metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width())))
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
+        if shown == name or (len(shown) >= _LETTERS and not cell.rest):
+            painter.drawText(room, int(MIDDLE), shown)
 
     def restyle(self) -> None:
         """The colours have changed."""
@@ -240,8 +241,13 @@ def cell_colour(colours: Colours, part: PartPath) -> QColor:
     """The colour of the category; nearer to the window with every level below it."""
     if not part:
         return ink(colours.raised)
-    base = {str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.faint)
+    base = {str(name): colour for name, colour in colours.categories.items()}.get(part[0], colours.missing)
     return mixed(colours.window, base, max(0.25, 1 - 0.2 * (len(part) - 1)))
+
+
+def shown_name(node: BreakdownNode) -> str:
+    """In one line, as the gauge calls it."""
+    return NOT_IN_FILE if (node.name, node.kind) == ("unseen", "category") else line(node.name, 300)
 
 
 def about(node: BreakdownNode, part: PartPath, total: int) -> str:
@@ -249,7 +255,8 @@ def about(node: BreakdownNode, part: PartPath, total: int) -> str:
     share = f" · {percent(node.tokens / total)}" if total else ""
     calls = f" · {plural(node.calls, 'call')}" if node.calls else ""
     said = f" · {plural(len(node.messages), 'message')}" if node.messages else ""
-    return f"{' › '.join(part) or 'all of the buffer'}\n{grouped(node.tokens)} tokens{share}{calls}{said}"
+    where = " › ".join((*part[:-1], shown_name(node))) if part else "all of the buffer"
+    return f"{where}\n{grouped(node.tokens)} tokens{share}{calls}{said}"
 
 
 def spoken(tree: BreakdownNode | None, part: PartPath) -> str:
@@ -257,5 +264,5 @@ def spoken(tree: BreakdownNode | None, part: PartPath) -> str:
     if tree is None:
         return "nothing open"
     node = tree.along(part)[-1]
-    inner = ", ".join(f"{child.name} {grouped(child.tokens)}" for child in node.children[:5])
+    inner = ", ".join(f"{shown_name(child)} {grouped(child.tokens)}" for child in node.children[:5])
     return f"{about(node, part, tree.tokens)}: {inner}" if inner else about(node, part, tree.tokens)

@@ -1,15 +1,15 @@
-"""The panel: icicle and tables side by side. A click reduces the buffer list to a part, a double click goes there."""
+"""The panel: icicle and tables, a tab each. A click reduces the buffer list to a part, a double click goes there."""
 
 from typing import ClassVar
 
-from PySide6.QtWidgets import QTabWidget
+from PySide6.QtWidgets import QStackedWidget, QTabBar
 
 from inspector.core.findings.breakdown import OfferedTool, ToolCalls
 from inspector.core.findings.repeats import LEAST, Repeat
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, row, small_button, splitter
+from inspector.gui.look.build import column, holding, row, small_button
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.panels.breakdown.icicle import Icicle, PartPath, about
 from inspector.gui.panels.breakdown.tree import BreakdownTree
@@ -19,6 +19,8 @@ from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.filling import Filling, calls_of, filling, filling_key
 from inspector.workbench.state import BufferFilter, State
 
+_REPEATED, _OFFERED = 2, 3
+"""Tabs whose names tell a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
     Column("free", lambda one: grouped(one.free), 6, figures=True),
     Column("each", lambda one: grouped(one.tokens_each), 6, figures=True),
@@ -51,18 +53,21 @@ class BreakdownPanel(Panel):
         self.tree = BreakdownTree()
         self.repeats: Rows[Repeat] = Rows("Repeated word for word", _REPEATS)
         self.tools: Rows[OfferedTool] = Rows("Tools", _TOOLS)
-        self.tabs = QTabWidget()
+        self.tabs = QTabBar()
         self._lay_out()
         self.setFocusProxy(self.icicle)
 
     def _lay_out(self) -> None:
-        for name, table in (("Parts", self.tree), ("Repeats", self.repeats), ("Tools", self.tools)):
-            self.tabs.addTab(table, name)
-        self.tabs.setDocumentMode(True)
-        both = splitter(self.icicle, self.tabs)
-        both.setSizes([1_100, 900])  # shares: Qt makes them fit
-        self.tabs.setMinimumWidth(280)
-        column(row((self.says, 1), self.all, margins=(13, 3, 8, 2), gap=8), (both, 1), of=self, gap=0)
+        stack = QStackedWidget()
+        self.tabs.currentChanged.connect(stack.setCurrentIndex)
+        for name, part in (
+            ("Map", self.icicle), ("Parts", self.tree), ("Repeats", self.repeats), ("Tools", self.tools),
+        ):  # fmt: skip
+            stack.addWidget(part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5))))
+            self.tabs.addTab(name)
+        self.tabs.setAccessibleName("What fills the buffer")
+        self.tabs.setExpanding(False)
+        column(row(self.tabs, (self.says, 1), self.all, margins=(5, 0, 8, 0), gap=12), (stack, 1), of=self, gap=0)
         for part in (self.icicle, self.tree):
             part.chosen.connect(self.look_into)
             part.opened.connect(self.open)
@@ -106,9 +111,11 @@ class BreakdownPanel(Panel):
         self.repeats.show_rows(found.repeats if found else ())
         self.tools.show_rows(found.tools if found else ())
         free = sum(one.free for one in found.repeats) if found else 0
-        self.tabs.setTabText(1, f"Repeats: {grouped(free)} free" if free else "Repeats")
-        self.tabs.setTabToolTip(1, f"Spans of {LEAST} characters or more that stand in the buffer more than once")
-        self.tabs.setTabText(2, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
+        self.tabs.setTabText(_REPEATED, f"Repeats: {grouped(free)} free" if free else "Repeats")
+        self.tabs.setTabToolTip(
+            _REPEATED, f"Spans of {LEAST} characters or more that stand in the buffer more than once"
+        )
+        self.tabs.setTabText(_OFFERED, f"Tools ({len(found.tools)})" if found and found.tools else "Tools")
         self._show_part(self.desk.workbench.state)
 
     def _show_part(self, state: State) -> None:

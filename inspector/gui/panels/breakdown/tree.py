@@ -9,7 +9,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.look.visible import line
-from inspector.gui.panels.breakdown.icicle import PartPath
+from inspector.gui.panels.breakdown.icicle import PartPath, shown_name
 from inspector.gui.widgets.table import TOP
 
 COLUMNS = ("part", "tokens", "share", "calls", "messages")
@@ -83,7 +83,7 @@ class BreakdownTree(Guarded, QTreeWidget):
         calls = grouped(node.calls) if node.calls else ""
         said = grouped(len(node.messages)) if node.messages else ""
         share = percent(node.tokens / total) if total else ""
-        item = QTreeWidgetItem([line(node.name, 300), grouped(node.tokens), share, calls, said])
+        item = QTreeWidgetItem([shown_name(node), grouped(node.tokens), share, calls, said])
         item.setData(0, _NODE, node)
         item.setData(0, _PART, (*above, node.name))
         item.setToolTip(0, tip(line(node.name, 1_000)))
@@ -106,7 +106,7 @@ class BreakdownTree(Guarded, QTreeWidget):
 
     def _sorted(self, nodes: tuple[BreakdownNode, ...]) -> list[BreakdownNode]:
         keys = (
-            lambda node: node.name.casefold(),
+            lambda node: shown_name(node).casefold(),
             lambda node: node.tokens,
             lambda node: node.tokens,
             lambda node: node.calls or 0,

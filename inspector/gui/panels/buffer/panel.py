@@ -143,6 +143,7 @@ class BufferPanel(Panel):
         self.model.forget(tools, measure)
         self._largest = largest
         self.delegate.largest = max(1, self.model.scale.rows(largest))
+        self.delegate.tool = min(15, max((len(name) for name in tools.values()), default=6) + 2)
         self.delegate.forget()
         self.view.viewport().update()
 
@@ -199,6 +200,7 @@ class BufferPanel(Panel):
         )
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
+        self.view.empty = "No message of this buffer is like that." if buffer else "This buffer holds no messages."
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"

@@ -165,6 +165,8 @@ class BufferDelegate(PaintedRow):
     """Number, role, tool, first line, badges, bar, tokens. `largest`: tokens that fill the bar."""
 
     largest = 1
+    tool = 7
+    """Figures of room for the name of a tool."""
     _lettered = False
 
     def letter(self, on: bool) -> None:
@@ -202,7 +204,7 @@ class BufferDelegate(PaintedRow):
         x += role
         if rect.width() < NARROW:
             return x
-        tool = 11 * digit if rect.width() > 560 else 7 * digit
+        tool = (self.tool if rect.width() > 560 else 7) * digit
         paint_text(painter, QRect(x, 0, tool - 8, high), visible(row.row.tool).text, c.quiet)
         return x + tool
 

@@ -38,21 +38,23 @@ class EstimatorRow:
 
 COLUMNS: Sequence[Column[EstimatorRow]] = (
     Column("estimator", lambda row: f"{'● ' if row.used else ''}{row.name}", 17),
-    Column("next call", lambda row: _share(row.fit.prediction.median if row.fit else None, 2), 7, figures=True),
+    Column("next call", lambda row: _next_call(row), 7, figures=True),
     Column("p90", lambda row: _share(row.fit.prediction.p90 if row.fit else None, 2), 7, figures=True),
     Column("compacted", lambda row: _share(row.fit.prediction.after_median if row.fit else None), 9, figures=True),
-    Column("R²", lambda row: _r2(row), 6, figures=True),
+    Column("R²", lambda row: f"{row.fit.r2:.4f}" if row.fit and row.fit.r2 is not None else "", 6, figures=True),
     Column("overhead", lambda row: grouped(round(row.fit.line.overhead)) if row.fit and row.fit.line else "", 8, True),
     Column("slope", lambda row: f"{row.fit.line.slope:.3f}" if row.fit and row.fit.line else "", 5, figures=True),
     Column("factor", lambda row: _share(row.fit.median_abs_error if row.fit else None), 7, figures=True),
 )
+_TABLE, _ABOUT = 88, 42
+"""Figures of room that the table takes, and at least the words about its columns."""
 TALL = 420
 """Pixels from which on the plots lie below the table, not beside it."""
 NOTHING = "Open a transcript to compare the estimators with what the provider reported."
 NO_USAGE = "This thread reports no usage: there is nothing to compare the estimators with."
 ABOUT = (
-    "next call, p90: error of the number that is shown before the provider reports it, median and 90th "
-    "percentile.\ncompacted: its median right after a recorded compaction.\nR², overhead, slope: of the straight line "
+    "next call, p90: error of the number that is shown before the provider reports it, median and 90th percentile.\n"
+    "compacted: its median right after a recorded compaction.\nR², overhead, slope: of the straight line "
     "reported = overhead + slope x estimated.\nfactor: median error of a factor alone, without the part that the file "
     "does not hold.\nEnter or a double click: the window uses this estimator."
 )
@@ -78,10 +80,13 @@ class CalibrationPanel(PlotPanel):
         self.table.setToolTip(tip(ABOUT))
         self.says = label(role="quiet", wrap=True)
         self.says.setToolTip("new …: what the provider reported for each estimated token of that class")
-        self.tokenizers = button("Count with tokenizers", self._count, role="flat")
+        self.tokenizers = button("Count with tokenizers", self._count, about="The rows of –: it takes a while")
+        self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
         foot = row((self.says, 1), self.tokenizers, margins=(13, 0, 8, 0))
-        self._split = splitter(holding(column((self.table, 1), foot, margins=(0, 0, 0, 4), gap=2)))
+        self._beside = holding(column(self.about, ..., margins=(0, 6, 12, 0)))
+        table = row((self.table, 1), self._beside, gap=9)
+        self._split = splitter(holding(column((table, 1), foot, margins=(0, 0, 0, 4), gap=2)))
         self._stack = pages(self, self._empty, self._split)
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -137,7 +142,7 @@ class CalibrationPanel(PlotPanel):
             self._work_out(name)
         self._show()
         if self.plot is not None:
-            self.plot.show_found(self._found.get(name))
+            self._show_plot()
 
     def _show(self) -> None:
         rows = [
@@ -162,8 +167,14 @@ class CalibrationPanel(PlotPanel):
         self._split.addWidget(self.plot)
         self._split.setStretchFactor(1, 1)
         self._share_out()
-        self.plot.show_found(self._found.get(self._plotted))
+        self._show_plot()
         self.plot.show_playhead(self._state.at)
+
+    def _show_plot(self) -> None:
+        """Not without samples: axes of nothing would look like numbers."""
+        found = self._found.get(self._plotted)
+        self.plot.show_found(found)
+        self.plot.setVisible(found is None or bool(found.fit.samples))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Where there is height, the plots have the whole width."""
@@ -172,6 +183,7 @@ class CalibrationPanel(PlotPanel):
         if way != self._split.orientation():
             self._split.setOrientation(way)
             self._share_out()
+        self._explain()
 
     def _share_out(self) -> None:
         if self._split.orientation() == Qt.Orientation.Vertical:
@@ -180,6 +192,13 @@ class CalibrationPanel(PlotPanel):
         else:
             side, whole = min(self.table.horizontalHeader().length() + 4, self.width() // 2), self.width()
         self._split.setSizes([side, whole - side])
+
+    def _explain(self) -> None:
+        """What the columns are, beside them where there is room for both."""
+        figure = self.fontMetrics().horizontalAdvance("0")
+        left = self.width() - _TABLE * figure
+        self._beside.setVisible(self._split.orientation() == Qt.Orientation.Vertical and left >= _ABOUT * figure)
+        self._beside.setFixedWidth(max(1, left))
 
     def say(self, words: str) -> None:
         """Without words about the mouse: about the estimator."""
@@ -191,13 +210,15 @@ def _says(found: EstimatorFit) -> str:
     fit = found.fit
     refused = f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
     ratios = "".join(f" · new {share.category} ×{share.ratio:.2f}" for share in found.shares[:3])
+    if not fit.samples:
+        return f"No request has both a reported size and messages in this file: there is nothing to plot{refused}."
     return f"{plural(len(fit.samples), 'sample')}{refused}{ratios}"
 
 
-def _r2(row: EstimatorRow) -> str:
+def _next_call(row: EstimatorRow) -> str:
     if row.fit is None:
-        return "…" if row.working else ""
-    return "" if row.fit.r2 is None else f"{row.fit.r2:.4f}"
+        return "…" if row.working else "–"
+    return _share(row.fit.prediction.median, 2)
 
 
 def _share(value: float | None, places: int = 1) -> str:

@@ -63,10 +63,8 @@ class CalibrationPlot(Plot):
 
     def _add(self, word: str, down: int, up: Spell, **how: Any) -> pg.PlotItem:
         """A plot with a word in its corner, so many pixels down."""
-        left = Axis("left", up)
-        left.setWidth(44)
-        plot = self._add_plot(left=left, **how)
-        said = pg.LabelItem(word, size="8pt")
+        plot = self._add_plot(left=Axis("left", up), **how)
+        said = pg.LabelItem(word)
         said.setParentItem(plot.getViewBox())
         said.anchor(itemPos=(0, 0), parentPos=(0, 0), offset=(3, down))
         self._words.append(said)
@@ -194,7 +192,7 @@ class CalibrationPlot(Plot):
         self._here.setPen(pg.mkPen(c.playhead, width=1.5))
         self._here.setBrush(None)
         for said in self._words:
-            said.setText(said.text, size="8pt", color=c.quiet)
+            said.setText(said.text, size=f"{self._theme.small}pt", color=c.quiet)
 
 
 def _along() -> Axis:

@@ -18,7 +18,7 @@ from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, row, small_button, splitter
+from inspector.gui.look.build import button, column, row, small_button, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
@@ -26,7 +26,7 @@ from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
 from inspector.gui.panels.compare.table import LOST, REGRETS, CompareTable, regret_words
 from inspector.gui.panels.panel import PlotPanel
-from inspector.gui.widgets.small import ProgressBar
+from inspector.gui.widgets.small import Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
     BASE,
@@ -66,10 +66,11 @@ class ComparePanel(PlotPanel):
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
-        self.sweeping = small_button("sweep", about="Vary the settings of one policy", checkable=True)
+        self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip")
+        self.sweeping.setCheckable(True)
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
-        self.says = label(role="quiet")
+        self.says = Elided("quiet")
         self.progress = ProgressBar(desk.theme)
         about = "The regretted facts instead of the curves"
         self.regretted = small_button("regrets", about=about, checkable=True)
@@ -239,7 +240,7 @@ class ComparePanel(PlotPanel):
             said = f"{NAMES[on.policy]}: {on.done:,} of {plural(on.requests, 'request')} …"
         else:
             said = " ".join((regret_words(one) if one else "", self._why_not())).strip()
-        self.says.setText(text or said if self._found.reports else "")
+        self.says.show_text(text or said if self._found.reports else "")
         self._empty.setText(said)
 
     def _why_not(self) -> str:

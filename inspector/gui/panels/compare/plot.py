@@ -22,7 +22,7 @@ from inspector.workbench.compare import PLAIN
 FADED = 120
 """Opacity of what is not chosen, of 255."""
 HEADROOM = 1.12
-MARGIN = 28
+MARGIN = 34
 """Pixels beside the plot where the letters stand."""
 
 
@@ -132,12 +132,13 @@ class CompareOverlay(Overlay):
         for one in self._reports:
             end = one.rows[max(0, min(last, len(one.rows) - 1))].tokens
             places.append((min(max(self._point(0, end).y(), area.top() + 5), area.bottom() - 4), one.policy))
-        places = places[: int(area.height() / metrics.ascent())]  # of a large sweep
-        for y, name in spread(sorted(places), metrics.ascent(), area.bottom() - 4):
+        high = metrics.height() - 3  # they have no descenders
+        places = places[: int(area.height() / high)]  # of a large sweep
+        for y, name in spread(sorted(places), high, area.bottom() - 4):
             picked = self._picked is not None and name == self._picked.policy
             painter.setFont(bold if picked else ui_font(self._theme.small))
             painter.setPen(ink(style_of(name).colour(self._theme.colours)))
-            room = QRectF(area.right() + 4, y - 8, MARGIN - 4, 16)
+            room = QRectF(area.right() + 4, y - high / 2, MARGIN - 4, high)
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style_of(name).letter)
 
     def _paint_steps(self, painter: QPainter, area: QRectF, one: ReplayReport) -> None:

@@ -72,5 +72,5 @@ def sample_icon(name: str, colours: Colours, scale: float) -> QIcon:
     picture.setDevicePixelRatio(scale)
     picture.fill(Qt.GlobalColor.transparent)
     with QPainter(picture) as painter:
-        paint_sample(painter, QRectF(0, 0, SAMPLE.width(), SAMPLE.height()), name, colours)
+        paint_sample(painter, QRectF(0, 0, SAMPLE.width() - 3, SAMPLE.height()), name, colours)
     return QIcon(picture)

@@ -131,7 +131,8 @@ class CostPanel(PlotPanel):
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._plot_box = column(gap=0)
         side = column((self.table, 1), self.more, gap=2, margins=(0, 0, 0, 2))
-        self._split = splitter(holding(self._plot_box), holding(side))
+        self._plot_side = holding(self._plot_box)
+        self._split = splitter(self._plot_side, holding(side))
         self._split.setSizes(BESIDE)
         self.more.hide()
         whole = column(self.says, (self._split, 1), margins=(13, 5, 8, 2), gap=3)
@@ -190,6 +191,7 @@ class CostPanel(PlotPanel):
         self._stack.setCurrentIndex(1)
         self.say("")
         self.table.show_rows(cost_rows(found))
+        self._plot_side.setVisible(any(found.bills))  # bars of no price would be none
         self._explain(self.table.currentIndex().row())
         if self.plot is not None:
             self.plot.show_found(found)
@@ -262,7 +264,8 @@ def cost_words(whole: SessionCost, found: ThreadCost) -> Iterator[str]:
             _dollars(money) for money in (sum_prices(one.usd for one in found.breaks), avoidable(found.breaks))
         )
         tokens = _about(sum(one.tokens for one in found.breaks))
-        yield f"{plural(len(found.breaks), 'cache break')}: {tokens} tokens billed again for {again}, {saved} avoidable"
+        money = f" for {again}, {saved} avoidable" if bill is not None else ""
+        yield f"{plural(len(found.breaks), 'cache break')}: {tokens} tokens billed again{money}"
     if found.compactions:
         paid = sum(one.economics.paid is True for one in found.compactions)
         yield f"{paid} of {plural(len(found.compactions), 'compaction')} paid"

@@ -30,9 +30,7 @@ class CostPlot(Plot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Dollars of every request", (6, 4, 8, 4))
-        axis = Axis("left", lambda value: f"${value:.3g}")
-        axis.setWidth(52)
-        self.plot = self._add_plot(left=axis)
+        self.plot = self._add_plot(left=Axis("left", lambda value: f"${value:.3g}"))
         self._found: ThreadCost | None = None
         self._curves = {kind: self.plot.plot(stepMode="center", fillLevel=0) for kind in reversed(BILL_KINDS)}
         """The highest sum first: each covers what lies below it in the stack."""

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
-from inspector.gui.look.build import choice, mark, row, small_button
+from inspector.gui.guard import Guarded
+from inspector.gui.look.build import choice, holding, mark, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, plural, signed
@@ -25,7 +27,7 @@ START = "the step's start"
 AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
 
 
-class DiffBar(QWidget):
+class DiffBar(Guarded, QWidget):
     """`filtered`: other fates are wanted; `against`: the index of a step, ORIGIN, or None for the step's start."""
 
     filtered = Signal()
@@ -50,13 +52,25 @@ class DiffBar(QWidget):
         self.headline.setContentsMargins(8, 0, 8, 0)
         self.headline.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
         buttons = (*self.chips.values(), self.previous, self.next, self.text)
-        row(self.choice, 4, *buttons, (self.headline, 1), self.accept, of=self, margins=(8, 4, 8, 4), gap=2)
+        self._tools = holding(row(self.choice, 4, *buttons, ..., gap=2))
+        self._lines = row(self._tools, (row((self.headline, 1), self.accept), 1), of=self, margins=(8, 4, 8, 4), gap=2)
         self.restyle()
 
     def restyle(self) -> None:
         """A chip's letter has the colour of its fate."""
         for name, chip in self.chips.items():
             chip.setStyleSheet(f"QToolButton:checked {{ color: {fate_colour(self._theme.colours, name)}; }}")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Two lines where one is too narrow."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        least = self._tools.sizeHint().width() + self.accept.sizeHint().width() + self.headline.least + 24
+        way = QBoxLayout.Direction.LeftToRight if self.width() >= least else QBoxLayout.Direction.TopToBottom
+        if way != self._lines.direction():
+            self._lines.setDirection(way)
 
     def show_choices(self, steps: Steps | None, preview: bool) -> None:
         """What may be compared with: of a preview nothing but where we stand."""
@@ -103,6 +117,7 @@ class DiffBar(QWidget):
             known = paid and comparison.sides.whole is not None
             short = f" · {paid.rpartition(': ')[2]}" if known else ""
             self.headline.show_text(headline(comparison) + f", {paid}" * bool(known), in_short(comparison) + short)
+            self._fit()
 
     def _chip(self, name: FateName) -> QToolButton:
         chip = small_button("", checkable=True)

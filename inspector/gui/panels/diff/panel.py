@@ -9,9 +9,8 @@ from inspector.core.diff import DiffRow
 from inspector.core.message import Message
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
-from inspector.gui.look.build import column, holding, pages, splitter
+from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffModel, DiffRows
 from inspector.gui.panels.diff.text import diff_sections
@@ -73,7 +72,9 @@ class DiffPanel(Panel):
         self._splitter = splitter(self.view, self.reading, shares=(3, 2))
         page = holding(column(self.bar, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._stack = pages(self, self._empty, page)
+        self.recorded = button("", self._to_recorded, about="C and Shift+C walk from one to the next")
+        begin = column(..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10)
+        self._stack = pages(self, holding(begin), page)
         self._place_text()
 
     # -- State -------------------------------------------------------------------------------------------------------
@@ -110,11 +111,18 @@ class DiffPanel(Panel):
             text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
         else:
             text = "No step has been taken here. Step a tier, or look at its preview, to see what it does."
-            if state.thread is not None and state.thread.compactions:
-                recorded = plural(len(state.thread.compactions), "recorded compaction")
-                text += f" C and Shift+C walk to the session's own: {recorded}."
+        recorded = len(state.thread.compactions) if state.thread is not None and state.steps is None else 0
+        self.recorded.setVisible(recorded > 0)
+        self.recorded.setText(f"Look at a recorded compaction ({recorded:,})")
         self._empty.setText(text)
         self._stack.setCurrentIndex(0)
+
+    def _to_recorded(self) -> None:
+        """The one before where we stand, else the next one."""
+        bench = self.desk.workbench
+        bench.previous_compaction()
+        if self.desk.workbench.state.steps is None:
+            bench.next_compaction()
 
     def _arrived(self, found: Listing) -> None:
         self._stack.setCurrentIndex(1)

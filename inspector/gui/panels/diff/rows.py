@@ -198,7 +198,7 @@ class DiffDelegate(PaintedRow):
         role, tool = side.row.role, visible(side.row.tool).text
         who = metrics.horizontalAdvance("assistant") + 10
         first = role if room.width() >= ROOMY or role != "tool" else tool or role
-        paint_text(painter, QRect(x, 0, who - 6, high), first, role_colour(c, role))
+        paint_text(painter, QRect(x, 0, min(who - 6, right - width - 6 - x), high), first, role_colour(c, role))
         x += who
         if room.width() >= ROOMY:
             paint_text(painter, QRect(x, 0, 8 * digit, high), tool, c.quiet)

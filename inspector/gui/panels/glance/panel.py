@@ -25,6 +25,8 @@ _ASKED: dict[Question, tuple[str, str]] = {
 }
 """Caption, and title of the panel with the whole answer."""
 
+_AWAITED = "…\n\n\n"
+"""As high as most answers: nothing jumps when they come."""
 _SIDE, _EDGE, _GAP = 13, 7, 10
 """Pixels beside, above and below, and between the cards."""
 
@@ -108,7 +110,7 @@ class AnswerCard(Guarded, QFrame):
     def show_answer(self, answer: ShortAnswer | None) -> None:
         """None while nobody knows it."""
         self.answer = answer
-        self.words.setText(answer.text if answer is not None else "…")
+        self.words.setText(answer.text if answer is not None else _AWAITED)
         self.setAccessibleName(f"{self._caption.capitalize()}: {answer.text if answer is not None else ''}")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

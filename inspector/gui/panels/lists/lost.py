@@ -170,8 +170,13 @@ class LostPanel(ListPanel[LossRow]):
             return "Take a step, or look at a preview, to see which facts it loses."
         if self._shown is None:
             return "looking …"
-        preview = " would be" if self._shown.preview else " was"
-        return "" if self._losses else f"Nothing{preview} lost: every fact still stands somewhere."
+        if not self._losses:
+            preview = " would be" if self._shown.preview else " was"
+            return f"Nothing{preview} lost: every fact still stands somewhere."
+        reworded = sum(loss.lost.fate == "paraphrased" for loss in self._losses)
+        return f"{grouped(len(self._losses) - reworded)} gone" + (
+            f", {grouped(reworded)} in other words" if reworded else ""
+        )
 
     def choose(self, place: int, column: int = -1) -> None:
         loss = self.table.rows[place]

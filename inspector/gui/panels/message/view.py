@@ -51,11 +51,14 @@ class MessageHeader(QWidget):
         super().__init__()
         self._desk = desk
         self._message: Message | None = None
+        self._size = ""
         self._number = label(role="quiet")
         self._role = label(role="strong")
         self._badges = label(role="quiet")
         self._where, self._tokens = Elided("quiet"), Elided()
-        self.counter = small_button("count with tiktoken", self._count)
+        self.counter = small_button(
+            "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
+        )
         self.together = menu_button("")
         who = row(self._number, self._role, self._badges, (self._where, 1), gap=8)
         self.tools = flow(margins=(0, 0, 0, 0))
@@ -70,8 +73,7 @@ class MessageHeader(QWidget):
         self._role.setText(message.role)
         self._badges.setText(" · ".join(_badges(message)))
         self._where.show_text(" · ".join(_where(message)))
-        words = _tokens(message, size)
-        self._tokens.show_text(words, words.replace(" of the prompt", ""))
+        self._size = _tokens(message, size)
         self._show_counted()
         self._show_others(others)
         self.restyle()
@@ -96,13 +98,16 @@ class MessageHeader(QWidget):
     def _show_counted(self) -> None:
         message = self._message
         known = message is not None and COUNTED in message.counts
-        self.counter.setEnabled(not known)
-        if message is None or not known:
-            self.counter.setText("count with tiktoken")
-        elif refusals(estimator(COUNTED), (message,)):
-            self.counter.setText("tiktoken gave up on it")
-        else:
-            self.counter.setText(f"{grouped(count(estimator(COUNTED), message))} · tiktoken o200k, counted")
+        self.counter.setText("count")
+        self.counter.setEnabled(True)
+        self.counter.setVisible(not known)
+        words = self._size
+        if message is not None and known:
+            refused = refusals(estimator(COUNTED), (message,))
+            words += (
+                " · tiktoken gave up on it" if refused else f" · tiktoken {grouped(count(estimator(COUNTED), message))}"
+            )
+        self._tokens.show_text(words, words.replace(" of the prompt", ""))
 
     def _show_others(self, others: Sequence[Message]) -> None:
         self.together.setVisible(bool(others))
@@ -343,9 +348,5 @@ def _badges(message: Message) -> list[str]:
 
 
 def _where(message: Message) -> list[str]:
-    found = [line(message.id)]
-    if message.line:
-        found.append(f"line {message.line:,}")
-    if message.time:
-        found.append(line(message.time))
-    return found
+    found = [f"line {message.line:,}"] if message.line else []
+    return [*found, *([line(message.time)] if message.time else []), line(message.id)]

@@ -1,5 +1,5 @@
 """The proxy and the receiver of spans: their addresses, what is held and for how long, when requests are held; and the
-network table of the recording that is open, whether or not a proxy still writes it."""
+network table of the recording that is open, whether or not a proxy still writes it, or the calls of another session."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +12,14 @@ from PySide6.QtWidgets import QWidget
 from inspector.core.session import Session
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
-from inspector.gui.look.build import button, column, empty_page, holding, mark, pages, row, scrolled, splitter
+from inspector.gui.look.build import button, column, holding, mark, row, scrolled, splitter
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import plural
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.proxy.calls import CallTable
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, listed
 from inspector.gui.panels.proxy.exchange_table import filtered_table
@@ -68,6 +69,7 @@ class ProxyPanel(Panel):
         self.clients = ClientLines()
         self.exchanges, self.filter, self.table = filtered_table(desk.theme)
         self.detail = ExchangeDetail(desk.theme, desk.bridge)
+        self.calls = CallTable(desk)
         self._session: Session | None = None
         self._lay_out()
         self.filter.save.clicked.connect(lambda _: self._save_har())
@@ -85,16 +87,19 @@ class ProxyPanel(Panel):
         head = row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9)
         self._listening = holding(column(head, self.rule, gap=7))
         self._split = splitter(self.exchanges, self.detail, down=True)
-        self._elsewhere = label("Another session is open: its exchanges are not shown.", role="quiet", wrap=True)
-        self._rest = QWidget()
-        shown = (self.receiver, self._listening, self._holds, (self.clients, 1), self._elsewhere)
-        page = holding(column(*shown, (self._split, 1), (self._rest, 1), margins=(13, 8, 10, 8), gap=9))
+        self._elsewhere = label(
+            "Another session is open: the exchanges of the proxy are not shown, but its calls.", role="quiet", wrap=True
+        )
         what_for = (
             "A proxy on this machine, between a real agent and its provider: see what the model reads while the agent "
             "works, hold a request, compact or edit it by hand, let it go. Of an agent that OpenTelemetry traces the "
             "spans are enough."
         )
-        self._stack = pages(self, empty_page(what_for, self.begin, self.begin_receiving), page)
+        words = label(what_for, role="quiet", wrap=True)
+        self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
+        heads = (self._begins, self.receiver, self._listening, self._holds, self._elsewhere)
+        tables = ((one, 1) for one in (self.clients, self._split, self.calls))
+        column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -119,7 +124,7 @@ class ProxyPanel(Panel):
         recording = session if session is not None and session.format == "proxy" else None
         passed = recording is not None and bool(recording.exchanges)
         receiver = state.receiver if state.receiver is not None and state.receiver.url else None
-        self._stack.setCurrentIndex(1 if listens or passed or receiver is not None else 0)
+        self._begins.setVisible(not listens and receiver is None and not passed)
         self.receiver.setVisible(receiver is not None)
         if receiver is not None:
             self.receiver.show_receiver(receiver, state.receiver_is_open)
@@ -128,7 +133,8 @@ class ProxyPanel(Panel):
         self._listening.setVisible(listens)
         self.clients.setVisible(listens and state.proxy_is_open and not passed)
         self._split.setVisible(passed)
-        self._rest.setVisible(not passed and not self.clients.isVisibleTo(self))
+        self.calls.setVisible(not passed and not self.clients.isVisibleTo(self))
+        self.calls.show_session(session if not passed else None)
         self._elsewhere.setVisible(listens and recording is None)
         if proxy is not None and listens:
             self._show_proxy(proxy, state, passed)
@@ -250,8 +256,7 @@ class ReceiverRow(QWidget):
         )
         column(ask, row((self.lines, 1), self.copy_lines, gap=9), of=self.how, gap=6)
         top = row(self.address, self.copy, (self.says, 1), self.show_recording, self.stop, gap=9)
-        self.where = label("Every call is a request on the timeline; what it was sent stands in Read.", role="quiet")
-        column(top, self.how, self.where, of=self, gap=7)
+        column(top, self.how, of=self, gap=7)
 
     def show_receiver(self, view: ReceiverView, is_open: bool) -> None:
         """How it stands."""
@@ -261,7 +266,6 @@ class ReceiverRow(QWidget):
         self.show_recording.setVisible(not is_open)
         self.lines.setText(LINES.format(view.url))
         self.how.setVisible(not view.spans)
-        self.where.setVisible(bool(view.spans))
 
 
 def _to_clipboard(text: str) -> None:

@@ -111,6 +111,9 @@ class TierPanel(Panel):
             one.pointed.connect(self._hover)
             one.picked.connect(self._pick)
             self._tiers.addWidget(one)
+            one.name.ensurePolished()
+        for one in self.rows.values():
+            one.name.setMinimumWidth(max(other.name.sizeHint().width() for other in self.rows.values()))
 
     def _show_here(self, state: State) -> None:
         previews = state.previews

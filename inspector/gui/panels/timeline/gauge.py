@@ -10,7 +10,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, mark, row
 from inspector.gui.look.colours import ink
-from inspector.gui.look.labels import label, tip
+from inspector.gui.look.labels import NOT_IN_FILE, label, tip
 from inspector.gui.look.number_formats import grouped, percent, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.panel import Panel
@@ -28,8 +28,6 @@ _KINDS = {
     "unknown": "there is nothing to count",
 }
 
-
-_UNSEEN = "not in this file"
 NARROW, FIGURES = 226, 24
 """Least width, in pixels and in figures."""
 LINGER = 800
@@ -65,7 +63,7 @@ class Gauge(Panel):
         self.tank.show_reading(now)
         self.legend.show_reading(now)
         self.setAccessibleDescription(spoken_pressure(now))
-        self._ratio.setText(percent(now.ratio) if now and now.ratio is not None else "–")
+        self._ratio.setText(_headline(now))
         self._show_kind(now)
         self._tokens.setText(_tokens(now))
         self._state = state
@@ -109,6 +107,13 @@ def _hide_if_empty(*labels: QLabel) -> None:
         each.setVisible(bool(each.text()))
 
 
+def _headline(now: GaugeReading | None) -> str:
+    """The share of the window; of an unknown window the tokens."""
+    if now is None or now.pressure.tokens is None:
+        return "–"
+    return grouped(now.pressure.tokens) if now.ratio is None else percent(now.ratio)
+
+
 def _tokens(now: GaugeReading | None) -> str:
     if now is None:
         return "nothing open"
@@ -118,7 +123,8 @@ def _tokens(now: GaugeReading | None) -> str:
     was = f"\n{signed(now.pressure.tokens - now.before)} from {grouped(now.before)}" if now.before is not None else ""
     band = now.pressure.band
     likely = f"\nmost likely {grouped(band[0])} to {grouped(band[1])}" if band is not None else ""
-    return f"{grouped(now.pressure.tokens)}{whole} tokens{likely}{was}"
+    count = f"{grouped(now.pressure.tokens)}{whole} " if now.ratio is not None else ""  # the headline says it
+    return f"{count}tokens{likely}{was}"
 
 
 def _next(state: State) -> str:
@@ -146,7 +152,7 @@ def _estimate(now: GaugeReading | None, name: str) -> str:
     """What the estimator counts, and what the policy believes, with its error."""
     if now is None:
         return ""
-    slope = f" × {now.slope:.2f}" if now.pressure.kind in ("reported", "predicted") else ""
+    slope = f" × {now.slope:.2f}" if now.pressure.estimated and now.pressure.kind in ("reported", "predicted") else ""
     lines = [f"{name} counts {grouped(now.pressure.estimated)}{slope}"]
     if now.believed is not None:
         lines.append(belief_words(now))
@@ -178,7 +184,7 @@ class Legend(Guarded, QWidget):
     def _pick(self, at: int) -> None:
         if 0 <= at < len(self._rows):
             self._at = at
-            self.picked.emit("unseen" if self._rows[at][1] == _UNSEEN else self._rows[at][1])
+            self.picked.emit("unseen" if self._rows[at][1] == NOT_IN_FILE else self._rows[at][1])
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """The part of the row."""
@@ -216,7 +222,7 @@ class Legend(Guarded, QWidget):
         colours = self._theme.colours
         rows = [(colours.categories[name], str(name), grouped(tokens)) for name, tokens in reversed(reading.parts)]
         if reading.unseen:
-            rows.append((colours.missing, _UNSEEN, grouped(reading.unseen)))
+            rows.append((colours.missing, NOT_IN_FILE, grouped(reading.unseen)))
         return tuple(rows)
 
     def _height(self) -> int:

@@ -10,7 +10,7 @@ from inspector.core.findings.triggers import trigger_words
 from inspector.core.policies.verdict import Watermark
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
-from inspector.gui.look.labels import tip
+from inspector.gui.look.labels import NOT_IN_FILE, tip
 from inspector.gui.look.number_formats import error_words, grouped, percent
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import REACH, LineDrag, line_colour
@@ -160,7 +160,8 @@ class Tank(Guarded, QWidget):
         if reading.window.tokens and reading.reserve:
             painter.setPen(ink(colours.quiet))
             rim = self._y(reading.window.tokens) + metrics.ascent()
-            painter.drawText(QPointF(body.right() + 13, rim), "answer reserve")
+            if rim + metrics.descent() <= floor:
+                painter.drawText(QPointF(body.right() + 13, rim), "answer reserve")
 
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
@@ -239,7 +240,7 @@ def layers(reading: GaugeReading, colours: Colours) -> tuple[Layer, ...]:
     """What fills the tank, from the bottom: what the file lacks, then the categories."""
     found: list[Layer] = []
     level = 0
-    stack = [("not in this file", reading.unseen, colours.missing)]
+    stack = [(NOT_IN_FILE, reading.unseen, colours.missing)]
     stack += [(name, tokens, colours.categories[name]) for name, tokens in reading.parts]
     for name, tokens, colour in stack:
         if tokens:
@@ -280,7 +281,7 @@ def spoken(reading: GaugeReading | None) -> str:
         return "nothing open"
     parts = ", ".join(f"{name} {grouped(tokens)}" for name, tokens in reversed(reading.parts))
     lines = ", ".join(f"{line.label}: {headroom(reading, line)}" for line in reading.lines)
-    unseen = f". Not in this file {grouped(reading.unseen)}" if reading.unseen else ""
+    unseen = f". {NOT_IN_FILE.capitalize()} {grouped(reading.unseen)}" if reading.unseen else ""
     believed = f". {belief_words(reading)}" if reading.believed is not None else ""
     agent = f". The recorded agent {trigger_words(reading.triggers)}" if reading.triggers else ""
     return f"{spoken_pressure(reading)}. {parts}{unseen}{believed}. {lines}{agent}"

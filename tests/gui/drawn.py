@@ -1,0 +1,112 @@
+"""What widgets paint by hand: the words, and the room that they take."""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+import pytest
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from inspector.gui.panels.breakdown.icicle import Icicle
+from inspector.gui.panels.timeline.gauge import Legend
+from inspector.gui.panels.timeline.mark_row import MarkRow
+from inspector.gui.panels.timeline.tank import Tank
+from inspector.gui.widgets.painted import PLAIN, PaintedList, PaintedModel, PaintedRow
+from inspector.gui.widgets.plot import Overlay
+
+PAINTED = (Tank, Legend, Icicle, MarkRow, Overlay)
+"""Widgets whose words are all their own."""
+_NUMBER = re.compile(r"[\d,.%k ]+…")
+SLACK = 2
+"""Pixels that rounding, and the leading between lines, may take."""
+
+
+@dataclass(frozen=True)
+class DrawnText:
+    """Words, the pixels that they cover, and those that they were given."""
+
+    words: str
+    covers: QRectF
+    given: QRectF
+
+
+class RecordingPainter(QPainter):
+    """Notes every text; paints it, too."""
+
+    found: list[DrawnText]
+
+    def drawText(self, *of: Any) -> Any:
+        """A text at a point, or in a rectangle with flags."""
+        where, words, metrics = of[0], str(of[-1]), QFontMetricsF(self.font())
+        wide, high = metrics.horizontalAdvance(words), metrics.height()
+        if isinstance(where, QRectF | QRect):
+            given, flags = QRectF(where), int(of[1])
+            left = given.left()
+            if flags & int(Qt.AlignmentFlag.AlignRight):
+                left = given.right() - wide
+            elif flags & int(Qt.AlignmentFlag.AlignHCenter):
+                left = given.center().x() - wide / 2
+            covers = QRectF(left, given.center().y() - high / 2, wide, high)
+        else:
+            covers = given = QRectF(QPointF(where) - QPointF(0, metrics.ascent()), metrics.size(0, words))
+        if words:
+            self.found.append(DrawnText(words, covers, given))
+        return super().drawText(*of)
+
+
+def drawn(widget: QWidget, patch: pytest.MonkeyPatch) -> list[DrawnText]:
+    """All words of that widget, as it stands."""
+    found = list[DrawnText]()
+    recording = type("RecordingPainter", (RecordingPainter,), {"found": found})
+    with patch.context() as patched:
+        for kind in type(widget).__mro__:
+            if kind.__module__.startswith("inspector."):
+                patched.setattr(sys.modules[kind.__module__], "QPainter", recording, raising=False)
+        widget.grab()
+    return found
+
+
+def drawn_rows(view: PaintedList) -> Iterator[list[DrawnText]]:
+    """All words of each row that can be seen."""
+    delegate, model = cast(PaintedRow, view.itemDelegate()), view.model()
+    colours = delegate._theme.colours
+    for n in range(min(model.rowCount(), view.rowAt(view.viewport().height() - 1) + 1 or model.rowCount())):
+        found = list[DrawnText]()
+        kind = cast(type[RecordingPainter], type("RecordingPainter", (RecordingPainter,), {"found": found}))
+        rect = QRect(0, 0, view.viewport().width(), view.rowHeight(n))
+        canvas = QPixmap(rect.size())
+        with kind(canvas) as painter:
+            painter.setFont(view.font())
+            delegate.paint_row(painter, rect, model.index(n, 0).data(PaintedModel.ROW), PLAIN, colours)
+        yield found
+
+
+def painted_over(window: QWidget, patch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A line for each word that is cut, that leaves its widget, or lies on another one."""
+    for widget in (one for kind in (*PAINTED, PaintedList) for one in window.findChildren(kind)):
+        if not widget.isVisible() or widget.visibleRegion().isEmpty():
+            continue
+        if isinstance(widget, PaintedList):
+            for found in drawn_rows(widget):
+                room = QRectF(0, 0, widget.viewport().width(), widget.rowHeight(0))
+                yield from (f"{widget.accessibleName()}: {line}" for line in _faults(found, room))
+        else:
+            found, name = drawn(widget, patch), type(widget).__name__
+            yield from (f"{name}: {line}" for line in _faults(found, widget.rect()))
+            yield from (f"{name}: number {one.words!r} is cut" for one in found if _NUMBER.fullmatch(one.words))
+
+
+def _faults(found: list[DrawnText], room: QRect | QRectF) -> Iterator[str]:
+    inside = QRectF(room).adjusted(-SLACK, -SLACK, SLACK, SLACK)
+    for one in found:
+        if one.covers.width() > one.given.width() + SLACK or not inside.contains(one.covers):
+            yield f"{one.words!r} {one.covers} of {one.given} in {inside}"
+    for one, other in combinations(found, 2):
+        common = one.covers & other.covers
+        if common.width() > SLACK and common.height() > 2 * SLACK:
+            yield f"{one.words!r} on {other.words!r}"
