@@ -262,8 +262,10 @@ def test_a_buffer_of_a_hundred_thousand_messages_is_listed_and_only_what_is_seen
     assert len(panel.model._lines) < 500
 
 
-def test_without_a_step_it_leads_to_the_recorded_compactions(desk: Desk, panel: DiffPanel) -> None:
+def test_without_a_step_it_leads_to_the_recorded_compactions(desk: Desk, panel: DiffPanel, qtbot: QtBot) -> None:
     desk.workbench.open(open_transcript(str(resource("sample.jsonl"))))
     desk.workbench.move(0)
-    told = [one.text() for one in panel.findChildren(QLabel) if one.isVisible()]
-    assert any("C and Shift+C walk to the session's own: 1 recorded compaction." in one for one in told)
+    assert panel.recorded.text() == "Look at a recorded compaction (1)"
+    click(panel.recorded)
+    assert desk.workbench.state.at == 79
+    qtbot.waitUntil(lambda: not panel.recorded.isVisible())

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
@@ -17,7 +18,7 @@ from inspector.gui.welcome import sample_path
 from inspector.gui.window import MainWindow
 from inspector.proxy.receiver import PORT, SpanReceiver
 from inspector.workbench.gauge import reading
-from tests.gui.hands import click
+from tests.gui.hands import click, double_click, press
 from tests.proxy.test_receiver import SmallAgent
 
 
@@ -56,6 +57,13 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     assert bench.state.following == "file"
     assert session is not None
     assert session.format == "otel"
+    calls = panel.calls.table
+    qtbot.waitUntil(
+        lambda: (
+            calls.isVisible()
+            and [one.request.usage for one in calls.rows if one.thread == "main"] == [Usage(130), Usage(100)]
+        )
+    )
     assert bench.state.thread is not None
     assert [request.usage for request in bench.state.thread.requests] == [Usage(100), Usage(130)]
     shown = reading(bench.state)
@@ -70,6 +78,37 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     qtbot.waitUntil(lambda: bench.state.receiver is None and not row.isVisible())
     assert bench.state.session is not None
     assert bench.state.session.path == record
+
+
+def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, window: MainWindow, qtbot: QtBot) -> None:
+    calls, bench = panel.calls.table, window.workbench
+    qtbot.waitUntil(lambda: bench.state.opening is None)
+    session = bench.state.session
+    assert session is not None
+    qtbot.waitUntil(lambda: len(calls.rows) == sum(len(thread.requests) for thread in session.threads) > 0)
+    times = [one.request.time for one in calls.rows]
+    assert times == sorted(times, reverse=True)
+    place = next(n for n, one in enumerate(calls.rows) if one.request.index == 120 and one.thread == "main")
+    calls.scrollTo(calls.model().index(place, 0))
+    at = calls.visualRect(calls.model().index(place, 2)).center()
+    click(calls.viewport(), at)
+    assert bench.state.at == 120
+    assert window.docks.current.name == "Live"
+    press(calls, Qt.Key.Key_Down)
+    assert bench.state.at == 119
+    other = next(n for n, one in enumerate(calls.rows) if one.thread != "main")
+    calls.scrollTo(calls.model().index(other, 0))
+    double_click(calls.viewport(), calls.visualRect(calls.model().index(other, 2)).center())
+    qtbot.waitUntil(lambda: bench.state.thread_id == calls.rows[other].thread)
+    assert window.docks.current.name == "Read"
+
+
+def test_the_welcome_page_offers_it(window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    click(window.welcome.receive)
+    qtbot.waitUntil(lambda: window.workbench.state.receiver_is_open)
+    qtbot.waitUntil(lambda: window.docks.ready and window.docks.panels["Proxy"].seen)
+    window.proxies.close()
 
 
 def test_where_the_usual_port_is_taken_another_is(

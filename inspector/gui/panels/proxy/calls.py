@@ -18,34 +18,34 @@ from inspector.gui.widgets.table import Column, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ThreadRequest:
     """A request, and whose it is."""
 
     thread: str
     request: Request
 
 
-def calls_of(session: Session) -> list[Call]:
-    """Of all threads, by their times; what has none comes first, as it stands in its thread. O(n log n)."""
-    found = [Call(thread.id, request) for thread in session.threads for request in thread.requests]
-    return sorted(found, key=lambda one: one.request.time, reverse=True)
+def calls_of(session: Session) -> list[ThreadRequest]:
+    """Of all threads, the newest first; what has no time comes last. O(n log n)."""
+    found = [ThreadRequest(thread.id, request) for thread in session.threads for request in thread.requests]
+    return sorted(found, key=lambda one: (one.request.time, one.request.index), reverse=True)
 
 
 def _cached(usage: Usage) -> str:
     return percent(usage.cache_read / usage.prompt, 0) if usage.prompt and usage.cache_read else ""
 
 
-def _time(one: Call) -> str:
+def _time(one: ThreadRequest) -> str:
     """`2026-03-02 09:50:20`."""
     return one.request.time[:19].replace("T", " ")
 
 
-def _reported(one: Call, name: str) -> str:
+def _reported(one: ThreadRequest, name: str) -> str:
     usage = one.request.usage
     return grouped(getattr(usage, name)) if usage is not None else "–"
 
 
-COLUMNS: Sequence[Column[Call]] = (
+COLUMNS: Sequence[Column[ThreadRequest]] = (
     Column("request", lambda one: grouped(one.request.index), 6, figures=True),
     Column("thread", lambda one: one.thread, 12),
     Column("time", _time, 19),
@@ -67,7 +67,7 @@ class CallTable(QWidget):
         self._session: Session | None = None
         self._job = LatestJob(desk.bridge)
         self.says = Elided("quiet")
-        self.table: Rows[Call] = Rows("Calls of the session that is open", COLUMNS)
+        self.table: Rows[ThreadRequest] = Rows("Calls of the session that is open", COLUMNS)
         self.table.setSelectionMode(Rows.SelectionMode.SingleSelection)
         self.table.chosen.connect(lambda place, _: self._stand_at(place))
         self.table.opened.connect(self._open)
@@ -87,7 +87,7 @@ class CallTable(QWidget):
             self._work_out(session)
 
     def _work_out(self, session: Session) -> None:
-        def done(found: list[Call]) -> None:
+        def done(found: list[ThreadRequest]) -> None:
             self.table.show_rows(found)
             what = plural(len(found), "call")
             self.says.show_text(f"{what} of the session that is open: a click stands there, a double click reads it")
