@@ -128,13 +128,13 @@ class CompareOverlay(Overlay):
         metrics, last = QFontMetricsF(painter.font()), int(self._range.right())
         bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.Bold)
-        places = []
+        places, high = [], metrics.height() - 3  # they have no descenders
+        lowest = area.bottom() - high / 2
         for one in self._reports:
             end = one.rows[max(0, min(last, len(one.rows) - 1))].tokens
-            places.append((min(max(self._point(0, end).y(), area.top() + 5), area.bottom() - 4), one.policy))
-        high = metrics.height() - 3  # they have no descenders
+            places.append((min(max(self._point(0, end).y(), area.top() + 5), lowest), one.policy))
         places = places[: int(area.height() / high)]  # of a large sweep
-        for y, name in spread(sorted(places), high, area.bottom() - 4):
+        for y, name in spread(sorted(places), high, lowest):
             picked = self._picked is not None and name == self._picked.policy
             painter.setFont(bold if picked else ui_font(self._theme.small))
             painter.setPen(ink(style_of(name).colour(self._theme.colours)))
