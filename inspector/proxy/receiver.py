@@ -1,7 +1,8 @@
 """Receives spans over OTLP/HTTP, on loopback only, and writes them down: a line of OTLP JSON each time some come.
 
 The file is a trace like any other: it can be opened and followed while it grows. JSON and protobuf are taken, packed or
-not; logs and metrics are accepted and not kept. Values of attributes that are named like a key are not written.
+not. Of logs is kept what a record says of a model's call (some libraries tell messages there); other records, and
+metrics, are accepted and not kept. Values of attributes that are named like a key are not written.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from aiohttp import web
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
+from inspector.core.untyped import text_at
 from inspector.safety.web_server import WebServer, is_local
 
 PORT = 4318
@@ -26,6 +28,8 @@ _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _BEGIN = b'{"resourceSpans":'
 _EMPTY = _BEGIN + b"[]}\n"
 _IDS = ("traceId", "spanId", "parentSpanId")
+_SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
+"""What each is wrapped in, from the outside in."""
 _SECRET = re.compile(r"authorization|api[._-]?key|cookie|secret|password|credential", re.IGNORECASE)
 
 
@@ -60,25 +64,27 @@ class SpanReceiver(WebServer):
 
     def _application(self) -> web.Application:
         app = web.Application(client_max_size=LARGEST)
-        app.router.add_post("/v1/traces", self._take)
-        app.router.add_post("/v1/{other:logs|metrics}", self._pass)
+        app.router.add_post("/v1/{signal:traces|logs}", self._take)
+        app.router.add_post("/v1/metrics", self._pass)
         return app
 
     async def _take(self, request: web.Request) -> web.Response:
         _refuse_pages(request)
-        body = await request.read()
+        body, signal = await request.read(), request.match_info["signal"]
         if request.content_type == _JSON:
-            document = _read_json(body)
+            document = _read_json(body, signal)
         elif request.content_type == _PROTOBUF:
-            document = await asyncio.to_thread(_read_protobuf, body)
+            document = await asyncio.to_thread(_read_protobuf, body, signal)
         else:
             raise web.HTTPUnsupportedMediaType(text=f"send {_JSON} or {_PROTOBUF}")
-        _hide(document)
+        if signal == "logs" and not _keep_calls(document):
+            return _answer(request)
+        _hide(document, signal)
         try:
             self._write(dumps(document).encode("utf-8", "replace") + b"\n")
         except OSError as error:
             raise web.HTTPInsufficientStorage(text=f"cannot be written: {error.strerror or error}") from None
-        self.spans += sum(1 for _ in _spans(document))
+        self.spans += sum(1 for _ in _items(document, "traces"))
         self._told()
         return _answer(request)
 
@@ -127,49 +133,70 @@ def _answer(request: web.Request) -> web.Response:
     return web.Response(text="{}", content_type=_JSON)
 
 
-def _read_json(body: bytes) -> dict[str, Any]:
+def _read_json(body: bytes, signal: str) -> dict[str, Any]:
+    outer, *_ = _SIGNALS[signal]
     try:
         found = loads(body)
     except NotJson as why:
         raise web.HTTPBadRequest(text=f"not JSON: {why}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("resourceSpans"), list):
-        raise web.HTTPBadRequest(text="no resourceSpans")
-    return {"resourceSpans": found["resourceSpans"]}
+    if not isinstance(found, dict) or not isinstance(found.get(outer, [] if signal == "logs" else None), list):
+        raise web.HTTPBadRequest(text=f"no {outer}")
+    return {outer: found.get(outer, [])}
 
 
-def _read_protobuf(body: bytes) -> dict[str, Any]:
+def _read_protobuf(body: bytes, signal: str) -> dict[str, Any]:
     """As OTLP's own JSON, which writes ids in hex where protobuf's would write base64."""
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     try:
-        found = MessageToDict(ExportTraceServiceRequest.FromString(body))
+        told = (ExportLogsServiceRequest if signal == "logs" else ExportTraceServiceRequest).FromString(body)
+        found = MessageToDict(told)
     except (DecodeError, ValueError, RecursionError) as why:
-        raise web.HTTPBadRequest(text=f"no spans in protobuf: {why}") from None
-    for span in _spans(found):
-        for one in (span, *span.get("links", ())):
+        raise web.HTTPBadRequest(text=f"no {signal} in protobuf: {why}") from None
+    for item in _items(found, signal):
+        for one in (item, *item.get("links", ())):
             for name in _IDS:
                 if name in one:
                     one[name] = b64decode(one[name]).hex()
-    return {"resourceSpans": found.get("resourceSpans", [])}
+    return {_SIGNALS[signal][0]: found.get(_SIGNALS[signal][0], [])}
 
 
-def _spans(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for scopes in _objects(document.get("resourceSpans")):
-        for spans in _objects(scopes.get("scopeSpans")):
-            yield from _objects(spans.get("spans"))
+def _items(document: dict[str, Any], signal: str) -> Iterator[dict[str, Any]]:
+    """Spans, or records of a log."""
+    outer, inner, last = _SIGNALS[signal]
+    for resource in _objects(document.get(outer)):
+        for scope in _objects(resource.get(inner)):
+            yield from _objects(scope.get(last))
+
+
+def _keep_calls(document: dict[str, Any]) -> bool:
+    """Of a log only the records that say something of a model's call. Are there any?"""
+    outer, inner, last = _SIGNALS["logs"]
+    for resource in _objects(document[outer]):
+        for scope in _objects(resource.get(inner)):
+            scope[last] = [one for one in _objects(scope.get(last)) if _is_of_call(one)]
+    return any(True for _ in _items(document, "logs"))
+
+
+def _is_of_call(record: dict[str, Any]) -> bool:
+    named = (one.get("value") for one in _objects(record.get("attributes")) if one.get("key") == "event.name")
+    names = (record.get("eventName"), *(text_at(one, "stringValue") for one in named))
+    return bool(record.get("spanId")) and any(isinstance(one, str) and one.startswith("gen_ai.") for one in names)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
 
 
-def _hide(document: dict[str, Any]) -> None:
+def _hide(document: dict[str, Any], signal: str) -> None:
     """Take out what is named like a key."""
-    holders = [*_spans(document)]
+    holders = [*_items(document, signal)]
     holders += [event for span in holders for event in _objects(span.get("events"))]
-    holders += [one["resource"] for one in _objects(document["resourceSpans"]) if isinstance(one.get("resource"), dict)]
+    resources = _objects(document[_SIGNALS[signal][0]])
+    holders += [one["resource"] for one in resources if isinstance(one.get("resource"), dict)]
     for holder in holders:
         for attribute in _objects(holder.get("attributes")):
             if isinstance(name := attribute.get("key"), str) and _SECRET.search(name):

@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry._logs import LogRecord
 from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.util.types import AnyValue
 
 from inspector.core.errors import InspectorError
 from inspector.core.session import Session
@@ -97,6 +102,38 @@ def test_what_a_traced_agent_sends_is_a_session(
     written = (tmp_path / "spans.jsonl").read_text()
     assert "not-for-the-file" not in written
     assert (tmp_path / "spans.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_messages_that_are_logged_beside_the_spans_are_theirs(receiver: SpanReceiver, tmp_path: Path) -> None:
+    """By the SDK's own logger; what else the program logs is not kept."""
+    logs, spans = LoggerProvider(), TracerProvider()
+    logs.add_log_record_processor(SimpleLogRecordProcessor(OTLPLogExporter(f"{receiver.url}/v1/logs")))
+    spans.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{receiver.url}/v1/traces")))
+    logger = logs.get_logger("clerk")
+    with spans.get_tracer("clerk").start_as_current_span("chat") as span:
+        span.set_attribute("gen_ai.operation.name", "chat")
+        span.set_attribute("gen_ai.usage.input_tokens", 100)
+        choice: AnyValue = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "In Ghent."},
+        }
+        logger.emit(LogRecord(event_name="gen_ai.user.message", body={"content": "Where is parcel 7?"}))
+        logger.emit(LogRecord(event_name="gen_ai.choice", body=choice))
+        logger.emit(LogRecord(event_name="app.login", body={"content": "not-for-the-file"}))
+    logger.emit(LogRecord(event_name="gen_ai.user.message", body={"content": "of no span"}))
+    logs.shutdown()
+    spans.shutdown()
+    session = open_transcript(tmp_path / "spans.jsonl")
+    assert [(one.role, one.text) for one in session.main.end] == [
+        ("user", "Where is parcel 7?"),
+        ("assistant", "In Ghent."),
+    ]
+    assert [request.usage for request in session.main.requests] == [Usage(100)]
+    assert receiver.spans == 1
+    written = (tmp_path / "spans.jsonl").read_text()
+    assert "not-for-the-file" not in written
+    assert "of no span" not in written
 
 
 def test_it_is_followed_while_spans_come(receiver: SpanReceiver, tmp_path: Path) -> None:
