@@ -26,7 +26,7 @@ from inspector.transcripts.transcript_file import ReadProgress, TranscriptFile
 from inspector.transcripts.unpack import LONGEST_PACKED, ZIP, Source
 
 _SUFFIXES = frozenset(
-    (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".yaml", ".yml", ".history")
+    (".jsonl", ".json", ".traj", ".gz", ".eval", ".ndjson", ".db", ".har", ".csv", ".yaml", ".yml", ".history")
 )
 _MOST, _LOOKED = 10_000, 200_000
 """Files that are listed of a folder, and names that are looked at for them."""

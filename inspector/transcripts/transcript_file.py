@@ -4,6 +4,8 @@ It is opened for reading only, only while there is something to read, and never 
 its beginning and its last bytes; where they are others, the file was truncated, replaced or rewritten (Rewritten).
 """
 
+import csv
+import io
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +31,8 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 _CASSETTE = re.compile(rb"(?:#.*\n|---.*\n|\w+:[^\n]*\n|[ \t]*\r?\n){0,20}?(?:http_)?interactions:[ \t]*\r?\n")
 """How the one kind of transcript begins that is YAML."""
+_TABLE = re.compile(rb'(?:\xef\xbb\xbf)?"?\w+"?(?:,"?[\w.]+"?){3,}\r?\n')
+"""How a table begins, with the names of its columns."""
 
 
 class Rewritten(Exception):
@@ -110,6 +114,8 @@ class TranscriptFile:
         self._read_head()
         if _CASSETTE.match(self._data):
             self._read_yaml()
+        elif _TABLE.match(self._data):
+            self._read_table()
         elif self._feeder.opens and not self._read_document():
             self._feeder.opens = False
             self._read_head()
@@ -164,6 +170,17 @@ class TranscriptFile:
             self._document = yamltext.loads(bytes(data))
         except yamltext.NotYaml as why:
             raise NothingToRead(f"{self.path} looks like YAML that cannot be read: {why}") from None
+        self._is_read(source, [(1, self._document)])
+
+    def _read_table(self) -> None:
+        """Read the whole file as the rows of a table (CSV): an object each, of texts."""
+        source, data = self._read_whole()
+        csv.field_size_limit(source.longest)
+        rows = csv.DictReader(io.StringIO(bytes(data).decode("utf-8-sig", "replace"), newline=""))
+        try:
+            self._document = [{key: told for key, told in row.items() if key and told} for row in rows]
+        except csv.Error as why:
+            raise NothingToRead(f"{self.path} looks like a table that cannot be read: {why}") from None
         self._is_read(source, [(1, self._document)])
 
     def _read_whole(self) -> tuple[Source, bytearray]:

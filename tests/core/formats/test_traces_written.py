@@ -1,6 +1,7 @@
 """One conversation in every way that tracers are known to write it: other names, other places, other order."""
 
 import base64
+import csv
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -340,6 +341,34 @@ def test_it_is_the_same_conversation(way: str, tmp_path: Path) -> None:
         assert main.prompt.system == SYSTEM["content"]
         assert [tool.name for tool in main.prompt.tools or ()] == (["look", "open"] if has_tools else [])
         assert not session.problems
+
+
+@pytest.mark.parametrize("columns", ["usage_details", "tokens"])
+def test_a_table_is_the_same_conversation(columns: str, tmp_path: Path) -> None:
+    """Langfuse's, with commas, quotes and line ends in its cells."""
+    path = tmp_path / "observations.csv"
+    rows = []
+    for n in CALLS:
+        row = {**observation(n), "name": 'a "small", call\nof two lines'}
+        if columns == "tokens":
+            prompt, output = TOKENS[n]
+            row = {camel(key): told for key, told in row.items() if key != "usage_details"}
+            row |= {"promptTokens": prompt, "completionTokens": output, "totalTokens": prompt + output}
+        rows.append(row)
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(reversed(rows))
+    session = open_transcript(path)
+    assert session.format == "langfuse"
+    assert [request.view.length for request in session.main.requests] == list(ANSWERS)
+    assert [(one.usage.prompt, one.usage.output) for one in session.main.requests if one.usage] == list(TOKENS)
+    assert ["|".join(map(part_text, message.parts)) for message in session.main.end] == SAID
+    assert all(request.time for request in session.main.requests)
+
+
+def camel(key: str) -> str:
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), key)
 
 
 def test_a_list_of_traces_has_their_sessions(tmp_path: Path) -> None:

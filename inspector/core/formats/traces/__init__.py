@@ -39,7 +39,7 @@ FORMATS = tuple(
             "Langfuse trace",
             sniff_langfuse,
             langfuse_spans,
-            Contents("yes", "where the observation or its metadata tells it", "as the prompt"),
+            Contents("yes", "where the observation or its metadata tells it", "as the prompt", "JSON or CSV"),
         ),
         (
             "langsmith",

@@ -74,6 +74,10 @@ def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
     return span
 
 
+_COLUMNS = {"input": "promptTokens", "output": "completionTokens", "total": "totalTokens"}
+"""Counts under names of their own."""
+
+
 def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     """The observation's own fields, unless the attributes hold more: OpenInference's whole list of messages."""
     flat = isinstance(span.input, list) and isinstance(asked := parsed(row.get("input")), list)
@@ -83,7 +87,8 @@ def _describe_call(span: Span, row: Mapping[str, Any], metadata: Mapping[str, An
     span.model = text_of(row.get("model")) or text_of(row.get("providedModelName")) or span.model
     if span.tools is None:
         span.tools = metadata.get("tools") or parsed(row.get("toolDefinitions")) or None
-    told = mapping(row.get("usageDetails")) or mapping(row.get("usage"))
+    columns = {name: row.get(f"{name}Usage") or row.get(key) for name, key in _COLUMNS.items()}
+    told = mapping(row.get("usageDetails")) or mapping(row.get("usage")) or columns
     names = (
         ("input", "prompt_tokens", "input_tokens"),
         ("output", "completion_tokens", "output_tokens"),
