@@ -21,6 +21,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
 from inspector.core.needs import Answer, Need, ProviderFailure, ReadFile, SaveText, SaveTranscript
+from inspector.resources import user_folder
 
 WIDEST = 4
 """Bytes of the widest character in UTF-8."""
@@ -30,8 +31,7 @@ _NAME = 60
 
 def saved_path() -> Path:
     """Where tiers keep what they save (the place follows the XDG rules)."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(home) if home else Path.home() / ".local" / "share") / "context-inspector" / "saved"
+    return user_folder("XDG_DATA_HOME", ".local/share") / "saved"
 
 
 def in_workspace(answer: Answerer, root: Path | None, folder: Path | None = None) -> "WorkspaceAnswerer":

@@ -1,16 +1,15 @@
 """The user's own table of model windows: `models.toml` in the configuration folder."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from inspector.core.tokens.catalogue import BadModelTable, read_windows
+from inspector.resources import user_folder
 
 
 def models_path() -> Path:
     """Where the table lies, whether or not it is there (the place follows the XDG rules)."""
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(home) if home else Path.home() / ".config") / "context-inspector" / "models.toml"
+    return user_folder("XDG_CONFIG_HOME", ".config") / "models.toml"
 
 
 def user_windows(path: Path | None = None) -> Mapping[str, int]:

@@ -17,6 +17,7 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.message import Image, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from inspector.core.needs import Answer, Need, RemoteCompact, Summarize
 from inspector.core.usage import Usage
+from inspector.resources import user_folder
 
 VERSION = 1
 _PARTS: dict[str, type[Part]] = {one.__name__: one for one in (Text, Thinking, ToolCall, ToolResult, Image, Opaque)}
@@ -24,8 +25,7 @@ _PARTS: dict[str, type[Part]] = {one.__name__: one for one in (Text, Thinking, T
 
 def cache_folder() -> Path:
     """Where summaries lie, whether or not there are any (the place follows the XDG rules)."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if home else Path.home() / ".cache") / "context-inspector" / "summaries"
+    return user_folder("XDG_CACHE_HOME", ".cache") / "summaries"
 
 
 class Cached:

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pygments.lexers import find_lexer_class_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String
-from pygments.util import ClassNotFound
+
+from inspector.core.heavy import load
 
 Kind: TypeAlias = Literal["key", "string", "number", "word", "added", "removed", "place", "comment"]
 """What a stretch of a line is; the theme gives it a colour."""
@@ -110,8 +110,8 @@ def fenced(text: str) -> Iterator[tuple[str, str | None]]:
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Any:
     try:
-        return find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
-    except ClassNotFound:
+        return load("pygments.lexers").find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
+    except ValueError:  # it knows none of that name
         return None
 
 
