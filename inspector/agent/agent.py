@@ -12,9 +12,10 @@ from inspector.agent import asking
 from inspector.agent.controls import Replacement
 from inspector.agent.run import RunContext, model_of
 from inspector.agent.status import End, Stop, TurnReport
-from inspector.agent.tooling import result_of, run_call
+from inspector.agent.tooling import run_call
 from inspector.agent.tools.common import ToolError
 from inspector.agent.tools.schemas import checked, prompt
+from inspector.agent.tools.toolbox import result_of
 from inspector.core.buffer import Buffer, Stretch, View
 from inspector.core.message import Message, Text, ToolCall
 from inspector.core.needs import Answer, AskModel, ContextWindowExceeded, Failure, Need, RunTools, drive
@@ -232,7 +233,7 @@ class AgentThread:
         try:
             arguments = checked(call)
         except ToolError as why:
-            return result_of(call, str(why), True)
+            return result_of(call, str(why))
         run, name, n = self.run, call.id, 2
         while run.journal.has(name):
             name, n = f"{call.id}.{n}", n + 1

@@ -7,7 +7,8 @@ from typing import Any
 
 from inspector.agent.plan import Plan, ResumePoint
 from inspector.agent.run import policy_of, window_of
-from inspector.agent.tooling import INTERRUPTED, open_calls, result_of
+from inspector.agent.tooling import INTERRUPTED, open_calls
+from inspector.agent.tools.toolbox import result_of
 from inspector.core.errors import InspectorError
 from inspector.core.formats.detect import detect
 from inspector.core.formats.journal.reader import MAIN, NAME, JournalReader
@@ -76,7 +77,7 @@ def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
 
 
 def _undone(call: Any, begun: bool) -> Message:
-    return result_of(call, INTERRUPTED if begun else UNDONE, True)
+    return result_of(call, INTERRUPTED if begun else UNDONE)
 
 
 def _recorded(header: Mapping[str, Any], path: Path) -> Plan:

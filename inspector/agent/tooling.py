@@ -8,9 +8,9 @@ from inspector.agent.run import RunContext
 from inspector.agent.status import Permission
 from inspector.agent.tools.common import Question
 from inspector.agent.tools.schemas import TASK
-from inspector.agent.tools.toolbox import denied
+from inspector.agent.tools.toolbox import denied, result_of
 from inspector.core.buffer import Buffer
-from inspector.core.message import Message, ToolCall, ToolResult
+from inspector.core.message import Message, ToolCall
 
 INTERRUPTED = (
     "The program was ended while this call ran: whether it was done, and how far, is not known. Look before you do it "
@@ -30,7 +30,7 @@ def run_call(
         what = what or Question("Start the sub-agent once more, with this task:", _prompt(call))
         what = replace(what, says=f"{INTERRUPTED}\n\n{what.says}")
         if run.plan.permissions != "ask" or not _may(run, call, thread, what, anew=True):
-            return denied(call, INTERRUPTED)
+            return result_of(call, INTERRUPTED)
     elif what and not _may(run, call, thread, what, anew=False):
         return denied(call)
     run.journal.note("tool", thread=thread, call=call.id, name=call.name)
@@ -75,11 +75,6 @@ def cut(message: Message, limit: int) -> Message:
     text = f"{result.content[:half]}\n[... {left:,} characters are left out here ...]\n{result.content[-half:]}"
     parts = tuple(replace(part, content=text) if part is result else part for part in message.parts)
     return replace(message, parts=parts)
-
-
-def result_of(call: ToolCall, text: str, failed: bool) -> Message:
-    """A result that no tool gave."""
-    return Message(f"{call.id}.result", "tool", (ToolResult(call.id, text, failed),))
 
 
 def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:

@@ -2,20 +2,15 @@
 same, so that calls share a prompt cache and a simulated provider stays up between steps."""
 
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from inspector.core.answering import Answerer
 from inspector.core.errors import InspectorError
-from inspector.core.needs import Answer, Need
 from inspector.core.tokens.windows import model_at
 from inspector.workbench.state import State
 
-
-class Closable(Protocol):
-    """An answerer that holds something open."""
-
-    def __call__(self, need: Need) -> Answer: ...
-    def close(self) -> None: ...
+if TYPE_CHECKING:
+    from inspector.providers.answerers import Answering
 
 
 class Calling:
@@ -24,7 +19,7 @@ class Calling:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._key: tuple[str, str, str] = ("", "", "")
-        self._open: Closable | None = None
+        self._open: Answering | None = None
         self._answerer: Answerer | None = None
 
     def __call__(self, who: str, state: State) -> Answerer:
@@ -33,9 +28,7 @@ class Calling:
         key = (who, model, state.session.path if state.session else "")
         with self._lock:
             if self._answerer is None or key != self._key:
-                former, self._open = self._open, None
-                if former is not None:
-                    former.close()
+                self._let_go()
                 self._open, self._key = _opened(who, model), key
                 self._answerer = _with_hands(self._open)
             return self._answerer
@@ -43,8 +36,10 @@ class Calling:
     def close(self) -> None:
         """Let go of what was opened."""
         with self._lock:
-            former, self._open = self._open, None
-            self._answerer = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        former, self._open, self._answerer = self._open, None, None
         if former is not None:
             former.close()
 
@@ -56,7 +51,7 @@ def model_of(state: State) -> str:
     return model_at(state.thread, state.at)
 
 
-def _opened(who: str, model: str) -> Closable:
+def _opened(who: str, model: str) -> "Answering":
     from inspector.providers.answerers import answerer  # a tenth of a second, so only when somebody is asked
 
     try:
@@ -65,7 +60,7 @@ def _opened(who: str, model: str) -> Closable:
         raise InspectorError(str(failure).replace("with --model", "under Tiers")) from None
 
 
-def _with_hands(answer: Closable) -> Answerer:
+def _with_hands(answer: "Answering") -> Answerer:
     """Transcripts and outputs are kept on disk. A recording tells no workspace: files are what it holds of them."""
     from inspector.agent.workspace import in_workspace
 

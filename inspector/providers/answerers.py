@@ -7,7 +7,6 @@ offline; simulated (a server of our own, in this process); anthropic; openai; or
 import threading
 import weakref
 from collections.abc import Callable
-from types import TracebackType
 from uuid import uuid4
 
 from inspector.core.answering import offline
@@ -108,9 +107,7 @@ class Answering:
     def __enter__(self) -> "Answering":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -4,7 +4,7 @@ A request brings its fault along (header, query, ending of the model's name), or
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 
@@ -74,8 +74,8 @@ def _read(text: str) -> list[Fault]:
 class FaultQueue:
     """Faults of the next requests, one each, in order. May be filled from any thread."""
 
-    def __init__(self, faults: Iterable[Fault] = ()) -> None:
-        self._faults = deque(faults)
+    def __init__(self) -> None:
+        self._faults: deque[Fault] = deque()
         self._lock = Lock()
 
     def push(self, text: str) -> None:

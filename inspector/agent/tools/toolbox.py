@@ -81,7 +81,7 @@ class Toolbox:
             text, failed = self._run(call, checked(call), cancelled)
         except ToolError as why:
             text, failed = str(why), True
-        return Message(f"{call.id}.result", "tool", (ToolResult(call.id, plain(text), failed),))
+        return result_of(call, plain(text), failed)
 
     def _run(self, call: ToolCall, arguments: dict[str, Any], cancelled: Callable[[], bool]) -> tuple[str, bool]:
         workspace, limits = self._workspace, self._limits
@@ -109,8 +109,11 @@ class Toolbox:
         return min(float(arguments.get("timeout_s") or self._limits.command_s), self._limits.command_most_s)
 
 
-def denied(
-    call: ToolCall, why: str = "The user said no to this call. Respect it; do not try it by another way."
-) -> Message:
+def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:
+    """A result as a message."""
+    return Message(f"{call.id}.result", "tool", (ToolResult(call.id, text, failed),))
+
+
+def denied(call: ToolCall) -> Message:
     """The result of a call that was not allowed."""
-    return Message(f"{call.id}.result", "tool", (ToolResult(call.id, why, True),))
+    return result_of(call, "The user said no to this call. Respect it; do not try it by another way.")
