@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.output import listing, number, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.findings.breakdown import Breakdown, BreakdownNode, breakdown, tool_calls
 from inspector.core.findings.repeats import Repeat, repeats
@@ -72,20 +72,12 @@ def breakdown_lines(document: dict[str, Any]) -> list[str]:
     if document["repeats"]:
         free, shown = document["repeats_free"], document["repeats"][:_ROWS]
         lines += ["", f"repeated word for word; {number(free)} tokens would be free if only the newest copy stood:"]
-        cells = [(number(r["free"]), number(r["tokens_each"]), str(r["times"]), plain(r["what"], 90)) for r in shown]
-        lines += table((">free", ">each", ">times", "what"), cells) + _more(document["repeats"])
+        lines += listing(shown, ">free", ">tokens_each=each", ">times", "what/90") + _more(document["repeats"])
     if document["tools"]:
-        lines += ["", "tools:", *table(_TOOL_HEADS, [_tool(one) for one in document["tools"][:_ROWS]])]
+        counts = (">schema_tokens=schema", ">calls", ">calls_in_buffer=in buffer", ">tokens=tokens in buffer")
+        lines += ["", "tools:", *listing(document["tools"][:_ROWS], "name/60", "server/30", *counts)]
         lines += _more(document["tools"])
     return lines
-
-
-_TOOL_HEADS = ("name", "server", ">schema", ">calls", ">in buffer", ">tokens in buffer")
-
-
-def _tool(one: dict[str, Any]) -> tuple[str, ...]:
-    figures = (number(one[name]) for name in ("schema_tokens", "calls", "calls_in_buffer", "tokens"))
-    return (plain(one["name"], 60), plain(one["server"], 30), *figures)
 
 
 def _more(rows: Sequence[Any]) -> list[str]:

@@ -1,12 +1,12 @@
 """`context-inspector cost FILE`: what a session cost, why its cache broke, which compactions paid."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
-from inspector.cli.output import number, picked, plain, table, write_answer
+from inspector.cli.output import listing, picked, write_answer
 from inspector.cli.replay import economics_fields
 from inspector.cli.select import add_selection, select
 from inspector.core.findings.breaks import Rebilling
@@ -120,18 +120,9 @@ def _break_lines(document: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield f"cache breaks: {len(breaks)}; {tokens:,} tokens billed again, {_dollars(document['breaks_usd'])}:"
     shown = sorted(breaks, key=lambda one: -(one["usd"] or one["tokens"] / 1e6))[:_MOST]
-    rows = [
-        (
-            plain(one["thread"], 16),
-            str(one["request"]),
-            number(one["tokens"]),
-            _dollars(one["usd"]),
-            one["cause"],
-            plain(one["evidence"], 150),
-        )
-        for one in sorted(shown, key=breaks.index)
-    ]
-    for line in table(("thread", ">request", ">tokens", ">again", "cause", "evidence"), rows):
+    rows = sorted(shown, key=breaks.index)
+    named = ("thread/16", ">request", ">tokens", (">again", lambda one: _dollars(one["usd"])), "cause", "evidence/150")
+    for line in listing(rows, *named):
         yield f"  {line}"
     if len(breaks) > _MOST:
         yield f"  and {len(breaks) - _MOST} cheaper ones; --json has them all, with the whole evidence"
@@ -141,28 +132,19 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
     if document["compactions"]:
         yield ""
         yield "compactions:"
-    rows = [
-        (
-            plain(one["thread"], 16),
-            str(one["before_request"]),
-            plain(one["trigger"], 20),
-            number(one["tokens_before"]),
-            number(one["tokens_after"]),
-            _dollars(one["cost_usd"]),
-            _dollars(one["saved_per_request_usd"]),
-            _paid(one),
+        money = (
+            (">cost", lambda one: _dollars(one["cost_usd"])),
+            (">saved a request", lambda one: _dollars(one["saved_per_request_usd"])),
+            ("paid", _paid),
         )
-        for one in document["compactions"]
-    ]
-    heads = ("thread", ">before request", "trigger", ">tokens before", ">after", ">cost", ">saved a request", "paid")
-    if rows:
-        for line in table(heads, rows):
+        named = ("thread/16", ">before_request", "trigger/20", ">tokens_before", ">tokens_after=after")
+        for line in listing(document["compactions"], *named, *money):
             yield f"  {line}"
     for run in document["thrash"]:
         yield f"  thrash: {run['compactions']} compactions in a row, {run['from']} to {run['to']}, did not pay"
 
 
-def _paid(one: dict[str, Any]) -> str:
+def _paid(one: Mapping[str, Any]) -> str:
     if one["paid"] is None:
         return "no price"
     after = one["paid_after_requests"]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
-from inspector.cli.output import number, pairs, picked, plain, table, write_answer
+from inspector.cli.output import listing, number, pairs, picked, plain, table, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.drops import session_drops
 from inspector.core.findings.answers import short_answers
@@ -238,69 +238,31 @@ def _sessions(document: dict[str, Any]) -> list[str]:
 
 
 def _threads(document: dict[str, Any]) -> list[str]:
-    rows = [
-        (plain(t["id"], 40), number(t["requests"]), number(t["messages"]), plain(t["model"], 32), plain(t["title"], 50))
-        for t in document["threads"]
-    ]
-    return table(("thread", ">requests", ">messages", "model", "title"), rows)
+    return listing(document["threads"], "id/40=thread", ">requests", ">messages", "model/32", "title/50")
 
 
 def _requests(document: dict[str, Any]) -> list[str]:
     names = ("reported", "predicted", "believed", "estimated", "output", "cache_read", "cache_write", "messages")
-    rows = [
-        (str(r["index"]), *(number(r[name]) for name in names), r["finish"], r["time"][:19])
-        for r in document["requests"]
-    ]
-    heads = ("request", *names)
-    return table((*(f">{head.replace('_', ' ')}" for head in heads), "finish", "time"), rows)
+    counts = (f">{name}" for name in names)
+    return listing(document["requests"], ">index=request", *counts, "finish", ("time", lambda one: one["time"][:19]))
 
 
 def _compactions(document: dict[str, Any]) -> list[str]:
-    names = ("before_request", "tokens_before", "tokens_after", "kept", "summary_chars")
-    rows = [(c["kind"], c["trigger"] or "-", *(number(c[name]) for name in names)) for c in document["compactions"]]
-    return table(("kind", "trigger", *(f">{name.replace('_', ' ')}" for name in names)), rows)
+    counts = (">before_request", ">tokens_before", ">tokens_after", ">kept", ">summary_chars")
+    return listing(document["compactions"], "kind", "trigger?", *counts)
 
 
 def _drops(document: dict[str, Any]) -> list[str]:
-    rows = [
-        (
-            plain(d["thread"], 24),
-            str(d["request"]),
-            d["kind"],
-            "yes" if d["loss"] else "no",
-            number(len(d["lost"])),
-            number(len(d["changed"])),
-            number(d["tokens_before"]),
-            number(d["tokens_after"]),
-            plain(d["marker"], 60),
-        )
-        for d in document["drops"]
-    ]
-    counts = (">lost", ">changed", ">tokens before", ">tokens after")
-    return table(("thread", ">request", "kind", "loss", *counts, "evidence"), rows)
+    loss = ("loss", lambda one: "yes" if one["loss"] else "no")
+    counts = (">lost", ">changed", ">tokens_before", ">tokens_after")
+    return listing(document["drops"], "thread/24", ">request", "kind", loss, *counts, "marker/60=evidence")
 
 
 def _side_calls(document: dict[str, Any]) -> list[str]:
-    rows = [
-        (
-            c["kind"],
-            plain(c["thread"], 24) or "-",
-            str(c["before_request"]),
-            plain(c["model"], 32),
-            *(number(c[name]) for name in ("input", "cache_read", "output")),
-            "-" if c["cost_usd"] is None else f"${c['cost_usd']:,.4f}",
-            number(c["status"]),
-            plain(c["what"], 60),
-        )
-        for c in document["side_calls"]
-    ]
-    counts = (">input", ">cache read", ">output", ">cost", ">status")
-    return table(("kind", "thread", ">before request", "model", *counts, "what"), rows)
+    cost = (">cost", lambda one: "-" if one["cost_usd"] is None else f"${one['cost_usd']:,.4f}")
+    named, counts = ("kind", "thread/24?", ">before_request", "model/32"), (">input", ">cache_read", ">output")
+    return listing(document["side_calls"], *named, *counts, cost, ">status", "what/60")
 
 
 def _problems(document: dict[str, Any]) -> list[str]:
-    rows = [
-        (plain(p["file"], 40), str(p["line"]), plain(p["what"], 60), plain(p["excerpt"], 60))
-        for p in document["problems"]
-    ]
-    return table(("file", ">line", "what", "excerpt"), rows)
+    return listing(document["problems"], "file/40", ">line", "what/60", "excerpt/60")

@@ -9,8 +9,8 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from inspector.core.jsontext import dumps
 from inspector.core.tokens.pressure import Pressures
@@ -176,6 +176,31 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     names = [head.removeprefix(">") for head in heads]
     widths = [max([columns(name), *(columns(row[n]) for row in rows)]) for n, name in enumerate(names)]
     return [_row(row, widths, right) for row in (names, *rows)]
+
+
+CellColumn: TypeAlias = str | tuple[str, Callable[[Mapping[str, Any]], str]]
+
+
+def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> list[str]:
+    """A table of documents, a row each.
+
+    A column is a heading with what tells the cell, or a key: `>tokens` a number (of a list, how many), `title/50` a
+    text of so many columns, `thread?` with a dash where it is empty, `id=thread` headed so.
+    """
+    heads, cells = zip(*map(_column, columns), strict=True)
+    return table(heads, [[cell(one) for cell in cells] for one in documents])
+
+
+def _column(spec: CellColumn) -> tuple[str, Callable[[Mapping[str, Any]], str]]:
+    if not isinstance(spec, str):
+        return spec
+    named, _, head = spec.removeprefix(">").partition("=")
+    key, _, width = named.removesuffix("?").partition("/")
+    head = head or key.replace("_", " ")
+    if spec.startswith(">"):
+        return f">{head}", lambda one: number(len(one[key]) if isinstance(one[key], list | tuple) else one[key])
+    empty = "-" if named.endswith("?") else ""
+    return head, lambda one: plain(one[key], int(width or 0)) or empty
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

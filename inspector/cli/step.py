@@ -8,7 +8,7 @@ from typing import Any
 
 from inspector.agent.workspace import in_workspace
 from inspector.cli.buffer import message_document, validity_document
-from inspector.cli.output import number, pairs, picked, plain, table, write_answer
+from inspector.cli.output import listing, number, pairs, picked, plain, write_answer
 from inspector.cli.select import Selection, add_selection, select
 from inspector.core.answering import Answerer, AnswerLog, Scripted, need_document, read_script
 from inspector.core.buffer import Buffer
@@ -279,8 +279,9 @@ def step_lines(document: dict[str, Any]) -> list[str]:
             ("after", _size(len(after["messages"]), after, document["policy"])),
         ]
     )
-    lines += ["", *table(("tier", "due", "why"), [_verdict(one) for one in document["verdicts"]]), ""]
-    lines += table(("fate", ">before", ">after", "message"), [_changed(one) for one in document["fates"]])
+    due = ("due", lambda one: "due" if one["due"] else "")
+    lines += ["", *listing(document["verdicts"], "tier", due, "why"), ""]
+    lines += listing(document["fates"], "fate", ">tokens_before=before", ">tokens_after=after", "id/60=message")
     lines += ["", *(f"{one['name']} {_event_fields(one)}".rstrip() for one in document["events"])]
     lines += [f"invalid: {plain(one['why'])}" for one in document["validity"]]
     return lines
@@ -291,14 +292,6 @@ def _size(messages: int, side: dict[str, Any], policy: str) -> str:
     band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
     shown = f"{messages} messages, {number(side['predicted'])} tokens {side['kind']}{band}"
     return f"{shown}; {policy} believes {number(side['calibrated'])}"
-
-
-def _verdict(one: dict[str, Any]) -> tuple[str, ...]:
-    return one["tier"], "due" if one["due"] else "", plain(one["why"])
-
-
-def _changed(one: dict[str, Any]) -> tuple[str, ...]:
-    return one["fate"], number(one["tokens_before"]), number(one["tokens_after"]), plain(one["id"], 60)
 
 
 def _event_fields(event: dict[str, Any]) -> str:
