@@ -47,6 +47,24 @@ def test_a_move_tells_the_view_only_what_is_new(panel: BufferPanel, qtbot: QtBot
     assert ids(panel) == ["main-s"]
 
 
+def test_the_selected_row_stays_in_sight_where_rows_go_above_it(panel: BufferPanel, qtbot: QtBot) -> None:
+    """Back from the newest request: Qt scrolls to where the row stood before."""
+    panel.resize(700, 160)
+    panel.desk.workbench.move(10)
+    assert panel.view.currentIndex().row() == 0
+    panel.desk.workbench.select("main-a5")
+    panel.desk.workbench.move(6)
+    qtbot.wait(20)
+    assert panel.model.message_at(panel.view.currentIndex().row()).id == panel.desk.workbench.state.selected
+    assert panel.view.viewport().rect().intersects(panel.view.visualRect(panel.view.currentIndex()))
+    panel.desk.workbench.move(10)
+    panel.desk.workbench.select("")
+    panel.desk.workbench.move(6)
+    qtbot.wait(20)
+    assert panel.view.currentIndex().row() == 0
+    assert panel.view.verticalScrollBar().value() == 0
+
+
 def test_a_row_says_what_it_is(panel: BufferPanel) -> None:
     panel.desk.workbench.move(5)
     line = panel.model.row_at(0)

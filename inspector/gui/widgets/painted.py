@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.theme import Theme
-from inspector.gui.widgets.table import TOP, Index, show_whole_rows
+from inspector.gui.widgets.table import TOP, Index, paint_empty, show_whole_rows
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 RIGHT = MIDDLE | Qt.AlignmentFlag.AlignRight
@@ -159,11 +159,7 @@ class PaintedList(Guarded, QTableView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if self.empty and not self.model().rowCount():
-            with QPainter(self.viewport()) as painter:
-                painter.setPen(self.palette().placeholderText().color())
-                room = self.viewport().rect().adjusted(13, 0, -13, 0)
-                painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty)
+        paint_empty(self, self.empty)
 
     def stand_at(self, place: int) -> None:
         """Choose a row (-1 for none) without telling anyone: what is selected elsewhere stays."""

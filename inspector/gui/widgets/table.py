@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from inspector.gui.guard import Guarded
@@ -94,6 +103,8 @@ class Rows(Guarded, QTableView, Generic[T]):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setStyleSheet("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 4px 9px; }")
         self.horizontalHeader().setHighlightSections(False)
+        self.empty = ""
+        """What is said where there are no rows."""
         self._unwanted: set[int] = set()
         self._fitted: tuple[object, ...] = ()
         self._fit()
@@ -140,6 +151,10 @@ class Rows(Guarded, QTableView, Generic[T]):
         """Do not show a column, whatever room there is; or show it again."""
         (self._unwanted.add if out else self._unwanted.discard)(column)
         self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        paint_empty(self, self.empty)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Other room."""
@@ -217,6 +232,15 @@ class _RowHeights(Guarded, QObject):
 
     def _fit(self) -> None:
         self._view.verticalHeader().setDefaultSectionSize(self._height(self._view.fontMetrics()))
+
+
+def paint_empty(view: QTableView, words: str) -> None:
+    """In the middle of a view without rows."""
+    if words and not view.model().rowCount():
+        with QPainter(view.viewport()) as painter:
+            painter.setPen(view.palette().placeholderText().color())
+            room = view.viewport().rect().adjusted(13, 0, -13, 0)
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, words)
 
 
 def show_whole_rows(view: QTableView, height: Callable[[QFontMetrics], int]) -> None:

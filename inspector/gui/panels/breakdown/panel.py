@@ -67,7 +67,7 @@ class BreakdownPanel(Panel):
             self.tabs.addTab(name)
         self.tabs.setAccessibleName("What fills the buffer")
         self.tabs.setExpanding(False)
-        column(row(self.tabs, (self.says, 1), self.all, margins=(5, 0, 8, 0), gap=12), (stack, 1), of=self, gap=0)
+        column(row(self.tabs, (self.says, 1), self.all, margins=(0, 0, 8, 0), gap=12), (stack, 1), of=self, gap=0)
         for part in (self.icicle, self.tree):
             part.chosen.connect(self.look_into)
             part.opened.connect(self.open)

@@ -201,6 +201,7 @@ class BufferPanel(Panel):
 
     def _show_rows(self, buffer: tuple[Message, ...], picked: Sequence[int] | None) -> None:
         self.view.empty = "No message of this buffer is like that." if buffer else "This buffer holds no messages."
+        before = self.model.size()
         self.model.show(buffer, picked, self._fresh_from, self._fates)
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"
@@ -208,6 +209,8 @@ class BufferPanel(Panel):
         taken = f" · after {plural(own, 'step')}" if own else ""
         self.count.setText(words + taken)
         self._show_selected(self.desk.workbench.state.selected)
+        if self.model.size() < before:  # where rows go above it Qt scrolls to where the selected one stood
+            self.view.scrollTo(self.view.currentIndex())
 
     def take(self, text: str) -> None:
         """The user wants to filter by a text."""

@@ -91,14 +91,14 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     COLUMNS: ClassVar[Sequence[Column[CompactionRow]]] = (
         Column("request", lambda one: grouped(one.request), 6, figures=True),
         Column("trigger", lambda one: one.trigger, 7),
-        Column("kind", lambda one: one.kind, 9),
+        Column("kind", lambda one: one.kind, 9, least=9),
         Column("before", lambda one: _tokens(one.before), 7, figures=True),
         Column("after", lambda one: _tokens(one.after), 6, figures=True),
         Column("freed", lambda one: _freed(one), 7, figures=True),
-        Column("what stayed", lambda one: one.stayed, 24),
-        Column("evidence", lambda one: one.evidence),
+        Column("what stayed", lambda one: one.stayed, 24, least=15),
+        Column("evidence", lambda one: one.evidence, least=14),
         Column("line", lambda one: grouped(one.line) if one.line else "", 5, figures=True),
-        Column("time", lambda one: one.time[:16].replace("T", " "), 16),
+        Column("time", lambda one: one.time[:16].replace("T", " "), 16, least=16),
     )
 
     def __init__(self, desk: Desk) -> None:

@@ -52,11 +52,11 @@ class SearchPanel(ListPanel[MessageHit]):
     NAME = "Messages that hold the text"
     COLUMNS: ClassVar[Sequence[Column[MessageHit]]] = (
         Column("role", lambda found: found.hit.message.role, 9),
-        Column("message", lambda found: _excerpt(found.hit)),
+        Column("message", lambda found: _excerpt(found.hit), least=20),
         Column("appears", lambda found: _appears(found), 10, figures=True),
         Column("leaves", lambda found: _leaves(found), 9, figures=True),
-        Column("by", lambda found: _by(found), 24),
-        Column("thread", lambda found: found.thread.title or found.thread.id, 16),
+        Column("by", lambda found: _by(found), 24, least=12),
+        Column("thread", lambda found: found.thread.title or found.thread.id, 16, least=8),
     )
 
     def __init__(self, desk: Desk) -> None:
@@ -99,6 +99,9 @@ class SearchPanel(ListPanel[MessageHit]):
         self._searched = self._wanted()
         self._job.cancel()
         text, session, thread = self.field.text(), self._state.session, self._state.thread
+        self.table.empty = (
+            "" if text else "Type a text: where it stands, at which request it came and at which it left."
+        )
         if not text or session is None or thread is None:
             self._show_found(())
             return

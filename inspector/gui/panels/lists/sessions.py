@@ -29,11 +29,11 @@ class SessionsPanel(ListPanel[FoundSession]):
     TITLE: ClassVar[str] = "Sessions"
     NAME = "Transcripts on this machine"
     COLUMNS: ClassVar[Sequence[Column[FoundSession]]] = (
-        Column("title", lambda one: one.title or one.path.name, 34),
+        Column("title", lambda one: one.title or one.path.name, 34, least=16),
         Column("project", lambda one: one.project),
         Column("format", lambda one: one.format, 13),
         Column("size", lambda one: _size(one.size), 8, figures=True),
-        Column("changed", lambda one: one.when, 15),
+        Column("changed", lambda one: one.when, 16, least=16),
     )
 
     def __init__(self, desk: Desk) -> None:
