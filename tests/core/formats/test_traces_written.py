@@ -343,6 +343,30 @@ def test_it_is_the_same_conversation(way: str, tmp_path: Path) -> None:
         assert not session.problems
 
 
+def test_a_beginning_that_two_share_is_nobodys(tmp_path: Path) -> None:
+    """Two are greeted alike; what goes on after that could be either's, and stays apart. What one alone said is its."""
+
+    def spoken_by(name: str, second: int, *said: str) -> dict[str, Any]:
+        told = [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(said)]
+        attributes = {"gen_ai.input.messages": json.dumps([parts(one) for one in told[:-1]])}
+        attributes["gen_ai.output.messages"] = json.dumps([parts(told[-1])])
+        context = {"trace_id": f"0x{name}", "span_id": f"0x{second}"}
+        return sdk(second, {**counted(0), **attributes}, context=context, parent_id=f"0x{name}")
+
+    path = tmp_path / "trace.json"
+    values = [
+        spoken_by("a", 1, "Hi.", "Good day."),
+        spoken_by("b", 2, "Hi.", "Good day."),
+        spoken_by("c", 3, "Hi.", "Good day.", "A goat, please.", "Here."),
+        spoken_by("d", 4, "Hi.", "Good day.", "A hen, please.", "Here."),
+        spoken_by("e", 5, "Hi.", "Good day.", "A hen, please.", "Here.", "And its eggs.", "There."),
+    ]
+    path.write_text(json.dumps(values))
+    assert [[one.view.length for one in thread.requests] for thread in open_transcript(path).threads] == [
+        [1], [1], [3], [3, 5],
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("columns", ["usage_details", "tokens"])
 def test_a_table_is_the_same_conversation(columns: str, tmp_path: Path) -> None:
     """Langfuse's, with commas, quotes and line ends in its cells."""

@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"[-_# ]?\d+$")
 """An agent may be named anew at every turn."""
 _BACK = 400
 """Messages that are looked at, from the last one back, for one that a former run ended in."""
+_HOLDERS = 64
+"""Runs that are known to end in one and the same message, before the latest."""
 _NEARER = 4
 """A rebuilt buffer must explain what was reported so many times better than the one that was logged."""
 _WORDY = 16
@@ -133,8 +135,9 @@ class _TraceSession:
         self._ends: dict[str, View] = {}
         self._last: dict[str, LastCall] = {}
         self._scopes: dict[str, str] = {}
-        self._tails: dict[tuple[str, str], tuple[str, View]] = {}
-        """By whose it is and its last message: a buffer with the answer to it, and where its conversation is."""
+        self._tails: dict[tuple[str, str], list[tuple[str, View]]] = {}
+        """By whose they are and their last message: buffers with the answer to them, and where their conversations are.
+        None that a run went on from."""
         self._rebuilt = self._empty = self._partial = 0
         self._count = len(spans)
 
@@ -191,8 +194,13 @@ class _TraceSession:
         self._of_run.setdefault(run.id, thread)
         self._runs.setdefault(thread.number, run)
         self._last[run.id] = LastCall(call, one.body.view, end, prompt, usage)
-        for message in end.tail(max(0, end.length - 1)):
-            self._tails[_whose(run), message.id] = scope, end
+        tails = self._tails_of(run, end)
+        tails.append((scope, end))
+        del tails[:-_HOLDERS]
+        if len(thread.steps) > 1:
+            former = thread.steps[-2].end
+            tails = self._tails_of(run, former)
+            tails[:] = [one for one in tails if one[1] is not former]
         if call.response:
             self._ends[call.response] = end
 
@@ -204,10 +212,24 @@ class _TraceSession:
         if run.agent is not None and call.conversation:
             return f"{call.conversation} {_whose(run)}"
         if run.id not in self._scopes:
-            ends = (self._tails.get((_whose(run), message.id)) for message in islice(view.backwards(), _BACK))
-            known = (told for told in ends if told is not None and shared(told[1], view) == told[1].length)
-            self._scopes[run.id] = next((scope for scope, _ in known), run.id)
+            self._scopes[run.id] = self._former(_whose(run), view) or run.id
         return self._scopes[run.id]
+
+    def _tails_of(self, run: AgentRun, end: View) -> list[tuple[str, View]]:
+        """Those that end as this buffer does."""
+        last = "".join(message.id for message in end.tail(max(0, end.length - 1)))
+        return self._tails.setdefault((_whose(run), last), [])
+
+    def _former(self, whose: str, view: View) -> str:
+        """Where the conversation is that a buffer goes on, if it is only one; no other run may go on there then."""
+        for message in islice(view.backwards(), _BACK):
+            tails = self._tails.get((whose, message.id), [])
+            if known := [(scope, end) for scope, end in tails if shared(end, view) == end.length]:
+                for one in known:
+                    tails.remove(one)
+                scopes = {scope for scope, _ in known}
+                return scopes.pop() if len(scopes) == 1 else ""
+        return ""
 
     def _base(
         self, call: Span, spoken: SpokenCall, usage: Usage | None, last: LastCall | None, run: AgentRun
