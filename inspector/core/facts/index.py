@@ -69,7 +69,8 @@ class FactIndex:
             if fact.kind in SENTENCES:
                 self._sayings[found] = Saying(fact.text)
             cut = len(fact.text) == LONGEST  # its last word may be half of one
-            self._fact_words.append(tuple(_WORD.findall(fact.text)[: -1 if cut else None]))
+            begins = fact.kind in SENTENCES and fact.text[0].isalpha()  # in a summary its first letter may be small
+            self._fact_words.append(tuple(_WORD.findall(fact.text)[1 if begins else 0 : -1 if cut else None]))
         return found
 
     def facts_of(self, number: int) -> tuple[int, ...]:

@@ -75,9 +75,12 @@ class Saying:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        first = r"\b" if _LETTER.match(self.bare) else ""
+        begins = re.escape(self.bare[:1])
+        if self.bare[:1].isalpha():  # a summary may begin before it
+            begins = f"(?i:{begins})"
+        first = (r"\b" if _LETTER.match(self.bare) else "") + begins
         last = r"\b" if _LETTER.match(self.bare[-1:]) and len(self.text) < CUT else ""  # else half a word, maybe
-        return re.compile(first + r"\s+".join(map(re.escape, self.bare.split())) + last, re.ASCII)
+        return re.compile(first + r"\s+".join(map(re.escape, self.bare[1:].split(" "))) + last, re.ASCII)
 
     def stands_in(self, text: str) -> bool:
         """Does the text say it word for word? O(text)."""

@@ -59,8 +59,12 @@ def filled(found: Breakdown, again: Sequence[Repeat], kind: str) -> ShortAnswer:
     return ShortAnswer("filled", f"{words}.")
 
 
-def lost(losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = ()) -> ShortAnswer:
-    """What the recorded compactions and silent drops lost."""
+def lost(
+    losses: Sequence[CompactionLoss], pins: Sequence[PinFinding] = (), *, begins_compacted: bool = False
+) -> ShortAnswer:
+    """What the recorded compactions and silent drops lost. `begins_compacted`: one came before the first request."""
+    if not losses and begins_compacted:
+        return ShortAnswer("lost", "It begins after a compaction, and what that lost is not in this file.")
     if not losses:
         return ShortAnswer("lost", "Nothing was compacted: all that was said still stands.")
     worst = max(losses, key=lambda one: (one.needed_again, one.lost))
@@ -106,7 +110,7 @@ def costs(found: SessionCost) -> ShortAnswer:
         words += f"; {count} sent {again:,} tokens anew{why}"
         words += f", ${found.avoidable:,.2f} of it avoidable" if found.avoidable else ""
     elif sum(told) > 1:
-        words += "; the cache never broke"
+        words += "; the cache broke at compactions only" if found.breaks else "; the cache never broke"
     words += _paid(found.threads)
     return ShortAnswer("cost", f"{words}.", dearest.request if dearest is not None else None)
 
@@ -128,7 +132,8 @@ def _dollars(amount: Decimal) -> str:
 
 
 def _paid(threads: Sequence[ThreadCost]) -> str:
-    made = [one.economics for thread in threads for one in thread.compactions if one.economics.paid is not None]
+    known = [one.economics for thread in threads for one in thread.compactions]
+    made = [one for one in known if one.paid is not None and one.requests]  # at the end none can pay
     if not made:
         return ""
     if len(made) == 1:
@@ -179,5 +184,6 @@ def short_answers(session: Session, thread: Thread, at: int, by: Estimator) -> t
     fills = filled(breakdown(size, size.pressure, buffer, calls), repeats(size, buffer, calls), size.pressure.kind)
     losses = lost_by_compactions(session, thread)
     pins = pin_findings(thread, [one for one in find_pins(thread) if ban_of(one)]) if losses else ()
-    gone = lost(losses, pins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
+    begins = any(one.kind == "summary" and not one.before_request for one in thread.compactions)
+    gone = lost(losses, pins, begins_compacted=begins) if thread.messages else ShortAnswer("lost", NO_MESSAGES)
     return fills, gone, costs(session_cost(session))

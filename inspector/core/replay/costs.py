@@ -40,6 +40,8 @@ class Sizes:
         self._recent = deque[tuple[tuple[Message, ...], int]]([((), 0)], _RECENT)
         self.slope = self._pressures.scale(None).slope
         """Tokens that a counted token of this session weighs."""
+        self.end = self._pressures.end.tokens or 0
+        """Tokens of the buffer after the last record."""
 
     def weigh(self, messages: Iterable[Message]) -> int:
         """Counted weight. Additive."""

@@ -350,7 +350,7 @@ class _RecordedBook(_ReportBook):
             before = self.rows[index - 1].tokens
         if after is None:
             known = index < len(self.rows)
-            after = self.rows[index].tokens if known else self._sizes.tokens(self._sizes.weigh(then))
+            after = self.rows[index].tokens if known else self._sizes.end
         kind: CompactedKind = "summary" if one.kind == "summary" else "micro"
         stood = len(requests[index - 1].view)
         return Compacted(At(index, _name(one)), kind, before, after, stood, len(then))

@@ -131,6 +131,8 @@ class Prediction:
     tokens: int
     low: int
     high: int
+    attached: int = 0
+    """Of the tokens, what the client most likely attaches anew and does not record: it is unseen, too."""
 
     @property
     def band(self) -> tuple[int, int]:
@@ -259,7 +261,7 @@ class Learner:
         found, more = self.scale(anchor.reported, anchor.counted).predict(added.counted), added.attached
         least, most = added.attached_range
         tokens, low, high = found.tokens + more, found.low + more + least, found.high + more + most
-        return Prediction(max(0, tokens), max(0, low), max(0, high))
+        return Prediction(max(0, tokens), max(0, low), max(0, high), more)
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
         """(by the slope alone, with the recorded output for the answer)."""

@@ -114,7 +114,10 @@ class Pressures(Sequence[Pressure]):
             return replace(UNSCALED, counted=pressure.estimated)
         known = self._known[len(self._known) - 1 if index is None else min(index, len(self._known) - 1)]
         latest, prompt = self._last[known.stretch], known.request.prompt
-        found = scale(pressure.tokens, pressure.estimated, latest.unseen, latest.slope, latest.spread)
+        told = pressure.predicted
+        more = told.attached if told is not None and pressure.kind == "predicted" else 0
+        unseen = max(0, latest.unseen + more)
+        found = scale(pressure.tokens, pressure.estimated, unseen, latest.slope, latest.spread)
         if prompt.system is None or prompt.tools is None or not len(known.request.view):
             return found
         return whole_prompt(found, self._course.tool_tokens(prompt), prior(self.estimator, known.request.model))

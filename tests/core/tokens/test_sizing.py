@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from inspector.core.buffer import Buffer, Stretch
 from inspector.core.message import Message, Text
-from inspector.core.session import Request, Thread
+from inspector.core.session import Attached, Compaction, Request, Thread
 from inspector.core.tokens.estimators import estimator
 from inspector.core.tokens.prediction import scale
 from inspector.core.tokens.pressure import thread_pressures
@@ -64,3 +64,16 @@ def test_a_changed_buffer_is_predicted_and_the_unseen_part_stays() -> None:
     assert less.tokens is not None
     assert size.scale.unseen > 40_000
     assert less.tokens == size.scale.unseen + size.rows(stretch.own[:1])
+
+
+def test_what_a_client_attaches_anew_after_its_compaction_is_unseen_not_a_heavier_row() -> None:
+    before, after = (Stretch(own=[Message(f"{at}{n}", "user", (Text("x" * 400),)) for n in range(9)]) for at in "ab")
+    made = Compaction(1, "auto", attached=Attached(9_300, -100, 27_000))
+    request = Request(0, before.view(), usage=Usage(input=30_000), model="claude-opus-4-5")
+    thread = Thread("main", requests=[request], end=after.view(), compactions=[made])
+    pressures = thread_pressures(thread, estimator("roku"))
+    first, end = sizer(pressures, 0), sizer(pressures, None)
+    assert end.pressure.kind == "predicted"
+    assert end.pressure.tokens == 30_000 + 9_300
+    assert end.scale.unseen == first.scale.unseen + 9_300
+    assert round(end.scale.slope, 2) == round(first.scale.slope, 2)
