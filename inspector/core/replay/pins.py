@@ -93,20 +93,22 @@ def find_pins(thread: Thread, given: Iterable[str] = ()) -> tuple[Pin, ...]:
     """The given texts, then what the user wrote: constraints, then instructions; each once, in order. O(text)."""
     pinned = {text: Pin(text) for text in map(plain, given) if text}
     unplaced = {text: Saying(text) for text in pinned}
-    found = dict[str, Pin]()
+    known = {saying.bare for saying in unplaced.values()}
+    found = list[Pin]()
     for request, (_, came) in enumerate(buffer_changes(thread)):
         for message in came:
             said = message.text if message.role == "user" and not message.summary and not message.mark else ""
             for fact in wanted(said):
                 text, kind = plain(fact.text), fact.kind
-                if (kind == "constraint" or kind == "instruction") and text not in found and text not in pinned:
-                    found[text] = Pin(text, kind, message.id, request)
+                if (kind == "constraint" or kind == "instruction") and (bare := Saying(text).bare) not in known:
+                    known.add(bare)
+                    found.append(Pin(text, kind, message.id, request))
             if unplaced:
                 whole = "\n".join(texts(message))
                 for text in [text for text, saying in unplaced.items() if saying.stands_in(whole)]:
                     pinned[text] = Pin(text, "given", message.id, request)
                     del unplaced[text]
-    return (*pinned.values(), *sorted(found.values(), key=lambda pin: pin.found))  # constraint, instruction
+    return (*pinned.values(), *sorted(found, key=lambda pin: pin.found))  # constraint, instruction
 
 
 def buffer_changes(thread: Thread) -> Iterator[tuple[Sequence[Message], Sequence[Message]]]:
