@@ -1,8 +1,8 @@
 """Chinese, as developers type it: what is an instruction, a rule, a decision, an error; what says a rule again; what a
 call does against one. The sentences of tests/data/chinese are our own, labelled by hand before any rule saw them.
 
-Columns: sample (`held`: no rule was ever tuned on it; `fresh`: written when the rules stood, and looked at afterwards),
-then who says it, what it is and the text; or how a rule stands in a text; or whether a call breaks it.
+Columns: sample (`held`, `last`: no rule was ever tuned on it; `fresh`: written when the rules stood, and looked at
+afterwards), then who says it, what it is and the text; or how a rule stands in a text; or whether a call breaks it.
 """
 
 from collections import Counter
