@@ -58,6 +58,10 @@ COLUMNS: Sequence[Column[ThreadRequest]] = (
 )
 
 
+_TIME = 2
+"""The column that is left out where nothing says when."""
+
+
 class CallTable(QWidget):
     """A click stands at the request, a double click shows its buffer."""
 
@@ -89,6 +93,7 @@ class CallTable(QWidget):
     def _work_out(self, session: Session) -> None:
         def done(found: list[ThreadRequest]) -> None:
             self.table.show_rows(found)
+            self.table.leave_out(_TIME, not any(one.request.time for one in found))
             what = plural(len(found), "call")
             self.says.show_text(f"{what} of the session that is open: a click stands there, a double click reads it")
             if self._session is not session and self._session is not None:

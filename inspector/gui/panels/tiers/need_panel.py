@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from inspector.core.needs import Answer, Failure, Need
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
-from inspector.gui.look.build import button, choice, column, delayed, holding, keep, menu_button, row, splitter
+from inspector.gui.look.build import button, choice, column, delayed, holding, keep, mark, menu_button, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, plural
 from inspector.gui.look.visible import line
@@ -75,6 +75,7 @@ class NeedPanel(Panel):
         self._brought = False
         self._stepping = desk.workbench.stepping
         self.says = label(role="strong", wrap=True)
+        self.says.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.note = label(role="small")
         self.text = NeedText(desk.theme, "Text of the call, to be edited")
         self.instructions = NeedText(desk.theme, "Instructions of the call, to be edited")
@@ -157,6 +158,7 @@ class NeedPanel(Panel):
     def _show_asking(self, asking: PendingNeed | None) -> None:
         self._asking = asking
         self._body.setVisible(asking is not None)
+        mark(self.says, "role", "quiet" if asking is None else "strong")
         if asking is None:
             self._need = None
             self.says.setText(

@@ -132,11 +132,11 @@ class TimelineOverlay(Overlay):
 
     def _paint_key(self, painter: QPainter, area: QRectF) -> None:
         """What the curves of the second plot are."""
-        c, x = self._theme.colours, area.left() + 6
+        c, x = self._theme.colours, area.left() + 4
         for word, colour in (("cache read", c.good), ("read anew", c.low), ("output", c.categories["thinking"])):
-            painter.setPen(ink(colour))
-            painter.drawText(QPointF(x, area.top() + 10), word)
-            x += QFontMetricsF(painter.font()).horizontalAdvance(word) + 12
+            room = QRectF(QPointF(x, area.top()), label_size(painter, word))
+            self._paint_on_ground(painter, room, word, colour)
+            x = room.right() + 8
 
     def _paint_compactions(self, painter: QPainter, area: QRectF, both: QRectF) -> list[tuple[float, Mark]]:
         """Returns where each that is large is."""
