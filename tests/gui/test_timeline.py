@@ -221,3 +221,21 @@ def test_an_axis_of_nothing_has_no_numbers(desk: Desk, qtbot: QtBot) -> None:
     assert numbers() == 0
     desk.workbench.open(session())
     qtbot.waitUntil(lambda: not desk.bridge.busy and numbers() > 0)
+
+
+def test_the_axis_of_a_plot_that_comes_back_is_as_wide_as_the_other(desk: Desk, qtbot: QtBot) -> None:
+    """The letters were changed while it had no room."""
+    panel = Timeline(desk)
+    qtbot.addWidget(panel)
+    panel.resize(900, 400)
+    panel.show()
+    desk.workbench.subscribe(panel.receive)
+    desk.workbench.open(session())
+    qtbot.waitUntil(lambda: panel.plot is not None and not desk.bridge.busy)
+    plot = panel.plot
+    panel.resize(900, 140)
+    qtbot.waitUntil(lambda: not plot.below.isVisible())
+    panel.restyle()
+    panel.resize(900, 400)
+    qtbot.waitUntil(plot.below.isVisible)
+    assert plot.below.getAxis("left").minimumWidth() == plot.above.getAxis("left").minimumWidth() > 0

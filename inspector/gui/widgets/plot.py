@@ -138,6 +138,13 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         if self.orientation == "left":
             self.setWidth(QFontMetricsF(ui_font(theme.small)).horizontalAdvance("+1000k") + 10)
 
+    def _updateWidth(self) -> None:
+        """pyqtgraph's own gives it none while its plot is hidden, and that stays so when the plot comes back."""
+        super()._updateWidth()
+        if self.fixedWidth is not None:
+            self.setMaximumWidth(self.fixedWidth)
+            self.setMinimumWidth(self.fixedWidth)
+
     def paint(self, painter: QPainter, option: Any, widget: Any) -> None:
         """The texts; worked out anew when the range or the size has changed."""
         font = self.style["tickFont"] or self.font()

@@ -123,11 +123,7 @@ class TimelinePlot(Plot):
         super().resizeEvent(event)
         room = self.height() - self.mark_row.sizeHint().height() - UPPER_LEAST
         self.below.setMaximumHeight(max(LOWER_LEAST, min(LOWER_HEIGHT, room)))
-        shown = self.below.isVisible()
         self.below.setVisible(room >= LOWER_LEAST)
-        if self.below.isVisible() and not shown:
-            axis = self.below.getAxis("left")
-            axis.setWidth(axis.fixedWidth)  # that of a hidden plot is 0, and stays so
 
     def show_marks(self, marks: Sequence[Mark], at: int | None) -> None:
         """What is marked beside compactions and drops; where the playhead stands."""
