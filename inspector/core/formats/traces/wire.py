@@ -49,7 +49,7 @@ def is_answer_item(wire: Any) -> bool:
 
 def unwrapped(wire: Any) -> Any:
     """The message inside what some tracers put around one."""
-    if not isinstance(wire, dict):
+    if not isinstance(wire, dict) or ("role" in wire and ("parts" in wire or "content" in wire)):
         return wire
     if isinstance(inner := wire.get("message"), dict) and "role" not in wire:
         return inner
@@ -72,7 +72,7 @@ def read_wire(wire: Any, line: int = 0, time: str = "") -> tuple[Message, ...]:
     if kind in _ITEMS and "role" not in wire and isinstance(kind, str):
         return (read_item(dict(wire), id="", line=line, time=time),)
     role = role_of(wire) or "user"
-    parts = list(_parts(wire, role))
+    parts = _parts(wire, role)
     if role == "tool" and not any(isinstance(part, ToolResult) for part in parts):
         texts = [part.text for part in parts if isinstance(part, Text)]
         result = ToolResult(_named(wire, _CALL_IDS), "\n".join(texts), wire.get("status") == "error")
@@ -100,29 +100,28 @@ def _split(role: Role, parts: Sequence[Part]) -> Iterator[tuple[Role, list[Part]
     yield here or (role, [])
 
 
-def _parts(wire: Mapping[str, Any], role: Role) -> Iterator[Part]:
-    for key in ("reasoning_content", "reasoning"):
-        if thought := text_of(wire.get(key)):
-            yield Thinking(thought)
+def _parts(wire: Mapping[str, Any], role: Role) -> list[Part]:
+    thought = text_of(wire.get("reasoning_content")) or text_of(wire.get("reasoning"))
+    found: list[Part] = [Thinking(thought)] if thought else []
+    content: Any = ""
+    for key in ("parts", "contents", "content", "blocks", "text"):
+        if wire.get(key) is not None:
+            content = wire[key]
             break
-    found: list[Part] = []
-    content = next(
-        (told for key in ("parts", "contents", "content", "blocks", "text") if (told := wire.get(key)) is not None), ""
-    )
     for block in content if isinstance(content, list | tuple) else [content]:
         part = _part(block, role)
         if part is not None:
             found.append(part)
-    yield from found
-    known = {part.id for part in found if isinstance(part, ToolCall)}
-    for source in (wire, mapping(wire.get("additional_kwargs"))):
-        calls = source.get("tool_calls") or source.get("toolCalls")
-        made = [_call(call) for call in objects_of(calls)]
-        yield from (call for call in made if call.id not in known or not call.id)
-        if made:
-            break
+    if made := _calls(wire) or _calls(mapping(wire.get("additional_kwargs"))):
+        known = {part.id for part in found if isinstance(part, ToolCall)}
+        found += (call for call in made if call.id not in known or not call.id)
     if legacy := mapping(wire.get("function_call")):
-        yield ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments")))
+        found.append(ToolCall("", text_of(legacy.get("name")), read_arguments(legacy.get("arguments"))))
+    return found
+
+
+def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
+    return [_call(call) for call in objects_of(wire.get("tool_calls") or wire.get("toolCalls"))]
 
 
 def _part(block: Any, role: Role) -> Part | None:
