@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
 from inspector.core.errors import InspectorError, NothingToRead
@@ -49,7 +49,15 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
                 found.append((-about.st_mtime, str(path.relative_to(folder))))
         except OSError:  # it went away, or is not for us to see
             continue
-    return [HeldSession(name, path=str(folder / name)) for _, name in sorted(found)]
+    return [HeldSession(name, path=str(folder / name)) for name in _sessions([name for _, name in sorted(found)])]
+
+
+def _sessions(names: Sequence[str]) -> list[str]:
+    """Those that are no mere part of a session which is a folder."""
+    main = {part: one.of_folder[0] for one in all_formats()[0] for part in one.of_folder[1:]}
+    paths = dict(zip(names, map(PurePath, names), strict=True))
+    listed = set(paths.values())
+    return [name for name, one in paths.items() if one.name not in main or one.with_name(main[one.name]) not in listed]
 
 
 def first_in_folder(folder: Path, held: Sequence[HeldSession]) -> Path:
@@ -105,20 +113,20 @@ class ZippedFile(TranscriptFile):
 
     def __init__(self, path: Path, wanted: str, progress: ReadProgress, growing: bool) -> None:
         with _opened(path) as archive:
-            members = [one for one in archive.infolist() if _may_be_transcript(one)]
-        held = [HeldSession(one.filename) for one in members]
+            self._names = [one.filename for one in archive.infolist() if _may_be_transcript(one)]
+        held = [HeldSession(name) for name in _sessions(self._names)]
         place = place_of(held, wanted) if wanted else _first_known(path, held)
-        if place is None:
+        if place is None and wanted not in self._names:
             what = f"holds no file {wanted!r}" if wanted else "is a zip archive without a transcript"
             raise NothingToRead(f"{path} {what}")
         self.held = held if len(held) > 1 else []
-        self._folder = PurePosixPath(held[place].id).parent
-        self.member = held[place].id
-        super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, held[place].id))
+        self.member = wanted if place is None else held[place].id
+        self._folder = PurePosixPath(self.member).parent
+        super().__init__(path, progress, growing=growing, source=partial(MemberSource, path, self.member))
 
     def beside(self, patterns: Sequence[str]) -> list[tuple[Path, str]]:
         """The other files of the archive that these patterns find: path, and name as of a file beside this one."""
-        names = [PurePosixPath(one.id) for one in self.held if one.id != self.member]
+        names = [PurePosixPath(one) for one in self._names if one != self.member]
         own = [one.relative_to(self._folder) for one in names if one.is_relative_to(self._folder)]
         return [
             (session_path(self.path, str(self._folder / name)), str(name))

@@ -129,6 +129,7 @@ FORMAT = Format(
     companions,
     is_companion,
     grows=True,
+    of_folder=(_MESSAGES, _META),
     folders=(AgentFolder("logs/session/*/messages.jsonl", ".vibe", "VIBE_HOME"),),
     contents=Contents("of the last call", "yes", "yes", "`messages.jsonl` with `meta.json`"),
 )

@@ -201,4 +201,9 @@ def test_both_files_of_a_zipped_task_are_read(tmp_path: Path, lead: str) -> None
         (one.usage, one.view.messages()) for one in alone.main.requests
     ]
     assert any(one.usage for one in zipped.main.requests)
-    assert len(zipped.held) == 3
+    assert {one.id for one in zipped.held} == {f"{lead}ui_messages.json", "other/ui_messages.json"}
+    same = open_transcript(f"{path}#{lead}ui_messages.json")
+    assert [one.view.messages() for one in same.main.requests] == [one.view.messages() for one in zipped.main.requests]
+    folder = open_transcript(place)
+    assert [one.usage for one in folder.main.requests] == [one.usage for one in alone.main.requests]
+    assert not folder.held, "a task is one session"

@@ -49,6 +49,7 @@ FORMAT = Format(
     companions,
     is_companion,
     grows=True,
+    of_folder=(_LOG, _HISTORY, "task_metadata.json", "history_item.json", "context_history.json"),
     folders=(
         AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", ".config", "XDG_CONFIG_HOME"),
         AgentFolder("*/User/globalStorage/*/tasks/*/ui_messages.json", "Library/Application Support"),
