@@ -228,3 +228,49 @@ def test_a_rule_said_again_is_one_pin_and_what_was_allowed_or_failed_is_no_viola
     assert [(one["text"], [bad["request"] for bad in one["violations"]]) for one in found] == [
         ("不要动 config/prod.yaml 文件。", [1])
     ]
+
+
+def test_compactions_in_a_row_that_never_pay(made: MadeSession, ask: Asked) -> None:
+    made.user("please keep going with the long job")
+    made.answer(five=150_000)
+    for _ in range(4):
+        made.compact("Work.", 150_053)
+        made.user("go on")
+        made.answer(five=148_000)
+    found = ask("cost", made)
+    assert found["total"] == pytest.approx((742_000 * 3.75 + 15 * 3 + 250 * 15) / 1e6)
+    assert [(one["before_request"], one["paid"]) for one in found["compactions"]] == [(n, False) for n in range(1, 5)]
+    assert [(one["from"], one["to"], one["compactions"]) for one in found["thrash"]] == [(1, 4, 4)]
+    assert {one["cause"] for one in found["breaks"]} == {"compaction"}
+    said = ask("info", made)["summary"][2]
+    assert said.startswith("$2.79; the cache broke at compactions only; 0 of 4 compactions paid (−$")
+
+
+def test_a_sub_agent_that_compacts_by_itself(made: MadeSession, ask: Asked) -> None:
+    """Its rule, its loss and its violation are its own; the bill is everybody's."""
+    made.user("start the work please")
+    made.answer(five=30_000, calls=[("Task", {"description": "look", "prompt": "Never edit lib/one.c, find it"})])
+    main, called = made.last, made.called
+    agent: dict[str, Any] = {"isSidechain": True, "agentId": "ag1"}
+    made.last = ""
+    made.user("Never edit lib/one.c, find it", **agent)
+    made.answer(five=9_000, **agent)
+    start = len(made.records)
+    made.compact("Work.", 9_053)
+    made.answer(five=4_000, calls=[("Edit", {"file_path": "lib/one.c", "old_string": "a", "new_string": "b"})], **agent)
+    made.result("done")
+    made.answer(read=4_000, five=100, **agent)
+    for one in made.records[start:]:
+        one.update(agent)
+    made.last, made.called = main, called
+    made.result("done")
+    made.answer(read=30_000, five=300)
+    assert [(one["id"], one["requests"]) for one in ask("info", made)["threads"]] == [("main", 2), ("ag1", 3)]
+    assert ask("lost", made)["compactions"] == []
+    (found,) = ask("lost", made, "--thread", "ag1")["compactions"]
+    assert found["facts"] == {"before": 2, "kept": 0, "paraphrased": 0, "lost": 2, "needed_again": 1}
+    (pin,) = ask("pins", made, "--thread", "ag1")["pins"]
+    assert [(one["from"], one["to"], one["state"]) for one in pin["recorded"]] == [(0, 0, "verbatim"), (1, 2, "gone")]
+    assert [one["request"] for one in pin["violations"]] == [1]
+    total = (43_400 * 3.75 + 34_000 * 0.3 + 15 * 3 + 250 * 15) / 1e6
+    assert ask("cost", made)["total"] == pytest.approx(total)

@@ -89,6 +89,14 @@ def test_what_nobody_said_is_no_regret_but_brings_the_fact_back(message: Message
     assert not found.regrets
 
 
+def test_a_path_is_used_wherever_a_line_begins_with_it_and_a_word_of_a_schema_is_no_fact() -> None:
+    edit = assistant("Now the fix.", ("c2", "Edit", {"file_path": "src/deep/a.py", "status": "in_progress"}))
+    read = assistant("", ("c1", "Read", {"file_path": "src/deep/a.py", "status": "in_progress"}))
+    found = story([user("go"), read], [], [edit])
+    assert [(one.fact.text, one.how) for one in found.regrets] == [("src/deep/a.py", "call")]
+    assert found.facts == 1
+
+
 def test_what_the_summary_says_in_other_words_is_carried() -> None:
     rule = "Never change the migrations folder of the backend."
     asked, read = user(f"{rule} And add a test for load_rates in src/deep/rates.py."), user("see src/__init__.py")

@@ -12,6 +12,7 @@ from inspector.core.message import Json, Message, Text, Thinking, ToolCall, Tool
 SCANNED = 200_000
 """Characters of one part that are searched: more than any tool result an agent lets in."""
 _LOGGED = re.compile(r"^[^\n]*\d\d:\d\d:\d\d[^\n]*$", re.MULTILINE)
+_OPTION = re.compile(r"(?:^|_)(?:status|state|mode|action|type|kind|level|priority|format)$")
 _QUOTED = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 
 
@@ -84,6 +85,11 @@ def call_text(call: ToolCall) -> str:
     return text
 
 
+def _is_option(key: str, value: Json) -> bool:
+    """One of the words that a tool's schema lists: `in_progress` as a status, `files_with_matches` as a mode."""
+    return _OPTION.search(key) is not None and isinstance(value, str) and value.isidentifier()
+
+
 def _strings(arguments: Json, without: tuple[str, ...], numbers: bool = False) -> Iterator[str]:
     """Arguments as text a person would write: strings unescaped, one value a line. Limits and times are no strings."""
     stack: list[Json] = [arguments]
@@ -92,7 +98,11 @@ def _strings(arguments: Json, without: tuple[str, ...], numbers: bool = False) -
         if isinstance(value, str):
             yield value
         elif isinstance(value, Mapping):
-            stack.extend(value[key] for key in reversed(list(value)) if key not in without)
+            stack.extend(
+                value[key]
+                for key in reversed(list(value))
+                if key not in without and (numbers or not _is_option(key, value[key]))
+            )
         elif isinstance(value, list | tuple):
             stack.extend(reversed(value))
         elif numbers:

@@ -96,7 +96,7 @@ def wanted(text: str) -> Iterator[Fact]:
             yield Fact("constraint", sentence)
         elif (
             short
-            and (_WANTED.search(sentence) or chinese.asks(sentence))
+            and (_WANTED.search(sentence) or (chinese.is_chinese(sentence) and chinese.asks(sentence)))
             and (sentence[-1] not in "?？" or _ASKED.search(sentence))
         ):
             yield Fact("instruction", sentence)

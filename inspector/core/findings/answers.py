@@ -132,8 +132,13 @@ def _dollars(amount: Decimal) -> str:
 
 
 def _paid(threads: Sequence[ThreadCost]) -> str:
-    known = [one.economics for thread in threads for one in thread.compactions]
-    made = [one for one in known if one.paid is not None and one.requests]  # at the end none can pay
+    steps = [
+        one
+        for found in threads
+        for one in found.compactions
+        if one.at.before_request < len(found.thread.requests)  # at the end none can pay
+    ]
+    made = [one.economics for one in steps if one.economics.paid is not None]
     if not made:
         return ""
     if len(made) == 1:

@@ -44,7 +44,7 @@ def _is_used(text: str, fact: Fact) -> bool:
 
 
 _GOES_ON = re.compile(r"\w|[./-]\w|/$", re.ASCII)
-_BEGAN = re.compile(r"[\w.@-]$", re.ASCII)
+_BEGAN = re.compile(r"[\w.@-]\Z", re.ASCII)
 
 
 How: TypeAlias = Literal["answer", "call", "user"]
