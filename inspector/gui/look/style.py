@@ -92,7 +92,7 @@ QTabBar::tab {{
   background: transparent; color: {c.quiet}; padding: 7px 1px 6px 1px; margin: 0 {gap}px;
   border: 0; border-bottom: 2px solid transparent;
 }}
-QTabBar::tab:first {{ margin-left: 12px; }}
+QTabBar::tab:first, QTabBar::tab:only-one {{ margin-left: 12px; }}
 QTabBar::tab:hover {{ color: {c.text}; }}
 QTabBar::tab:selected {{ color: {c.text}; font-weight: 600; border-bottom: 2px solid {c.accent}; }}
 QTabBar::tab:focus {{ color: {c.accent}; }}
