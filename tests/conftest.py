@@ -8,6 +8,7 @@ this machine is refused, and the test that tried it fails, even where the code u
 import ipaddress
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,9 @@ os.environ["LANGUAGE"] = "C"  # else argparse looks on the disk for a translatio
 os.environ.update(dict.fromkeys(_HOMES, _RUN.name))
 for _name in _SCREENS + _AGENTS:
     os.environ.pop(_name, None)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: programs would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time limits on single examples say more about the machine than about the code. In CI the examples are the same each
 # time, so that a red run can be repeated; at home they are new each time, so that they find something.
