@@ -1,8 +1,9 @@
 """Opening a transcript: progress, first picture, cancel, companions, packed files, problems with their lines."""
 
-import gc
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -184,19 +185,31 @@ def test_the_wrong_format_is_told(tmp_path: Path) -> None:
     assert not open_transcript(header, format="pi").main.messages  # a session that has just begun
 
 
+def read_all() -> int:
+    """All the samples, let go at once; how many threads they had."""
+    known = 0
+    for path in sorted(path for path in DATA.rglob("*") if path.is_file()):
+        with suppress(InspectorError):
+            known += len(open_transcript(path).threads)
+    return known
+
+
 def test_what_was_read_is_freed_when_it_is_let_go() -> None:
-    """What is frozen (`files.no_collection`) is never looked at again: a circle in it would stay for ever."""
+    """What is frozen (`files.no_collection`) is never looked at again: a circle in it would stay for ever.
 
-    def read_all() -> int:
-        known = 0
-        for path in sorted(path for path in DATA.rglob("*") if path.is_file()):
-            with suppress(InspectorError):
-                known += len(open_transcript(path).threads)
-        return known
-
-    read_all()  # what the first time leaves behind is the libraries'
-    gc.unfreeze()
-    gc.collect()
-    assert read_all() > 50
-    gc.unfreeze()
-    assert gc.collect() == 0
+    In a process of its own: what other tests leave behind is none of it.
+    """
+    program = """
+import gc
+from tests.transcripts.test_files import read_all
+read_all()  # what the first time leaves behind is the libraries'
+gc.unfreeze()
+gc.collect()
+known = read_all()
+gc.unfreeze()
+print(known > 50, gc.collect())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["True", "0"]
