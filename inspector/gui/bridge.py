@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from inspector.core.errors import InspectorError
 
 T = TypeVar("T")
-TURN_S = 0.0002
+TURN_S = 0.00005
 """How long a job may hold the interpreter. Qt lets go of it in every call, so that painting waits as many turns as it
 makes calls: with Python's own 5 ms a picture takes a second while a job computes."""
 
