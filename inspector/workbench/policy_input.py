@@ -6,6 +6,7 @@ Read from the State.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.core.policies.catalogue import policy
@@ -27,7 +28,13 @@ def settings_of(state: State) -> Any:
     """The policy's settings: the window where we stand, then what the user set. Raises InspectorError."""
     window = state.window.tokens if state.window else None
     by = policy(state.choices.policy)
-    return by.settings((*given(state, by), *state.choices.settings), window)
+    return _parsed(by, (*given(state, by), *state.choices.settings), window)
+
+
+@lru_cache(maxsize=16)
+def _parsed(by: Policy[Any, Any], values: SettingPairs, window: int | None) -> Any:
+    """Each panel asks, at each step of the playhead."""
+    return by.settings(values, window)
 
 
 def given(state: State, by: Policy[Any, Any]) -> SettingPairs:

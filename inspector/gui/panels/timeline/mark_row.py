@@ -59,14 +59,16 @@ class Fold:
 
 
 class MarkRow(Guarded, QWidget):
-    """`x_of` says where a mark stands, in pixels of this row; outside `span` nothing is shown."""
+    """`scale` gives what says where a mark stands now, in pixels of this row; outside `span` nothing is shown."""
 
     picked = Signal(object)
     hovered = Signal(str)
 
-    def __init__(self, theme: Theme, x_of: Callable[[Mark], float], span: Callable[[], tuple[float, float]]) -> None:
+    def __init__(
+        self, theme: Theme, scale: Callable[[], Callable[[Mark], float]], span: Callable[[], tuple[float, float]]
+    ) -> None:
         super().__init__()
-        self._theme, self._x_of, self._span = theme, x_of, span
+        self._theme, self._scale, self._span = theme, scale, span
         self.marks: tuple[Mark, ...] = ()
         self.folds: list[Fold] = []
         """As painted last."""
@@ -96,10 +98,10 @@ class MarkRow(Guarded, QWidget):
 
     def fold(self) -> list[Fold]:
         """The marks where they stand now. O(marks)."""
-        left, right = self._span()
+        (left, right), x_of = self._span(), self._scale()
         metrics, top, found = QFontMetricsF(self._font()), (self.height() - SIZE) / 2, list[Fold]()
         for mark in self.marks:
-            x = self._x_of(mark) - SIZE / 2
+            x = x_of(mark) - SIZE / 2
             if not left - SIZE <= x <= right:
                 continue
             if found and x < found[-1].room.right() + APART:

@@ -3,7 +3,7 @@
 Curves are thinned to what can be seen, and one pixel wide where there are many requests: that keeps it quick.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -87,7 +87,7 @@ class TimelinePlot(Plot):
         self._curves |= {name: self._add_curve(self.below) for name in LOWER}
         self._box, lower = self._boxes
         self.overlay = TimelineOverlay(self._graphics, theme, self._box, lower)
-        self.mark_row = MarkRow(theme, self._x_of, self._span)
+        self.mark_row = MarkRow(theme, self._mark_scale, self._span)
         self._box.sigRangeChanged.connect(self.mark_row.update)
         self._box.sigResized.connect(self.mark_row.update)
         self.mark_row.picked.connect(self.moved)
@@ -132,10 +132,16 @@ class TimelinePlot(Plot):
         drawn = self._drawn.series.marks if self._drawn.series is not None else ()
         self.mark_row.show_marks((*drawn, *marks))
 
-    def _x_of(self, mark: Mark) -> float:
-        between = mark.kind in ("compaction", "drop", "pin gone")
-        place = mark.at - 0.5 if between else min(mark.at, end_place(self.count))
-        return float(self._box.mapViewToScene(QPointF(place, 0)).x())
+    def _mark_scale(self) -> Callable[[Mark], float]:
+        """Where a mark stands as the plot is now; asking pyqtgraph for each took longer than the painting."""
+        origin, one = (float(self._box.mapViewToScene(QPointF(place, 0)).x()) for place in (0, 1))
+        end = end_place(self.count)
+
+        def x_of(mark: Mark) -> float:
+            between = mark.kind in ("compaction", "drop", "pin gone")
+            return origin + (one - origin) * (mark.at - 0.5 if between else min(mark.at, end))
+
+        return x_of
 
     def _span(self) -> tuple[float, float]:
         area = area_of(self._box)
