@@ -11,11 +11,12 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.catalogue import USUAL_WINDOWS
 from inspector.core.tokens.estimators import ESTIMATORS
 from inspector.core.tokens.windows import model_at
+from inspector.core.words import plural
 from inspector.gui.commands import Command
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, checked_action, menu_button, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.workspace import WORKSPACES
 from inspector.workbench.state import Following, State
 from inspector.workbench.workbench import Workbench

@@ -143,15 +143,8 @@ class Bridge:
                     hears(fallen)
                 raise
 
-        def begin() -> None:
-            if task.cancelled():
-                threads.tasks.discard(task)
-                return
-            future = threads.waiting.submit(job, task) if waits else threads.computing.submit(_computed, job, task)
-            future.add_done_callback(lambda future: threads.deliver(partial(end, future)))
-
         threads.tasks.add(task)
-        threads.deliver(begin)
+        threads.deliver(lambda: threads.begin(job, task, end, waits))
         return task
 
     def work(
@@ -222,6 +215,14 @@ class _ThreadPools(QObject):
         self.tasks: set[Task] = set()
         self.closed = False
         self._arrived.connect(self._run_here, Qt.ConnectionType.QueuedConnection)
+
+    def begin(self, job: Callable[[Task], T], task: Task, end: Callable[[Future[T]], None], waits: bool) -> None:
+        """Hand the job to a thread, unless nobody wants it any more."""
+        if task.cancelled():
+            self.tasks.discard(task)
+            return
+        future = self.waiting.submit(job, task) if waits else self.computing.submit(_computed, job, task)
+        future.add_done_callback(lambda future: self.deliver(partial(end, future)))
 
     def deliver(self, call: Callable[[], None]) -> None:
         if not self.closed:

@@ -13,12 +13,15 @@ from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
+from inspector.gui.desk import Desk
+from inspector.gui.panels.proxy.calls import CallTable
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.welcome import sample_path
 from inspector.gui.window import MainWindow
 from inspector.proxy.receiver import PORT, SpanReceiver
 from inspector.workbench.gauge import reading
 from tests.gui.hands import click, double_click, press
+from tests.gui.made import session as made_session
 from tests.proxy.test_receiver import SmallAgent
 
 
@@ -125,3 +128,19 @@ def test_where_the_usual_port_is_taken_another_is(
         assert panel.receiver.address.text() == url
         window.proxies.stop_receiving()
         qtbot.waitUntil(lambda: window.workbench.state.receiver is None)
+
+
+def test_calls_of_another_session_never_stand_there_as_this_ones(desk: Desk, qtbot: QtBot) -> None:
+    """The first session's rows are still being worked out when the second is opened."""
+    calls = CallTable(desk)
+    qtbot.addWidget(calls)
+    shown: list[int] = []
+    calls.table.model().modelReset.connect(lambda: shown.append(len(calls.table.rows)))
+    calls.show_session(made_session(12, "one.jsonl"))
+    calls.show_session(made_session(5, "two.jsonl"))
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
+    assert {count for count in shown if count} == {8}  # with the three of its sub-agent
+    calls.show_session(made_session(9, "two.jsonl"))
+    calls.show_session(None)
+    qtbot.waitUntil(lambda: not desk.bridge.busy)
+    assert not calls.table.rows

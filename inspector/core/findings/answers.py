@@ -20,6 +20,7 @@ from inspector.core.session import Session, Thread
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
+from inspector.core.words import plural
 
 Question: TypeAlias = Literal["filled", "lost", "cost"]
 _MUCH_REPEATED = 0.02
@@ -75,7 +76,7 @@ def lost(
     else:
         drops = sum(one.kind == "drop" for one in losses)
         counts = ((len(losses) - drops, "compaction"), (drops, "silent drop"))
-        listed = [f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        listed = [plural(count, noun) for count, noun in counts if count]
         words = f"{' and '.join(listed)} lost {gone:,} facts"
     said = sum(
         row.fact.kind in ("instruction", "constraint") for one in losses for row in one.rows if row.fate == "lost"
@@ -103,7 +104,7 @@ def costs(found: SessionCost) -> ShortAnswer:
         words += f" for {sum(told):,} of {len(told):,} calls; the file tells no usage of the others"
     dearest = max(breaks, key=lambda one: one.tokens, default=None)
     if dearest is not None:
-        count = f"{len(breaks):,} cache break{'s' if len(breaks) > 1 else ''}"
+        count = plural(len(breaks), "cache break")
         count += " besides compactions" if len(breaks) < len(found.breaks) else ""
         causes = {one.cause for one in breaks}
         why = f", all {_CAUSES.get(dearest.cause, dearest.cause)}" if len(causes) == 1 and len(breaks) > 1 else ""
@@ -143,14 +144,11 @@ def _paid(threads: Sequence[ThreadCost]) -> str:
         return ""
     if len(made) == 1:
         after = made[0].paid_after_requests
-        return "; the compaction never paid" if after is None else f"; the compaction paid after {_requests(after)}"
+        paid_after = f"paid after {plural(after, 'request')}" if after is not None else "never paid"
+        return f"; the compaction {paid_after}"
     paid = sum(one.paid is True for one in made)
     saved = sum(((one.saved_usd or Decimal(0)) - (one.cost_usd or Decimal(0)) for one in made), Decimal(0))
     return f"; {paid:,} of {len(made):,} compactions paid ({'−' if saved < 0 else ''}${abs(saved):,.2f} saved by all)"
-
-
-def _requests(count: int) -> str:
-    return f"{count:,} request{'' if count == 1 else 's'}"
 
 
 def _share(node: BreakdownNode, tree: BreakdownNode) -> str:

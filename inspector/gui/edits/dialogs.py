@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Part, Text, Thinking, ToolCall, ToolResult
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.text import NeedText

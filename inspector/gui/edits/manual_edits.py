@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Message, Part, Text, Thinking
+from inspector.core.words import plural
 from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
-from inspector.gui.look.number_formats import plural
 from inspector.workbench.edits import Partners, editable
 
 GROUP = "Edit"

@@ -3,9 +3,6 @@
 from decimal import Decimal
 
 from inspector.core.usage import HOUR, MINUTES, Usage
-from inspector.core.words import plural
-
-__all__ = ["cache_words", "dollars", "error_words", "grouped", "lifetime", "percent", "plural", "short", "signed"]
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 

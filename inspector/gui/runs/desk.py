@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
+from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command
 from inspector.gui.dialogs.ask import is_sure
-from inspector.gui.look.number_formats import plural
 from inspector.gui.runs.controller import MakePlan, RunController
 from inspector.gui.settings import Settings
 from inspector.workbench.policy_input import start_of

@@ -11,6 +11,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.policies.catalogue import TITLES, policy
 from inspector.core.policies.settings import SettingPairs
+from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.dialogs.ask import LARGEST
 from inspector.gui.dialogs.form import FormDialog, fields, new_record, path_field
@@ -18,7 +19,6 @@ from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.dialogs.setting_row import SettingRows
 from inspector.gui.look.build import button, choice, column, line_field, row, small_button
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import plural
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place

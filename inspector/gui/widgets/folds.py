@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from PySide6.QtGui import QTextBlock, QTextDocument
 
-from inspector.gui.look.number_formats import plural
+from inspector.core.words import plural
 from inspector.gui.widgets.pieces import PlacedPiece
 
 TALL = 24

@@ -14,11 +14,12 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QSizePolicy, QWidget
 
 from inspector.core.errors import InspectorError
 from inspector.core.message import Image
+from inspector.core.words import plural
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, holding
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 
 LARGEST_BYTES = 32_000_000

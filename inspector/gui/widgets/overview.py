@@ -12,11 +12,11 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import delayed
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.pieces import PlacedPiece

@@ -13,6 +13,7 @@ from inspector.core.prefix import Prefix
 from inspector.core.session import Problem, Session, Sign
 from inspector.core.untyped import count_of, object_of, text_at
 from inspector.core.usage import ABSURD, Usage, is_absurd
+from inspector.core.words import plural
 
 NAME = "copilot-cli"
 _ESTIMATED = (
@@ -167,7 +168,7 @@ def _usage(told: Any) -> Usage | None:
 
 
 def _told(model: str, calls: int, usage: Usage | None) -> str:
-    made = f"{model}: {calls:,} call{'' if calls == 1 else 's'}"
+    made = f"{model}: {plural(calls, 'call')}"
     if usage is None:
         return f"{made}; the tokens are unknown (the file says 0)."
     read = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""

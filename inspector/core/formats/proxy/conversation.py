@@ -185,13 +185,13 @@ class Conversation:
                 self._messages.append(message)
 
     def _settle(self, one: Exchange, view: View) -> None:
+        one.end = view
         if view is one.body.view:
-            pass
-        elif one.sent is not None:
+            return
+        if one.sent is not None:
             one.sent = replace(one.sent, view=view)
         else:
             one.asked = replace(one.asked, view=view)
-        one.end = view
 
     def _again(self, at: int) -> None:
         """Write the requests from `at` on anew."""

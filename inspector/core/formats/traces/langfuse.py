@@ -1,6 +1,5 @@
 """Langfuse exports: `{trace, observations}`; what OpenTelemetry sent stands in each observation's metadata."""
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import agent_of, describe, kind_of
 from inspector.core.formats.traces.otel import plain_attributes
-from inspector.core.formats.traces.span import Span, SpanKind, is_beyond, mapping, moment, parsed, usage_of
+from inspector.core.formats.traces.span import Span, SpanKind, camel_case, is_beyond, mapping, moment, parsed, usage_of
 from inspector.core.untyped import text_of
 
 _KINDS: Mapping[str, SpanKind] = {"GENERATION": "call", "AGENT": "agent", "TOOL": "tool"}
@@ -34,12 +33,9 @@ def _rows(value: Any, session: str = "") -> Iterator[tuple[Any, str]]:
             yield from _rows(told, text_of(trace.get("sessionId")) or text_of(trace.get("id")))
             return
         if "start_time" in value and "trace_id" in value:  # as its database names them
-            value = {_LOWER.sub(lambda found: found[1].upper(), key): one for key, one in value.items()}
+            value = {camel_case(key): one for key, one in value.items()}
         session = session or text_of(value.get("sessionId"))
     yield value, session
-
-
-_LOWER = re.compile(r"_([a-z])")
 
 
 def _is_observation(row: Any) -> bool:

@@ -4,13 +4,12 @@ Phoenix's export is the second of these with a `span_kind`. Of a log in the same
 metrics are passed over.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from inspector.core.formats.format import Head
 from inspector.core.formats.traces.attributes import describe
-from inspector.core.formats.traces.span import Span, SpanEvent, mapping, moment
+from inspector.core.formats.traces.span import Span, SpanEvent, camel_case, mapping, moment
 from inspector.core.untyped import list_of, objects_of, text_of
 
 
@@ -60,7 +59,7 @@ def _named(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "resource_spans" in value or "resource_logs" in value or "start_time_unix_nano" in value:
-        return _camel_case(value)
+        return _renamed(value)
     if "context.span_id" in value:  # Phoenix's table
         told = {key.removeprefix("attributes."): _nested(one) for key, one in value.items()}
         context = {"span_id": told["context.span_id"], "trace_id": told.get("context.trace_id")}
@@ -68,15 +67,12 @@ def _named(value: Any) -> Any:
     return value
 
 
-def _camel_case(value: Any) -> Any:
+def _renamed(value: Any) -> Any:
     if isinstance(value, list):
-        return list(map(_camel_case, value))
+        return list(map(_renamed, value))
     if not isinstance(value, dict):
         return value
-    return {_LOWER.sub(lambda found: found[1].upper(), key): _camel_case(one) for key, one in value.items()}
-
-
-_LOWER = re.compile(r"_([a-z])")
+    return {camel_case(key): _renamed(one) for key, one in value.items()}
 
 
 def _nested(value: Any) -> Any:

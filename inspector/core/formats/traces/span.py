@@ -3,6 +3,7 @@
 Messages, prompt and tools are kept as they were written; `wire.py` and `payloads.py` read them.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -61,6 +62,14 @@ def completed(span: Span, more: Mapping[str, Any]) -> Span:
     """The span with these fields where it does not tell them itself."""
     missing = {key: value for key, value in more.items() if value is not None and getattr(span, key) in (None, "")}
     return replace(span, **missing) if missing else span
+
+
+def camel_case(name: str) -> str:
+    """`start_time` as `startTime`."""
+    return _LOWER.sub(lambda found: found[1].upper(), name)
+
+
+_LOWER = re.compile(r"_([a-z])")
 
 
 def parsed(value: Any) -> Any:

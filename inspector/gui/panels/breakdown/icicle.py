@@ -20,10 +20,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.breakdown import BreakdownNode
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink, mixed
 from inspector.gui.look.labels import NOT_IN_FILE, tip
-from inspector.gui.look.number_formats import grouped, percent, plural
+from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.painted import MIDDLE, RIGHT

@@ -16,13 +16,14 @@ from inspector.core.session import Thread
 from inspector.core.tokens.estimators import Estimator, count, estimator
 from inspector.core.tokens.prediction import UNSCALED, Scale
 from inspector.core.tokens.pressure import is_prefix
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.commands import WINDOW_KEYS
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import buffer_menu
 from inspector.gui.look.build import checked_action, column, delayed, field, menu_button, row, small_button
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.buffer.rows import NO_FATES, ORDERS, BufferDelegate, BufferModel
 from inspector.gui.panels.panel import Panel

@@ -16,11 +16,11 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import harness_of
 from inspector.core.replay.regret import Regret
 from inspector.core.session import Thread
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, row, small_button, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
@@ -66,8 +66,7 @@ class ComparePanel(PlotPanel):
         self._job = LatestJob(desk.bridge)
         self._underway: ComparisonProgress | None = None
         self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
-        self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip")
-        self.sweeping.setCheckable(True)
+        self.sweeping = button("sweep", about="Vary the settings of one policy", role="chip", checkable=True)
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Regretted facts", REGRETS)
         self.says = Elided("quiet")

@@ -17,11 +17,12 @@ from inspector.core.findings.spending import sum_bills
 from inspector.core.replay.report import Compacted
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.prices import sum_prices
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import dollars, grouped, plural
+from inspector.gui.look.number_formats import dollars, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import stand_at
 from inspector.gui.panels.panel import PlotPanel

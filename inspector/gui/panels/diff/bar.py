@@ -8,11 +8,12 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QToolButton, QWidget
 
 from inspector.core.outcome import FateName
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import choice, holding, mark, row, small_button
 from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import dollars, grouped, plural, signed
+from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.small import Elided

@@ -13,8 +13,9 @@ from PySide6.QtGui import QKeyEvent, QPainter
 
 from inspector.core.diff import DiffRow
 from inspector.core.message import Message
+from inspector.core.words import plural
 from inspector.gui.look.colours import Colours, fate_colour, grounds, ink, role_colour
-from inspector.gui.look.number_formats import grouped, plural, signed
+from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.painted import (

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from inspector.core.diff import DiffRow, LineRun, line_diff, readable
 from inspector.core.message import Message
-from inspector.gui.look.number_formats import grouped, plural, signed
+from inspector.core.words import plural
+from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.widgets.pieces import Section
 from inspector.workbench.diff import LETTERS
 

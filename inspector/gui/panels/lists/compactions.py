@@ -10,8 +10,9 @@ from typing import ClassVar
 from inspector.core.drops import Drop, Drops
 from inspector.core.message import Text
 from inspector.core.session import Compaction, Thread, compaction_sizes
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import stand_at
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column

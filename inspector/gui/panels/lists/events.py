@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from inspector.core.jsontext import dumps
 from inspector.core.outcome import Event
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import stand_at
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column

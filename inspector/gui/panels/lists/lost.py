@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QButtonGroup, QToolButton
 from inspector.core.facts.fact import KINDS, FactKind, by_kind
 from inspector.core.findings.lost import CompactionLoss, LostRow, lost_between, lost_by_compactions
 from inspector.core.session import Session, Thread
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import delayed, small_button
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.chips import flow

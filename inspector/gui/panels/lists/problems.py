@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from inspector.core.session import Problem, Session
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
-from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column

@@ -16,10 +16,11 @@ from inspector.core.errors import Cancelled
 from inspector.core.findings.search import Hit, find
 from inspector.core.message import part_text
 from inspector.core.session import Session, Thread
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import choice, delayed, field, small_button
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from inspector.core.buffer import Buffer, View
 from inspector.core.validity import Invalid, check
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, delayed, small_button
-from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.list_panel import ListPanel
 from inspector.gui.widgets.table import Column
 from inspector.workbench.state import State

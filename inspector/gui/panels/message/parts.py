@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 from inspector.core.dialects.neutral import write_message
 from inspector.core.jsontext import dumps
 from inspector.core.message import Image, Json, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.core.words import plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.languages import argument_language, result_language
 from inspector.gui.widgets.pieces import Section

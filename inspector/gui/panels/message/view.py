@@ -19,12 +19,13 @@ from inspector.core.message import Message, Opaque, ToolResult
 from inspector.core.session import Thread
 from inspector.core.tokens.estimators import count, estimator, refusals
 from inspector.core.tokens.sizing import Sizer
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
 from inspector.gui.look.build import column, holding, menu_button, pages, row, small_button, splitter
 from inspector.gui.look.colours import role_colour
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import CopyForm, copied, message_images, message_sections
 from inspector.gui.panels.panel import Panel

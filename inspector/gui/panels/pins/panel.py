@@ -16,12 +16,13 @@ from inspector.core.findings.pins import PinFinding, PinViolation, pin_findings
 from inspector.core.replay.pins import PinHistory, became, find_pins, pins_kept
 from inspector.core.replay.report import ReplayReport
 from inspector.core.session import Thread
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import checked_action, field, menu_button, small_button
 from inspector.gui.look.colours import ink
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.list_panel import ListPanel

@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QWidget
 
 from inspector.core.session import Request, Session
 from inspector.core.usage import Usage
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, row
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import grouped, percent, plural
+from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.navigation import go_to
 from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
@@ -83,11 +84,11 @@ class CallTable(QWidget):
         if session is self._session:
             return
         if session is None or self._session is None or session.path != self._session.path:
+            self._job.cancel()  # or its rows would stand there as this one's
             self.table.show_rows(())
+            self.says.show_text("")
         self._session = session
-        if session is None:
-            self._job.cancel()
-        elif not self._job.busy:
+        if session is not None and not self._job.busy:
             self._work_out(session)
 
     def _work_out(self, session: Session) -> None:

@@ -12,10 +12,10 @@ from inspector.core.errors import InspectorError
 from inspector.core.formats.proxy.whole import WholeExchange
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
+from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.look.build import button, column, holding, row, small_button, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import original

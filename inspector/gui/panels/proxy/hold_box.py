@@ -6,9 +6,10 @@ from time import time
 from PySide6.QtWidgets import QFrame, QProgressBar
 
 from inspector.core.validity import check
+from inspector.core.words import plural
 from inspector.gui.look.build import button, column, holding, mark
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import grouped, percent, plural
+from inspector.gui.look.number_formats import grouped, percent
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.proxy.holds.compacting import Proposal

@@ -10,12 +10,12 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from inspector.core.session import Session
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
 from inspector.gui.look.build import button, column, holding, mark, row, scrolled, splitter
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel

@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QFrame
 
 from inspector.agent.status import End, RunState, RunStatus
 from inspector.core.tokens.sizing import Sizer, sizer
+from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.look.build import button, mark, row
-from inspector.gui.look.number_formats import error_words, grouped, percent, plural
+from inspector.gui.look.number_formats import error_words, grouped, percent
 from inspector.gui.look.visible import line
 from inspector.gui.runs.desk import RunDesk
 from inspector.gui.widgets.small import Elided

@@ -13,10 +13,10 @@ from PySide6.QtGui import QResizeEvent, QTextOption
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from inspector.agent.status import Permission
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, row, small_button
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line, visible
 from inspector.gui.widgets.pieces import Section

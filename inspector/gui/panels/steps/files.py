@@ -16,9 +16,9 @@ from inspector.core.jsontext import NotJson, dumps, loads
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.start import buffer_at
 from inspector.core.session import Session
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs import ask
-from inspector.gui.look.number_formats import plural
 from inspector.gui.navigation import go_to
 from inspector.transcripts.database import named
 from inspector.transcripts.saving import NATIVE, buffer_text, save_text

@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QPlainTextEdit, QWidget
 
 from inspector.core.policies.catalogue import policy
 from inspector.core.policies.verdict import BreakerState
+from inspector.core.words import plural
 from inspector.gui.calling import model_of
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.key_dialog import ask_key
 from inspector.gui.look.build import button, choice, column, holding, line_field, mark, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import plural
 from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place
 from inspector.workbench.policy_input import summary_of

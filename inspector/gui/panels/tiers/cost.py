@@ -3,9 +3,10 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
+from inspector.core.words import plural
 from inspector.gui.look.build import column
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import dollars, grouped, lifetime, plural
+from inspector.gui.look.number_formats import dollars, grouped, lifetime
 from inspector.workbench.previews import Preview, payback
 
 _TIP = (

@@ -20,7 +20,8 @@ from inspector.core.needs import (
     Summarize,
     Timeout,
 )
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.core.words import plural
+from inspector.gui.look.number_formats import grouped
 from inspector.workbench.state import PendingNeed
 
 PERSON = "person"

@@ -18,11 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.core.needs import Answer, Failure, Need
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, delayed, holding, keep, mark, menu_button, row, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.visible import line
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.panels.panel import Panel

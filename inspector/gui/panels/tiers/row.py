@@ -7,10 +7,11 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel
 from inspector.core.needs import Failure
 from inspector.core.outcome import Outcome
 from inspector.core.policies.verdict import TierName, Verdict
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, mark, row
 from inspector.gui.look.labels import label, tip
-from inspector.gui.look.number_formats import dollars, grouped, plural
+from inspector.gui.look.number_formats import dollars, grouped
 from inspector.gui.look.visible import line
 from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State

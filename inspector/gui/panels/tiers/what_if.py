@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from inspector.core.errors import InspectorError
 from inspector.core.policies.catalogue import policy
+from inspector.core.words import plural
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.setting_row import SettingRow, SettingRows
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.panels.panel import Panel
 from inspector.workbench.policy_input import given, settings_of
 from inspector.workbench.state import Choices, State

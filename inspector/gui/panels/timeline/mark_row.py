@@ -10,11 +10,12 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from inspector.core.words import plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import grouped, plural
+from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.workbench.timeline import Mark, MarkKind

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QGraphicsView
 
 from inspector.core.findings.triggers import ObservedTrigger, trigger_words
 from inspector.core.policies.verdict import Watermark
+from inspector.core.words import plural
 from inspector.gui.look.colours import ink
-from inspector.gui.look.number_formats import grouped, plural, signed
+from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
 from inspector.gui.panels.timeline.line_drag import line_colour
 from inspector.gui.widgets.plot import Overlay, area_of, label_size

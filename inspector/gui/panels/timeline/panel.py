@@ -12,13 +12,13 @@ from inspector.core.identity import SameObject
 from inspector.core.policies.verdict import Watermark
 from inspector.core.session import Thread
 from inspector.core.tokens.pressure import Pressures
+from inspector.core.words import plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import choice, column, row
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label
-from inspector.gui.look.number_formats import plural
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import stand_at
