@@ -28,6 +28,9 @@ AT_ONCE = 2
 """Jobs that compute at the same time. They share one interpreter: more of them end no sooner, and painting waits for
 each in turn."""
 
+PAUSE_MS = 50
+"""Before a job that takes the place of another begins: of the many while a key is held down only the last is wanted."""
+
 LONG = 0.3
 """Seconds of a job that may have made many objects."""
 
@@ -114,6 +117,7 @@ class Bridge:
         reported: Callable[[Any], None] = lambda value: None,
         fell: Callable[[BaseException], None] | None = None,
         waits: bool = False,
+        after_ms: int = 0,
     ) -> Task:
         """Run `job` elsewhere, as soon as this thread is done with what it is at: they share one interpreter.
 
@@ -144,7 +148,8 @@ class Bridge:
                 raise
 
         threads.tasks.add(task)
-        threads.deliver(lambda: threads.begin(job, task, end, waits))
+        begin = partial(threads.begin, job, task, end, waits)
+        QTimer.singleShot(after_ms, threads, begin) if after_ms else threads.deliver(begin)
         return task
 
     def work(
@@ -168,7 +173,8 @@ class Bridge:
 
 
 class LatestJob:
-    """Jobs of which only the newest matters: each takes the place of the one that is on its way."""
+    """Jobs of which only the newest matters: each takes the place of the one that is on its way, after a pause in which
+    a newer one can take its own."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -192,8 +198,9 @@ class LatestJob:
             self._task = None
             done(result)
 
+        after_ms = PAUSE_MS if self._task is not None else 0
         self.cancel()
-        self._task = self._bridge.run(job, end, reported=reported, waits=waits)
+        self._task = self._bridge.run(job, end, reported=reported, waits=waits, after_ms=after_ms)
 
     def cancel(self) -> None:
         """Of the one on its way nothing will arrive."""

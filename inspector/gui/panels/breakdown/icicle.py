@@ -144,19 +144,21 @@ class Icicle(Guarded, QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Every part; a frame around what is chosen."""
+        colours, grounds = self._theme.colours, dict[tuple[str, int], QColor]()
         with QPainter(self) as painter:
             for cell in self._cells:
-                self._paint_cell(painter, cell)
+                of = cell.part[0] if cell.part else "", len(cell.part)
+                if (ground := grounds.get(of)) is None:
+                    ground = grounds[of] = cell_colour(colours, cell.part)
+                self._paint_cell(painter, cell, ground)
             if self.hasFocus() and self._cells:
                 here = next((cell for cell in self._cells if cell.part == self.part), self._cells[0])
                 painter.setPen(QPen(ink(self._theme.colours.playhead), 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(here.rect.adjusted(1, 1, -1, -2))
 
-    def _paint_cell(self, painter: QPainter, cell: IcicleCell) -> None:
-        c = self._theme.colours
+    def _paint_cell(self, painter: QPainter, cell: IcicleCell, ground: QColor) -> None:
         inner = cell.rect.adjusted(0, 0, -1 if cell.rect.width() > 3 else 0, -1)
-        ground = cell_colour(c, cell.part)
         painter.fillRect(inner, ground)
         if inner.width() < _WORDS:
             return

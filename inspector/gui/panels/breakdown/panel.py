@@ -87,8 +87,8 @@ class BreakdownPanel(Panel):
             self._show_part(state)
 
     def _work_out(self, state: State) -> None:
-        self._job.cancel()
         if self._key is None:
+            self._job.cancel()
             self.filling, self._calls = None, None
             self._show_filling()
             return

@@ -113,9 +113,10 @@ class LostPanel(ListPanel[LossRow]):
         """Look anew where other buffers are compared."""
         chosen = sides(state)
         if chosen is None:
-            self._wanted = self._shown = None
             self._soon.stop()
-            self._show_losses(())
+            if self._wanted is not None:
+                self._wanted = self._shown = None
+                self._show_losses(())
         elif not chosen.is_same(self._wanted) or state.thread is not self._thread:
             self._wanted, self._shown = chosen, None
             self._session, self._thread = state.session, state.thread

@@ -80,8 +80,9 @@ class MessageHeader(QWidget):
         self.restyle()
 
     def restyle(self) -> None:
-        role = self._message.role if self._message else ""
-        self._role.setStyleSheet(f"color: {role_colour(self._desk.theme.colours, role)}")
+        sheet = f"color: {role_colour(self._desk.theme.colours, self._message.role if self._message else '')}"
+        if self._role.styleSheet() != sheet:
+            self._role.setStyleSheet(sheet)
 
     def _count(self) -> None:
         message = self._message

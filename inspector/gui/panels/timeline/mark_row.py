@@ -70,7 +70,9 @@ class MarkRow(Guarded, QWidget):
     ) -> None:
         super().__init__()
         self._theme, self._scale, self._span = theme, scale, span
+        self._given: tuple[Mark, ...] = ()
         self.marks: tuple[Mark, ...] = ()
+        """The same, in order."""
         self.folds: list[Fold] = []
         """As painted last."""
         self._at: int | None = None
@@ -80,7 +82,10 @@ class MarkRow(Guarded, QWidget):
 
     def show_marks(self, marks: Iterable[Mark]) -> None:
         """These, and no others."""
-        self.marks = tuple(sorted(marks, key=lambda mark: (mark.at, RANKS.index(mark.kind))))
+        given = tuple(marks)
+        if given == self._given:  # where the playhead moved only
+            return
+        self._given, self.marks = given, tuple(sorted(given, key=lambda mark: (mark.at, RANKS.index(mark.kind))))
         counts = {kind: sum(mark.kind == kind for mark in self.marks) for kind in RANKS}
         words = [plural(many, kind, _MANY.get(kind, "")) for kind, many in counts.items() if many]
         self.setAccessibleDescription(", ".join(words) or "none")

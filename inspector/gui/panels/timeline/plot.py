@@ -117,6 +117,7 @@ class TimelinePlot(Plot):
             moved = self.count - then if closer[1] >= then - 1 else 0
             self.above.setXRange(closer[0] + moved, closer[1] + moved, padding=0)
         self._scale()
+        self.mark_row.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The lower plot shrinks, then gives way, where the pressure could not be read any more."""

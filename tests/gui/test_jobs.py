@@ -1,0 +1,50 @@
+"""Jobs beside the window: of many that a held key asks for, the first and the last are done."""
+
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from inspector.gui.bridge import LatestJob, Task
+from inspector.gui.desk import Desk
+from inspector.gui.panels.timeline.mark_row import MarkRow
+from inspector.workbench.timeline import Mark
+
+
+def test_of_the_jobs_of_a_held_key_the_first_and_the_last_are_done(desk: Desk, qtbot: QtBot) -> None:
+    latest, begun, shown = LatestJob(desk.bridge), list[int](), list[int]()
+
+    def ask(number: int) -> None:
+        def job(task: Task) -> int:
+            begun.append(number)
+            while number == 0 and not task.rest(0.001):
+                pass  # until another one takes its place
+            return number
+
+        latest.run(job, shown.append)
+
+    ask(0)
+    qtbot.waitUntil(lambda: begun == [0])
+    for number in range(1, 31):
+        ask(number)
+        QApplication.processEvents()
+    qtbot.waitUntil(lambda: shown == [30])
+    assert (begun[0], begun[-1]) == (0, 30)
+    assert len(begun) < 10  # two, unless the machine stood still for a pause
+    assert not latest.busy
+    ask(31)
+    qtbot.waitUntil(lambda: shown == [30, 31])
+
+
+def test_marks_that_are_the_same_are_not_painted_again(desk: Desk, qtbot: QtBot) -> None:
+    row = MarkRow(desk.theme, lambda: lambda mark: float(mark.at), lambda: (0.0, 400.0))
+    qtbot.addWidget(row)
+    row.resize(400, 20)
+    row.show()
+    marks = [Mark(at, f"mark {at}", kind="cache break") for at in (300, 10)]
+    row.show_marks(marks)
+    qtbot.waitUntil(lambda: len(row.folds) == 2)
+    before = row.folds
+    row.show_marks(tuple(marks))
+    qtbot.wait(50)
+    assert row.folds is before
+    row.show_marks(marks[:1])
+    qtbot.waitUntil(lambda: len(row.folds) == 1)
