@@ -48,6 +48,8 @@ class Request:
     """What the client sent, where a proxy forwarded `view` instead."""
     predicted: tuple[int, int, int] | None = None
     """(tokens, least, most) that a proxy predicted while it held the request."""
+    elapsed_ms: float | None = None
+    """From sending it to the end of the answer; None where that is not recorded."""
 
     def buffer(self) -> Buffer:
         """The buffer that was sent, laid out. O(messages)."""

@@ -34,7 +34,7 @@ __all__ = ["stage"]
 KEY = "sk-ant-api03-0123456789abcdefABCDEF"
 
 
-def place(table: ExchangeTable, row: int, column: int = 1) -> QPoint:
+def place(table: ExchangeTable, row: int, column: int = 2) -> QPoint:
     return table.visualRect(table.model().index(row, column)).center()
 
 
@@ -171,7 +171,7 @@ def test_one_that_comes_is_one_row_more(stage: Stage) -> None:
     changed = ListedExchange(rows[-1].what, ExchangePlace("other", 0))
     model.show_all([*rows[:-1], changed])
     assert heard == [(0, 0), (0, 0, "changed")]
-    model.sort(6, Qt.SortOrder.AscendingOrder)
+    model.sort(next(n for n, one in enumerate(COLUMNS) if one.title == "up"), Qt.SortOrder.AscendingOrder)
     assert heard[-1] == "all"
     assert [row.what.number for row in model.rows[:3]] == [0, 1, 2]
     assert len(COLUMNS) == model.columnCount()

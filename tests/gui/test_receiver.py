@@ -7,19 +7,19 @@ from typing import Any, cast
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.core.errors import InspectorError
 from inspector.core.usage import Usage
-from inspector.gui.desk import Desk
-from inspector.gui.panels.proxy.calls import CallTable
+from inspector.gui.panels.proxy.exchange_rows import COLUMNS, SUB, WATERFALL
 from inspector.gui.panels.proxy.panel import ProxyPanel
 from inspector.gui.welcome import sample_path
 from inspector.gui.window import MainWindow
 from inspector.proxy.receiver import PORT, SpanReceiver
 from inspector.workbench.gauge import reading
+from inspector.workbench.state import State
 from tests.gui.hands import click, double_click, press
 from tests.gui.made import session as made_session
 from tests.proxy.test_receiver import SmallAgent
@@ -60,13 +60,16 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     assert bench.state.following == "file"
     assert session is not None
     assert session.format == "otel"
-    calls = panel.calls.table
+    calls = panel.table
     qtbot.waitUntil(
         lambda: (
             calls.isVisible()
-            and [one.request.usage for one in calls.rows if one.thread == "main"] == [Usage(130), Usage(100)]
+            and [one.what.usage for one in calls.shown if one.place.thread == "main"] == [Usage(130), Usage(100)]
         )
     )
+    assert all((one.what.elapsed_ms or 0) > 0 for one in calls.shown)
+    assert set(calls.bars()) == {one.id for one in calls.shown}
+    assert not calls.isColumnHidden(WATERFALL)
     assert bench.state.thread is not None
     assert [request.usage for request in bench.state.thread.requests] == [Usage(100), Usage(130)]
     shown = reading(bench.state)
@@ -84,25 +87,46 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
 
 
 def test_the_calls_of_what_is_open_lead_to_their_requests(panel: ProxyPanel, window: MainWindow, qtbot: QtBot) -> None:
-    calls, bench = panel.calls.table, window.workbench
+    calls, bench = panel.table, window.workbench
     qtbot.waitUntil(lambda: bench.state.opening is None)
     session = bench.state.session
     assert session is not None
-    qtbot.waitUntil(lambda: len(calls.rows) == sum(len(thread.requests) for thread in session.threads) > 0)
-    times = [one.request.time for one in calls.rows]
+    count = sum(len(thread.requests) for thread in session.threads)
+    qtbot.waitUntil(lambda: len(calls.shown) == count > 0)
+    times = [one.what.time for one in calls.shown]
     assert times == sorted(times, reverse=True)
-    place = next(n for n, one in enumerate(calls.rows) if one.request.index == 120 and one.thread == "main")
-    calls.scrollTo(calls.model().index(place, 0))
-    at = calls.visualRect(calls.model().index(place, 2)).center()
-    click(calls.viewport(), at)
+    assert calls.isColumnHidden(WATERFALL)  # this transcript tells no durations
+    assert not panel.filter.save.isVisible()
+
+    def row(request: int, thread: str = "main") -> int:
+        places = [(one.place.request, one.place.thread) for one in calls.shown]
+        found = places.index((request, thread))
+        calls.scrollTo(calls.model().index(found, 6))
+        return found
+
+    def middle(at: int) -> QPoint:
+        return calls.visualRect(calls.model().index(at, 6)).center()
+
+    click(calls.viewport(), middle(row(120)))
     assert bench.state.at == 120
     assert window.docks.current.name == "Live"
     press(calls, Qt.Key.Key_Down)
     assert bench.state.at == 119
-    other = next(n for n, one in enumerate(calls.rows) if one.thread != "main")
-    calls.scrollTo(calls.model().index(other, 0))
-    double_click(calls.viewport(), calls.visualRect(calls.model().index(other, 2)).center())
-    qtbot.waitUntil(lambda: bench.state.thread_id == calls.rows[other].thread)
+    bench.move(7)
+    qtbot.waitUntil(lambda: calls.currentIndex().row() == row(7))
+    press(calls, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert "\trequest 7\t" in QGuiApplication.clipboard().text()
+    click(panel.filter.which.buttons[SUB])
+    assert {one.place.thread for one in calls.shown} == {one.id for one in session.threads if one.parent}
+    header = calls.horizontalHeader()
+    output = next(n for n, one in enumerate(COLUMNS) if one.title == "output")
+    click(header.viewport(), QPoint(header.sectionViewportPosition(output) + 9, header.viewport().height() // 2))
+    sizes = [one.what.usage.output for one in calls.shown if one.what.usage is not None]
+    assert sizes == sorted(sizes)
+    assert len(sizes) > 2
+    other = calls.shown[2].place
+    double_click(calls.viewport(), middle(2))
+    qtbot.waitUntil(lambda: (bench.state.thread_id, bench.state.at) == (other.thread, other.request))
     assert window.docks.current.name == "Read"
 
 
@@ -130,17 +154,18 @@ def test_where_the_usual_port_is_taken_another_is(
         qtbot.waitUntil(lambda: window.workbench.state.receiver is None)
 
 
-def test_calls_of_another_session_never_stand_there_as_this_ones(desk: Desk, qtbot: QtBot) -> None:
+def test_calls_of_another_session_never_stand_there_as_this_ones(
+    panel: ProxyPanel, window: MainWindow, qtbot: QtBot
+) -> None:
     """The first session's rows are still being worked out when the second is opened."""
-    calls = CallTable(desk)
-    qtbot.addWidget(calls)
+    qtbot.waitUntil(lambda: window.workbench.state.opening is None and not window.bridge.busy)
     shown: list[int] = []
-    calls.table.model().modelReset.connect(lambda: shown.append(len(calls.table.rows)))
-    calls.show_session(made_session(12, "one.jsonl"))
-    calls.show_session(made_session(5, "two.jsonl"))
-    qtbot.waitUntil(lambda: not desk.bridge.busy)
+    panel.table.model().modelReset.connect(lambda: shown.append(len(panel.table.shown)))
+    panel.show_state(State(session=made_session(12, "one.jsonl")))
+    panel.show_state(State(session=made_session(5, "two.jsonl")))
+    qtbot.waitUntil(lambda: not window.bridge.busy)
     assert {count for count in shown if count} == {8}  # with the three of its sub-agent
-    calls.show_session(made_session(9, "two.jsonl"))
-    calls.show_session(None)
-    qtbot.waitUntil(lambda: not desk.bridge.busy)
-    assert not calls.table.rows
+    panel.show_state(State(session=made_session(9, "two.jsonl")))
+    panel.show_state(State())
+    qtbot.waitUntil(lambda: not window.bridge.busy)
+    assert not panel.table.shown

@@ -24,6 +24,11 @@ def percent(ratio: float, places: int = 1) -> str:
     return f"{ratio * 100:.{places}f} %"
 
 
+def share_words(part: float) -> str:
+    """`98 %`; `100 %` only of all of it."""
+    return percent(min(part, 0.99) if part < 1 else part, 0)
+
+
 def short(number: float) -> str:
     """`52k`, `1.2M`: for axes."""
     if abs(number) >= 1_000_000:

@@ -116,6 +116,7 @@ class Exchange:
             reply.edits,
             self.asked.view if self.sent is not None else None,
             None if self.released == "changed" else self.predicted,
+            self.noted.elapsed_ms if self.noted is not None else None,
         )
 
     def side_call(self, thread: str, before: int, made: int | None) -> SideCall:

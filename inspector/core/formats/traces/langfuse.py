@@ -55,6 +55,7 @@ def _span(row: Mapping[str, Any], session: str, line: int) -> Span:
     parent = text_of(row.get("parentObservationId"))
     span = Span(trace + row["id"], trace + parent if parent else "", _KINDS.get(text_of(row.get("type")), ""))
     span.name, span.start, span.time, span.line = text_of(row.get("name")), start, time, line
+    span.end = moment(row.get("endTime"))[0]
     metadata = mapping(row.get("metadata"))
     attributes = plain_attributes(parsed(metadata.get("attributes")))
     if not span.kind and kind_of(attributes) in ("agent", "tool"):

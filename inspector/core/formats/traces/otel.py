@@ -145,9 +145,9 @@ def _otlp(value: Mapping[str, Any], line: int) -> Span:
     start, time = moment(value.get("startTimeUnixNano"))
     parent = text_of(value.get("parentSpanId"))
     trace = text_of(value["traceId"])
-    ended = value.get("endTimeUnixNano") not in (None, "", "0", 0)
-    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text_of(value.get("name")), start, time)
-    span.line, span.finished = line, ended
+    span = Span(trace + value["spanId"], trace + parent if parent else "", "", text_of(value.get("name")), start)
+    span.time, span.line, span.end = time, line, moment(value.get("endTimeUnixNano"))[0]
+    span.finished = value.get("endTimeUnixNano") not in (None, "", "0", 0)
     events = [
         {**event, "attributes": plain_attributes(event.get("attributes"))} for event in objects_of(value.get("events"))
     ]
@@ -161,7 +161,8 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
     parent = _hex(value.get("parent_id") or value.get("parentSpanId") or above)
     start, time = moment(value.get("start_time", value.get("startTime")))
     own = trace + _hex(context.get("span_id") or context.get("spanId"))
-    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start, time, line)
+    span = Span(own, trace + parent if parent else "", "", text_of(value.get("name")), start)
+    span.time, span.line, span.end = time, line, moment(value.get("end_time") or value.get("endTime"))[0]
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))
     if isinstance(kind := value.get("span_kind"), str):

@@ -53,7 +53,8 @@ def langsmith_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         start, time = moment(row.get("start_time"))
         kind = _RUNS.get(row["run_type"], "")
-        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start, time, line)
+        span = Span(row["id"], text_of(row.get("parent_run_id")), kind, text_of(row.get("name")), start)
+        span.time, span.line, span.end = time, line, moment(row.get("end_time"))[0]
         extra = mapping(row.get("extra"))
         metadata, settings = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
         span.conversation = text_of(metadata.get("thread_id")) or text_of(metadata.get("session_id"))
@@ -109,7 +110,8 @@ def agents_spans(value: Any, line: int) -> Iterator[Span]:
         data = mapping(row.get("span_data"))
         kind = _AGENTS_KINDS.get(text_of(data.get("type")), "")
         start, time = moment(row.get("started_at"))
-        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")), start, time, line)
+        span = Span(row["id"], text_of(row.get("parent_id")), kind, text_of(data.get("name")), start)
+        span.time, span.line, span.end = time, line, moment(row.get("ended_at"))[0]
         span.finished = row.get("ended_at") is not None
         span.agent = span.name if kind == "agent" else ""
         span.input = data.get("input", row.get("span_data_input"))
@@ -145,7 +147,8 @@ def replay_spans(value: Any, line: int) -> Iterator[Span]:
             continue
         metadata = mapping(log.get("metadata"))
         start, time = moment(metadata.get("startTime"))
-        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")), start, time, line)
+        span = Span(f"{log.get('id')}-{at}", "", "call", text_of(log.get("name")), start)
+        span.time, span.line, span.end = time, line, moment(metadata.get("endTime"))[0]
         span.model, span.window = text_of(metadata.get("model")), count(metadata.get("maxPromptTokens"))
         messages = log.get("requestMessages")
         span.input = mapping(messages).get("messages", messages)

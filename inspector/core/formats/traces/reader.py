@@ -187,6 +187,8 @@ class _TraceSession:
         body = Body(None, {"model": call.model or reply.model}, prompt, view)
         answered = Reply((), usage, call.finish or reply.finish, call.model or reply.model)
         one = Exchange(0, call.line, call.time, "", _CALL, key, body, window=call.window, reply=answered, end=view)
+        if call.end > call.start > 0:
+            one.noted = replace(one.summary, elapsed_ms=(call.end - call.start) / 1_000_000)
         thread = self._conversations.place(one)
         end = self._inputs.after(one.body.view, spoken.answer)
         thread.answered(one, end)

@@ -26,6 +26,8 @@ class Span:
     name: str = ""
     start: int = 0
     """Nanoseconds since 1970: for the order."""
+    end: int = 0
+    """Nanoseconds since 1970; 0 where it is not told."""
     time: str = ""
     """The same as ISO 8601."""
     line: int = 0

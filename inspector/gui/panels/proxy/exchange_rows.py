@@ -1,17 +1,17 @@
-"""The rows of the network table: what stands in each column, what it is sorted by, which rows a filter keeps, and where
-the bars of the waterfall lie."""
+"""The rows of the network table, exchanges or the calls of a transcript that holds none: what stands in each column,
+what it is sorted by, which rows a filter keeps, and where the bars of the waterfall lie."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 
 from inspector.core.exchange import NOWHERE, ExchangePlace, ExchangeSummary
-from inspector.core.session import Session, exchange_places
+from inspector.core.session import Request, Session, exchange_places
 from inspector.gui.look.labels import tip
-from inspector.gui.look.number_formats import percent
+from inspector.gui.look.number_formats import grouped, share_words
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.table import TOP, Column, Index, TableModel
 
@@ -24,6 +24,13 @@ class ListedExchange:
 
     what: ExchangeSummary
     place: ExchangePlace
+    request: Request | None = None
+    """None for a side call."""
+
+    @property
+    def id(self) -> object:
+        """Tells it from the others of the session."""
+        return self.what.line if self.what.method else (self.place.thread, self.place.request, self.what.line)
 
     @property
     def tone(self) -> Tone:
@@ -34,16 +41,41 @@ class ListedExchange:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeColumn(Column[ListedExchange]):
-    """`key`: what it is sorted by; `rank`: where there is no room for all, those of the highest go first."""
+    """`key`: what it is sorted by; `rank`: where there is no room for all, those of the highest go first. `width` is
+    the most that it takes."""
 
     key: Callable[[ListedExchange], Any] = field(kw_only=True)
     rank: int = 0
 
 
 def listed(session: Session) -> list[ListedExchange]:
-    """All exchanges of a recording. O(exchanges + requests)."""
-    places = exchange_places(session)
-    return [ListedExchange(one, places.get(one.line, NOWHERE)) for one in session.exchanges]
+    """All exchanges of a recording or capture; of any other session its calls. O(exchanges + requests)."""
+    if not session.exchanges:
+        return [replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))]
+    places, threads = exchange_places(session), {thread.id: thread.requests for thread in session.threads}
+
+    def row(one: ExchangeSummary) -> ListedExchange:
+        place = places.get(one.line, NOWHERE)
+        return ListedExchange(one, place, None if place.request is None else threads[place.thread][place.request])
+
+    return [row(one) for one in session.exchanges]
+
+
+def _calls(session: Session) -> Iterator[ListedExchange]:
+    for thread in session.threads:
+        for one in thread.requests:
+            told = ExchangeSummary(
+                0, one.line, one.time, "", "", thread.client, one.model or thread.model,
+                elapsed_ms=one.elapsed_ms, ended="complete", usage=one.usage,
+            )  # fmt: skip
+            yield ListedExchange(told, ExchangePlace(thread.id, one.index, "", bool(thread.parent)), one)
+    subs = {thread.id for thread in session.threads if thread.parent}
+    for side in session.side_calls:
+        told = ExchangeSummary(
+            0, side.line, side.time, "", side.what, model=side.model, status=side.status, ended="complete",
+            usage=side.usage,
+        )  # fmt: skip
+        yield ListedExchange(told, ExchangePlace(side.thread, None, side.kind, side.thread in subs))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -72,12 +104,12 @@ def time_words(milliseconds: float | None) -> str:
 
 
 def status_words(one: ExchangeSummary) -> str:
-    """`200`, `429`, `held`, `…` while it is under way, `none` where nothing came."""
+    """`200`, `429`, `held`, `…` while it is under way, `none` where nothing came; empty where none is recorded."""
     if one.is_waiting:
         return "held"
     if not one.ended:
         return "…"
-    return str(one.status) if one.status else "none"
+    return str(one.status) if one.status else "none" if one.method else ""
 
 
 def kind_words(row: ListedExchange) -> str:
@@ -101,25 +133,41 @@ def up_words(one: ExchangeSummary) -> str:
 
 
 def _cached(one: ExchangeSummary) -> str:
-    return percent(one.cached, 0) if one.cached is not None else ""
+    return share_words(one.cached) if one.cached is not None else ""
+
+
+def _tokens(row: ListedExchange, name: str) -> str:
+    return grouped(getattr(row.what.usage, name)) if row.what.usage is not None else ""
+
+
+def _finish(row: ListedExchange) -> str:
+    return row.request.finish if row.request is not None else ""
+
+
+def _time(row: ListedExchange) -> str:
+    """`2026-03-02 09:50:20`."""
+    return row.what.time[:19].replace("T", " ")
+
+
+def _came(row: ListedExchange) -> tuple[str, int]:
+    return row.what.time, row.what.number
 
 
 def _number(value: float | None) -> float:
     return -1.0 if value is None else value
 
 
-WATERFALL = 9
-"""The column with the bars."""
 COLUMNS: Sequence[ExchangeColumn] = (
-    ExchangeColumn("#", lambda row: f"{row.what.number:,}", 4, True, key=lambda row: (row.what.time, row.what.number)),
-    ExchangeColumn("status", lambda row: status_words(row.what), 5, key=lambda row: row.what.status or 0),
-    ExchangeColumn("client", lambda row: row.what.client, 10, key=lambda row: row.what.client, rank=6),
-    ExchangeColumn("model", lambda row: row.what.model, 14, key=lambda row: row.what.model, rank=4),
-    ExchangeColumn("thread", lambda row: row.place.thread, 9, key=lambda row: row.place.thread, rank=3),
+    ExchangeColumn("#", lambda row: f"{row.what.number:,}" if row.what.method else "", 6, True, key=_came),
+    ExchangeColumn("sent at", _time, 20, key=_came, rank=12),
+    ExchangeColumn("status", lambda row: status_words(row.what), 6, key=lambda row: row.what.status or 0),
+    ExchangeColumn("client", lambda row: row.what.client, 14, key=lambda row: row.what.client, rank=6),
+    ExchangeColumn("model", lambda row: row.what.model, 26, key=lambda row: row.what.model, rank=4),
+    ExchangeColumn("thread", lambda row: row.place.thread, 14, key=lambda row: row.place.thread, rank=3),
     ExchangeColumn(
-        "kind", kind_words, 10, key=lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), rank=2
+        "kind", kind_words, 16, key=lambda row: (row.place.kind, row.place.thread, _number(row.place.request)), rank=2
     ),
-    ExchangeColumn("up", lambda row: up_words(row.what), 8, True, key=lambda row: _number(row.what.up), rank=5),
+    ExchangeColumn("up", lambda row: up_words(row.what), 16, True, key=lambda row: _number(row.what.up), rank=5),
     ExchangeColumn(
         "down", lambda row: size_words(row.what.down), 7, True, key=lambda row: _number(row.what.down), rank=8
     ),
@@ -128,9 +176,24 @@ COLUMNS: Sequence[ExchangeColumn] = (
         key=lambda row: _number(row.what.first_byte_ms), rank=7,
     ),
     ExchangeColumn("time", lambda row: time_words(row.what.elapsed_ms), key=lambda row: _number(row.what.elapsed_ms)),
+    ExchangeColumn(
+        "messages", lambda row: grouped(len(row.request.view)) if row.request is not None else "", 9, True,
+        key=lambda row: len(row.request.view) if row.request is not None else -1, rank=10,
+    ),
+    ExchangeColumn(
+        "prompt", lambda row: _tokens(row, "prompt"), 10, True,
+        key=lambda row: row.what.usage.prompt if row.what.usage is not None else -1, rank=9,
+    ),
     ExchangeColumn("cached", lambda row: _cached(row.what), 6, True, key=lambda row: _number(row.what.cached), rank=1),
-    ExchangeColumn("held", lambda row: held_words(row.what), 11, key=lambda row: _number(row.what.held_ms)),
+    ExchangeColumn(
+        "output", lambda row: _tokens(row, "output"), 9, True,
+        key=lambda row: row.what.usage.output if row.what.usage is not None else -1, rank=11,
+    ),
+    ExchangeColumn("ended", _finish, 12, key=_finish, rank=13),
+    ExchangeColumn("held", lambda row: held_words(row.what), 18, key=lambda row: _number(row.what.held_ms)),
 )  # fmt: skip
+WATERFALL = next(n for n, one in enumerate(COLUMNS) if one.title == "time")
+"""The column with the bars."""
 
 
 # -- which of them -----------------------------------------------------------------------------------------------------
@@ -153,14 +216,17 @@ _KEEPS: Mapping[str, Callable[[ListedExchange], bool]] = {
 
 
 def kept(rows: Iterable[ListedExchange], which: str, text: str) -> list[ListedExchange]:
-    """Those of that kind in which all words of the text stand, in any column, in the path or in the error."""
+    """Those of that kind in which all words of the text stand, in a column, in the path or in the error."""
+    if (which, text) == (ALL, ""):
+        return list(rows)
     words, keep = text.casefold().split(), _KEEPS[which]
     return [row for row in rows if keep(row) and (not words or all(word in _all_text(row) for word in words))]
 
 
 def _all_text(row: ListedExchange) -> str:
-    told = [column.text(row) for column in COLUMNS]
-    return " ".join((*told, row.what.method, row.what.path, row.what.error)).casefold()
+    one = row.what
+    told = (status_words(one), one.client, one.model, row.place.thread, kind_words(row), _finish(row), held_words(one))
+    return " ".join((*told, one.method, one.path, one.error)).casefold()
 
 
 # -- the model ---------------------------------------------------------------------------------------------------------
@@ -198,7 +264,7 @@ class ExchangeModel(TableModel[ListedExchange]):
         old, new = self.rows, kept(self._all, *self._filter)
         new.sort(key=COLUMNS[self._by].key, reverse=self._falling)
         more = len(new) - len(old)
-        if not old or not 0 <= more <= len(new) or [one.what.line for one in new[more:]] != [o.what.line for o in old]:
+        if not old or not 0 <= more <= len(new) or [one.id for one in new[more:]] != [o.id for o in old]:
             self.beginResetModel()
             self.rows = new
             self.endResetModel()
@@ -213,9 +279,9 @@ class ExchangeModel(TableModel[ListedExchange]):
         if changed:
             self.dataChanged.emit(self.index(changed[0], 0), self.index(changed[-1], len(COLUMNS) - 1))
 
-    def row_of(self, line_number: int) -> int | None:
-        """Where the exchange stands whose request is in that line."""
-        return next((n for n, one in enumerate(self.rows) if one.what.line == line_number), None)
+    def row_of(self, id_: object) -> int | None:
+        """Where that exchange stands."""
+        return next((n for n, one in enumerate(self.rows) if one.id == id_), None)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
@@ -223,12 +289,12 @@ class ExchangeModel(TableModel[ListedExchange]):
         row, column = self.rows[index.row()], COLUMNS[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return line(column.text(row), 200)
-        told = (f"{row.what.method} {row.what.path}", column.text(row), row.what.error)
+        told = (f"{row.what.method} {row.what.path}".strip(), column.text(row), row.what.error)
         return tip("\n".join(line(text, 600) for text in told if text))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         told = super().headerData(section, orientation, role)
-        if told is None or role != Qt.ItemDataRole.DisplayRole or section != self._by:
+        if told is None or role != Qt.ItemDataRole.DisplayRole or COLUMNS[section].key is not COLUMNS[self._by].key:
             return told
         return f"{told} ▾" if self._falling else f"{told} ▴"
 
@@ -239,16 +305,16 @@ _GAP = 0.03
 """Share of the column that a time takes in which nothing was under way, however long it was."""
 
 
-def waterfall(rows: Sequence[ListedExchange]) -> dict[int, tuple[float, float, float]]:
-    """Where each bar begins, has its first byte, and ends, from 0 to 1, by line.
+def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float, float]]:
+    """Where each bar begins, has its first byte, and ends, from 0 to 1, by the row's id.
 
     One axis for all of them; a time in which none of them was under way is a small gap, however long it was. What is
     held is not under way. Without those that have no times yet. O(n log n).
     """
-    spans = sorted(span for row in rows if (span := _span(row.what)) is not None)
+    spans = sorted(((span, row.id) for row in rows if (span := _span(row.what)) is not None), key=lambda one: one[0])
     edges: list[tuple[float, float]] = []
     end = shift = gaps = 0.0
-    for n, (start, _, last, _) in enumerate(spans):
+    for n, ((start, _, last), _) in enumerate(spans):
         if n == 0:
             shift, end = start, start
         if start > end:
@@ -256,18 +322,18 @@ def waterfall(rows: Sequence[ListedExchange]) -> dict[int, tuple[float, float, f
             gaps += 1
         end = max(end, last)
         edges.append((start - shift, gaps))
-    whole = max((last - start + edge for (start, _, last, _), (edge, _) in zip(spans, edges, strict=True)), default=0)
+    whole = max((last - start + edge for ((start, _, last), _), (edge, _) in zip(spans, edges, strict=True)), default=0)
     share = min(_GAP, 0.5 / gaps) if gaps else 0.0
     scale = (1 - gaps * share) / (whole or 1.0)
     found = {}
-    for (start, first, last, number), (edge, before) in zip(spans, edges, strict=True):
+    for ((start, first, last), id_), (edge, before) in zip(spans, edges, strict=True):
         left = edge * scale + before * share
-        found[number] = (left, left + (first - start) * scale, left + (last - start) * scale)
+        found[id_] = (left, left + (first - start) * scale, left + (last - start) * scale)
     return found
 
 
-def _span(one: ExchangeSummary) -> tuple[float, float, float, int] | None:
-    """When it was handed on, had its first byte, and ended, in seconds; and its line."""
+def _span(one: ExchangeSummary) -> tuple[float, float, float] | None:
+    """When it was handed on, had its first byte, and ended, in seconds."""
     if one.elapsed_ms is None:
         return None
     try:
@@ -276,4 +342,4 @@ def _span(one: ExchangeSummary) -> tuple[float, float, float, int] | None:
         return None
     last = start + one.elapsed_ms / 1000
     first = start + min(one.first_byte_ms or one.elapsed_ms, one.elapsed_ms) / 1000
-    return start, first, last, one.line
+    return start, first, last

@@ -1,9 +1,9 @@
-"""The network table: exchanges as browsers show them, filtered, sorted, with their times as bars."""
+"""The network table: exchanges, or calls, as browsers show them, filtered, sorted, with their times as bars."""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from inspector.gui.guard import Guarded
@@ -20,12 +20,14 @@ from inspector.gui.panels.proxy.exchange_rows import (
     waterfall,
 )
 from inspector.gui.widgets.chips import Chips, flow
-from inspector.gui.widgets.table import Index, show_whole_rows
+from inspector.gui.widgets.table import Index, paint_empty, show_whole_rows
 
 _PAD = 7
 """Pixels at both sides of a cell."""
 _BARS = 14
 """Figures of room that the waterfall has at least."""
+_MEASURED = 50
+"""Rows, the first and the last, by whose texts columns get their widths."""
 
 
 class ExchangeTable(Guarded, QTableView):
@@ -37,9 +39,11 @@ class ExchangeTable(Guarded, QTableView):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme, self._model = theme, ExchangeModel()
-        self._bars: tuple[object, dict[int, tuple[float, float, float]]] = (None, {})
-        self._line = 0
-        """Of the exchange that is chosen; 0 = none."""
+        self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
+        self._chosen: object = None
+        """Id of the row that is chosen."""
+        self.empty = ""
+        """What is said where there are no rows."""
         self.setModel(self._model)
         self.setAccessibleName("Exchanges")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -50,11 +54,12 @@ class ExchangeTable(Guarded, QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setSectionResizeMode(WATERFALL, QHeaderView.ResizeMode.Stretch)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         header.setSortIndicatorShown(False)  # it stands in the heading's words: Qt's own lies over them
         self._model.replaced.connect(self._stand_again)
+        for changed in (self._model.modelReset, self._model.rowsInserted, self._model.dataChanged):
+            changed.connect(lambda *_: self._fit())
         self.clicked.connect(lambda index: self._choose(index.row()))
         self.doubleClicked.connect(lambda index: self.opened.emit(self._model.rows[index.row()]))
 
@@ -71,7 +76,13 @@ class ExchangeTable(Guarded, QTableView):
         """Those of a kind in which the text stands."""
         self._model.choose(which, text)
 
-    def bars(self) -> dict[int, tuple[float, float, float]]:
+    def show_place(self, thread: str, request: int | None) -> None:
+        """The row of that request is the chosen one."""
+        here = (row.id for row in self._model.rows if row.place.request == request and row.place.thread == thread)
+        self._chosen = next(here, None) if request is not None else None
+        self._stand_again()
+
+    def bars(self) -> dict[object, tuple[float, float, float]]:
         """The waterfall of the rows in sight."""
         rows = self._model.rows
         top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
@@ -84,17 +95,25 @@ class ExchangeTable(Guarded, QTableView):
 
     def _choose(self, at: int) -> None:
         row = self._model.rows[at]
-        self._line = row.what.line
+        self._chosen = row.id
         self.chosen.emit(row)
 
     def _stand_again(self) -> None:
-        at = self._model.row_of(self._line) if self._line else None
-        if at is not None:
-            self.setCurrentIndex(self._model.index(at, 0))
+        at = self._model.row_of(self._chosen) if self._chosen is not None else None
+        if at is None:
+            self.clearSelection()
+        elif at != self.currentIndex().row() or not self.selectedIndexes():
+            seen = next((n for n in range(len(COLUMNS)) if not self.isColumnHidden(n)), 0)
+            self.setCurrentIndex(self._model.index(at, seen))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens; the arrows walk."""
         at = self.currentIndex().row()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            chosen = [self._model.rows[at]] if at >= 0 else self._model.rows
+            cells = ("\t".join(" ".join(one.text(row).split()) for one in COLUMNS) for row in chosen)
+            QGuiApplication.clipboard().setText("\n".join(cells))
+            return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and at >= 0:
             self.opened.emit(self._model.rows[at])
             return
@@ -103,23 +122,52 @@ class ExchangeTable(Guarded, QTableView):
             self._choose(self.currentIndex().row())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Where there is no room for all columns, those that say least go."""
+        """Other room."""
         super().resizeEvent(event)
-        figure = self.fontMetrics().horizontalAdvance("0")
-        heads = self.horizontalHeader().fontMetrics()
-        widths = [
-            max(one.width * figure, heads.horizontalAdvance(one.title) + 2 * figure) + 2 * _PAD for one in COLUMNS
-        ]
-        widths[WATERFALL] = _BARS * figure
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now its letters are sure."""
+        super().showEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_model"):
+            self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        paint_empty(self, self.empty)
+
+    def _fit(self) -> None:
+        """Columns in which nothing stands are left out; where there is no room for all others, those that say least go.
+        What is left over is the waterfall's."""
+        rows = (*self._model.rows[:_MEASURED], *self._model.rows[-_MEASURED:])
+        letters, heads = self.fontMetrics(), self.horizontalHeader().fontMetrics()
+        figure, widths, whole = letters.horizontalAdvance("0"), dict[int, int](), dict[int, int]()
+        for n, one in enumerate(COLUMNS):
+            texts = {text for row in rows if (text := one.text(row))}
+            if texts or not rows:
+                least = heads.horizontalAdvance(one.title) + 2 * figure
+                whole[n] = max(max(map(letters.horizontalAdvance, texts), default=0) + 2, least) + 2 * _PAD
+                widths[n] = min(whole[n], max(one.width * figure, least) + 2 * _PAD)
+        if WATERFALL in widths:
+            widths[WATERFALL] = _BARS * figure
         room = self.viewport().width()
-        shown = set(range(len(COLUMNS)))
-        for n in sorted(shown, key=lambda n: -COLUMNS[n].rank):
-            if sum(widths[m] for m in shown) > room and COLUMNS[n].rank:
-                shown.discard(n)
-        for n, width in enumerate(widths):
-            self.setColumnHidden(n, n not in shown)
-            if n != WATERFALL:
-                self.setColumnWidth(n, width)
+        for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
+            if sum(widths.values()) > room and COLUMNS[n].rank:
+                del widths[n]
+        for n in widths:
+            if n != WATERFALL:  # what the columns leave over goes to those whose texts are longer
+                widths[n] = min(whole[n], widths[n] + max(0, room - sum(widths.values())))
+        if WATERFALL in widths:
+            widths[WATERFALL] += max(0, room - sum(widths.values()))
+        for n in range(len(COLUMNS)):
+            self.setColumnHidden(n, n not in widths)
+            if n in widths:
+                self.setColumnWidth(n, widths[n])
 
 
 class ExchangeFilter(QWidget):
@@ -170,7 +218,7 @@ class _ExchangeCell(Guarded, QStyledItemDelegate):
 
     def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange) -> None:
         c, words = self._theme.colours, COLUMNS[WATERFALL].text(row)
-        at = self._table.bars().get(row.what.line)
+        at = self._table.bars().get(row.id)
         gap, width = 5, painter.fontMetrics().horizontalAdvance("000 ms")
         high = room.height() * 0.4
         top, wide = room.center().y() - high / 2 + 1, max(10, room.width() - width - gap)

@@ -1,5 +1,6 @@
 """The proxy and the receiver of spans: their addresses, what is held and for how long, when requests are held; and the
-network table of the recording that is open, whether or not a proxy still writes it, or the calls of another session."""
+network table of the session that is open: the exchanges of a recording, whether or not a proxy still writes it, or the
+calls of any other."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from inspector.core.session import Session
 from inspector.core.words import plural
+from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.dialogs.ask import ask_new_file
 from inspector.gui.look.build import button, column, holding, mark, row, scrolled, splitter
@@ -19,13 +21,13 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
-from inspector.gui.panels.proxy.calls import CallTable
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, listed
 from inspector.gui.panels.proxy.exchange_table import filtered_table
 from inspector.gui.panels.proxy.hold_box import HoldBox
 from inspector.gui.panels.proxy.rule_row import RuleRow
 from inspector.gui.proxies.dialog import ClientLines
+from inspector.gui.widgets.small import Elided
 from inspector.transcripts.exchanges import save_har
 from inspector.workbench.live import Prospect, ProxyView, ReceiverView
 from inspector.workbench.state import State
@@ -69,8 +71,10 @@ class ProxyPanel(Panel):
         self.clients = ClientLines()
         self.exchanges, self.filter, self.table = filtered_table(desk.theme)
         self.detail = ExchangeDetail(desk.theme, desk.bridge)
-        self.calls = CallTable(desk)
+        self.caption = label(role="caption")
+        self.says = Elided("quiet")
         self._session: Session | None = None
+        self._listing = LatestJob(desk.bridge)
         self._lay_out()
         self.filter.save.clicked.connect(lambda _: self._save_har())
         self.table.chosen.connect(self._look_into)
@@ -86,7 +90,8 @@ class ProxyPanel(Panel):
         self._holds.hide()
         head = row(self.address, self.copy, (self.to, 1), self.connect_, self.show_recording, self.stop, gap=9)
         self._listening = holding(column(head, self.rule, gap=7))
-        self._split = splitter(self.exchanges, self.detail, down=True)
+        calls = column(row(self.caption, (self.says, 1), gap=9), (self.exchanges, 1), gap=4)
+        self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
             "Another session is open: the exchanges of the proxy are not shown, but its calls.", role="quiet", wrap=True
         )
@@ -98,7 +103,7 @@ class ProxyPanel(Panel):
         words = label(what_for, role="quiet", wrap=True)
         self._begins = holding(column(words, row(self.begin, self.begin_receiving, ...), gap=7))
         heads = (self._begins, self.receiver, self._listening, self._holds, self._elsewhere)
-        tables = ((one, 1) for one in (self.clients, self._split, self.calls))
+        tables = ((one, 1) for one in (self.clients, self._split))
         column(*heads, *tables, of=self, margins=(13, 8, 10, 8), gap=9)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -121,8 +126,8 @@ class ProxyPanel(Panel):
         """The proxy as it stands, what would become of what it holds, and what has passed."""
         proxy, session = state.proxy, state.session
         listens = proxy is not None and bool(proxy.url)
-        recording = session if session is not None and session.format == "proxy" else None
-        passed = recording is not None and bool(recording.exchanges)
+        recorded = session is not None and session.format == "proxy"
+        passed = recorded and session is not None and bool(session.exchanges)
         receiver = state.receiver if state.receiver is not None and state.receiver.url else None
         self._begins.setVisible(not listens and receiver is None and not passed)
         self.receiver.setVisible(receiver is not None)
@@ -132,15 +137,14 @@ class ProxyPanel(Panel):
         self.begin_receiving.setEnabled(state.receiver is None)
         self._listening.setVisible(listens)
         self.clients.setVisible(listens and state.proxy_is_open and not passed)
-        self._split.setVisible(passed)
-        self.calls.setVisible(not passed and not self.clients.isVisibleTo(self))
-        self.calls.show_session(session if not passed else None)
-        self._elsewhere.setVisible(listens and recording is None)
+        self._split.setVisible(not self.clients.isVisibleTo(self))
+        self._elsewhere.setVisible(listens and not recorded)
         if proxy is not None and listens:
             self._show_proxy(proxy, state, passed)
         self._show_holds(proxy if listens else None)
-        if recording is not self._session:
-            self._show_recording(recording)
+        if session is not self._session:
+            self._show_session(session)
+        self._show_place(state)
 
     def _show_proxy(self, proxy: ProxyView, state: State, passed: bool) -> None:
         self.address.setText(proxy.url)
@@ -184,28 +188,56 @@ class ProxyPanel(Panel):
 
     # -- what has passed -----------------------------------------------------------------------------------------------
 
-    def _show_recording(self, recording: Session | None) -> None:
-        if recording is None or self._session is None or recording.path != self._session.path:
+    @property
+    def _is_recording(self) -> bool:
+        return self._session is not None and self._session.format == "proxy"
+
+    def _show_session(self, session: Session | None) -> None:
+        """Its exchanges or calls; of one that grows they come as they are written."""
+        if session is None or self._session is None or session.path != self._session.path:
+            self._listing.cancel()  # or its rows would stand there as this one's
             self.detail.forget()
             self.table.show_rows([])
-        self._session = recording
-        if recording is not None:
-            self.desk.bridge.run(lambda task: listed(recording), lambda rows: self._show_rows(recording, rows))
+            self.says.show_text("")
+        self._session = session
+        self.caption.setText("EXCHANGES" if self._is_recording else "CALLS")
+        self.table.empty = "" if session is not None else "The calls of a transcript that is opened stand here."
+        self.filter.save.setVisible(self._is_recording)
+        if session is not None and not self._listing.busy:
+            self._list(session)
 
-    def _show_rows(self, recording: Session, rows: list[ListedExchange]) -> None:
-        if self._session is not None and recording.path == self._session.path:
+    def _list(self, session: Session) -> None:
+        def done(rows: list[ListedExchange]) -> None:
             self.table.show_rows(rows)
+            self._show_place(self.desk.workbench.state)
+            click = "shows what was sent and what came back" if self._is_recording else "goes there"
+            self.says.show_text(f"{len(rows):,}: a click {click}, a double click reads the buffer")
+            self.table.empty = "None of them." if rows else "No call is recorded."
+            if self._session is not session and self._session is not None:
+                self._list(self._session)
+
+        self._listing.run(lambda task: listed(session), done)
+
+    def _show_place(self, state: State) -> None:
+        """The row where the playhead stands is the chosen one, where a click goes there."""
+        if not self._is_recording:
+            self.table.show_place(state.thread_id, state.at)
 
     def _look_into(self, chosen: ListedExchange) -> None:
-        if self._session is not None:
-            if not self.detail.isVisible():
-                self._split.setSizes([self._split.height() // 2, self._split.height() // 2])
-            self.detail.show_exchange(self._session.path, chosen)
+        if self._session is None:
+            return
+        if not self._is_recording:
+            if chosen.place.request is not None:
+                go_to(self.desk.workbench, chosen.place.thread, chosen.place.request, "")
+            return
+        if not self.detail.isVisible():
+            self._split.setSizes([self._split.height() // 2, self._split.height() // 2])
+        self.detail.show_exchange(self._session.path, chosen)
 
     def _go_to(self, chosen: ListedExchange) -> None:
         """Stand at it, and show its buffer."""
         if chosen.place.request is None:
-            self.desk.say(f"Exchange {chosen.what.number:,} is no request of a conversation: it has no buffer.")
+            self.desk.say(f"This {chosen.place.kind or 'exchange'} is no request of a conversation: it has no buffer.")
             return
         go_to(self.desk.workbench, chosen.place.thread, chosen.place.request, "")
         self.desk.show_panel("Buffer")
