@@ -11,8 +11,10 @@ one message of the buffer.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from operator import is_
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.core.dialects.catalogue import DIALECTS
 from inspector.core.dialects.dialect import Dialect, calls_of
@@ -146,7 +148,7 @@ def _plan_messages(
     owner = [n for n, unit in enumerate(units) for _ in unit]
     recipes: list[Recipe] = [Ref((n,)) for n in range(dialect.head(items))]
     calls = {**calls_of(new), **_calls(dialect, items, units)}
-    for group in _grouped(dialect, new, sources, owner):
+    for group in _grouped(dialect, _in_call_order(tuple(zip(new, sources, strict=True)), calls), owner):
         if group.unit is None:
             recipes += [NewValue(one) for one in dialect.write(group.messages, calls)]
         else:
@@ -167,11 +169,36 @@ def _calls(dialect: Dialect, items: Sequence[Any], units: Sequence[Sequence[Mess
     return found
 
 
-def _grouped(
-    dialect: Dialect, new: Sequence[Message], sources: Sequence[int | None], owner: Sequence[int]
-) -> Sequence[_Group]:
+_Sourced: TypeAlias = tuple[Message, int | None]
+"""A message of the new buffer, and its number in the one that came."""
+
+
+def _in_call_order(messages: Sequence[_Sourced], calls: Mapping[str, ToolCall]) -> Sequence[_Sourced]:
+    """The same; of neighbouring results without an id on the wire those of one function in the order of their calls:
+    each is read as the answer to the oldest open one."""
+    made = {call.id: n for n, call in enumerate(call for message, _ in messages for call in message.calls)}
+    ordered = list(messages)
+    for is_result, run in groupby(range(len(messages)), lambda n: messages[n][0].result is not None):
+        places: dict[str, list[int]] = {}
+        for n in run if is_result else ():
+            result = messages[n][0].result
+            call = calls.get(result.call_id) if result is not None else None
+            if call is not None and not call.id:
+                places.setdefault(call.name, []).append(n)
+        for some in places.values():
+            for n, one in zip(some, sorted((messages[n] for n in some), key=partial(_call_at, made)), strict=True):
+                ordered[n] = one
+    return ordered
+
+
+def _call_at(made: Mapping[str, int], one: _Sourced) -> int:
+    result = one[0].result
+    return made.get(result.call_id, -1) if result is not None else -1
+
+
+def _grouped(dialect: Dialect, new: Sequence[_Sourced], owner: Sequence[int]) -> Sequence[_Group]:
     groups: list[_Group] = []
-    for message, source in zip(new, sources, strict=True):
+    for message, source in new:
         unit = None if source is None else owner[source]
         last = groups[-1] if groups else None
         if last is not None and _joins(dialect, last, message, unit):

@@ -1,6 +1,7 @@
 """What tiers and people make of a buffer, drawn; and where in a conversation a request can end."""
 
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from hypothesis import strategies as st
@@ -50,3 +51,15 @@ def changed(message: Message) -> Message:
         return replace(message, parts=(replace(result, content="[cleared]"),))
     parts = tuple(replace(p, text=f"{p.text}!") if isinstance(p, Text) else p for p in message.parts)
     return replace(message, parts=tuple(p for p in parts if not isinstance(p, Thinking)))
+
+
+def in_call_order(buffer: Buffer) -> Buffer:
+    """Neighbouring results in the order of their calls: where calls have no id, that is what tells them apart."""
+    made = {call.id: n for n, call in enumerate(call for message in buffer.messages for call in message.calls)}
+    runs = groupby(buffer.messages, lambda message: message.result is not None)
+    ordered = (sorted(run, key=lambda one: [made.get(call_id, -1) for call_id in _answered(one)]) for _, run in runs)
+    return buffer.with_messages([message for run in ordered for message in run])
+
+
+def _answered(message: Message) -> list[str]:
+    return [message.result.call_id] if message.result is not None else []
