@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from inspector.core.heavy import pattern
 from inspector.core.message import ToolCall
 
 FILE_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
@@ -56,7 +57,7 @@ def _printed(call: ToolCall) -> str:
     return text if first in _READERS and " -i" not in text else ""
 
 
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)
+_PATCHED = pattern(r"^(?:\*\*\* (?:Update File|Delete File|Add File|Move to): |\+\+\+ b/)(.+)$", re.MULTILINE)
 
 
 def patched_files(text: str) -> list[str]:

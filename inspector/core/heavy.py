@@ -1,12 +1,15 @@
-"""Heavy packages, imported when they are first used: by one thread at a time, whatever thread that is.
+"""What is heavy is made ready when it is first used: packages, and patterns, of which many take a millisecond.
 
-Beside the window Python's imports are watched by PySide6, which looks into modules that are still on their way. Two
-threads that import at once can then see half a module; an import that failed for this reason is made once more.
+Packages are imported by one thread at a time, whatever thread that is. Beside the window Python's imports are watched
+by PySide6, which looks into modules that are still on their way. Two threads that import at once can then see half a
+module; an import that failed for this reason is made once more.
 """
 
+import re
 from importlib import import_module
 from threading import Lock
 from types import ModuleType
+from typing import Any, cast
 
 _ONE_AT_A_TIME = Lock()
 
@@ -18,3 +21,22 @@ def load(name: str) -> ModuleType:
             return import_module(name)
         except ImportError:
             return import_module(name)
+
+
+class _Late:
+    """Has the methods of the compiled pattern, each from the first time that it is asked for."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self._text, self._flags = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(re.compile(self._text, self._flags), name)  # `re` keeps what it compiled
+        setattr(self, name, method)
+        return method
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """As `re.compile`, later: a mistake in `text` shows when it is used."""
+    return cast("re.Pattern[str]", _Late(text, flags))

@@ -1,7 +1,7 @@
 """A transcript as it was read: threads of requests, recorded compactions, and what could not be read."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
@@ -259,6 +259,23 @@ def exchange_places(session: Session) -> Mapping[int, ExchangePlace]:
         is_sub = thread.id in subs
         found.update((one.line, ExchangePlace(thread.id, one.index, "", is_sub)) for one in thread.requests)
     return found
+
+
+def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
+    """The messages that each request brings, each message once, recorded summaries left out. O(messages) in all,
+    but for a walk over the buffer where a stretch begins."""
+    seen: set[str] = set()
+    last = None
+    for request in requests:
+        view = request.view
+        if last is not None and view.stretch is last.stretch and view.length >= last.length:
+            new = view.tail(last.length)
+        else:
+            new = view.messages()
+        last = view
+        fresh = tuple(message for message in new if message.id not in seen and not message.summary)
+        seen.update(message.id for message in fresh)
+        yield fresh
 
 
 def compaction_sizes(thread: Thread, compaction: Compaction) -> tuple[int | None, int | None]:

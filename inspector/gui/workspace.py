@@ -167,8 +167,9 @@ class WorkspacePage(Guarded, QMainWindow):
     def childEvent(self, event: QChildEvent) -> None:
         """A double click on a tab maximises its panel: Qt makes the bars as it needs them."""
         super().childEvent(event)
-        bar = event.child()
-        if event.type() == QEvent.Type.ChildPolished and isinstance(bar, QTabBar):
+        if event.type() != QEvent.Type.ChildPolished:
+            return  # to say what a layout is, PySide6 makes ready every type that it might be
+        if isinstance(bar := event.child(), QTabBar):
             bar.tabBarDoubleClicked.connect(lambda at: self._tab(bar, at))
 
     def _tab(self, bar: QTabBar, at: int) -> None:

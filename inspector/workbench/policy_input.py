@@ -14,8 +14,7 @@ from inspector.core.policies.harness import Policy
 from inspector.core.policies.settings import SettingPairs, said
 from inspector.core.policies.start import buffer_at, moment_at, recorded_summary, running_at
 from inspector.core.policies.verdict import PolicyInput
-from inspector.core.replay.driver import additions
-from inspector.core.session import Request, Thread
+from inspector.core.session import Request, Thread, additions
 from inspector.core.tokens.sizing import Sizer, sizer
 from inspector.workbench.state import State
 from inspector.workbench.steps import ORIGIN, RecordedCall, Step, StepRow, Steps, step_rows

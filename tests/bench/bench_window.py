@@ -61,7 +61,7 @@ def main() -> list[tuple[str, float, str]]:
     return [
         ("start to first painted window, bare PySide6", bare * 1e3, "ms"),
         ("start to first painted window, ours", ours * 1e3, "ms"),
-        ("our start against a bare window (asked: at most 3)", ours / bare, "x the time"),
+        ("our start against a bare window (asked: at most 2.6)", ours / bare, "x the time"),
         (f"playhead move in {REQUESTS} requests until painted, median", median(walk) * 1e3, "ms"),
         (f"playhead move in {REQUESTS} requests until painted, p95 (asked: at most 16)", p95(walk) * 1e3, "ms"),
         (f"scrolling {ROWS:,} rows, a frame, median", median(scroll) * 1e3, "ms"),
@@ -86,9 +86,12 @@ def starts() -> tuple[float, float]:
 
 
 def seconds_of(program: str, *arguments: str) -> float:
-    """Of one process."""
+    """Of one process, which may keep what it compiles, as installed programs do."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = perf_counter()
-    subprocess.run([sys.executable, "-c", program, *arguments], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, check=True, stderr=subprocess.DEVNULL, env=environment
+    )
     return perf_counter() - start
 
 

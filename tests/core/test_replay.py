@@ -16,8 +16,8 @@ from inspector.core.policies.harness import Policy, SimpleSettings, SimpleState
 from inspector.core.policies.roku import POLICY
 from inspector.core.policies.turn import AllDone
 from inspector.core.replay.costs import Sizes
-from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, additions, arrivals, replay
-from inspector.core.session import Request, Thread
+from inspector.core.replay.driver import Ground, RecordedFiles, Replayed, arrivals, replay
+from inspector.core.session import Request, Thread, additions
 from inspector.core.usage import Usage
 from tests.core.policies.build import build
 from tests.core.sessions import OVERHEAD, compacted, said, thread

@@ -4,7 +4,7 @@ They are found by wording. A rule addresses somebody: "do not touch it", "the AP
 "I don't know", "it will never be set", questions, code and logs are no rules. What is missed can be pinned by hand.
 """
 
-import re
+from inspector.core.heavy import pattern
 
 _APOSTROPHE = "['\u2019]"
 _DONT = rf"(?:do not|don{_APOSTROPHE}?t)"
@@ -27,25 +27,25 @@ FORBIDDING = (
     r"|(?<![特区分级类性识个告差派辨])别(?![人的担急着名称致扭墅慌怕介谢客逗闹说问忘看])"
 )
 """What begins a clause that forbids; what is forbidden follows it."""
-_FORBIDS = re.compile(
+_FORBIDS = pattern(
     rf"(?i){FORBIDDING}|\b(?:not allowed|forbidden|prohibited|off[- ]limits)\b"
     r"|\b(?:leave|keep)\b.{1,60}\b(?:alone|untouched|as[- ]is|unchanged)\b"
 )
-_DEMANDS = re.compile(
+_DEMANDS = pattern(
     rf"(?i){_CLAUSE}(?:always\s+\w|only\s+{_ACTS}\b|{_ACTS}\b[^.;,]{{1,60}}\bonly\b)"
     r"|\b(?:must|shall)\s+(?!have been)(?:always |only )?\w|\bshould always\b"
     r"|必须(?!说|承认)(?![^，。]*才(?:会|能|可以|行))|只能(?!说|这样|算|怪|认)|只准|只许|只可以|只允许|只(?=需?要?[改用动修读写在从做保])"
     r"|务必|一定[要得]|千万(?=别|不|要|记|注意|勿)|一律|无论如何|仅(?=在|允许|限|用|对|支持)|都得(?!到|了)|不变(?:$|[，。])|(?:任何|凡是|每次|所有)[^，。]{1,20}都(?:要|须)(?!是)"
     r"|(?:^|[，,；。])(?:请|要|注意|尽量)?(?:避免|确保)(?!了)|(?:始终|总是)(?=保持|保留|使用|用|以|返回|按|遵|在|把|先)"
 )
-_SHOUTS = re.compile(rf"\b(?:NEVER|ALWAYS|MUST|DO NOT|DON{_APOSTROPHE}T|ONLY)\b")
-_NO_RULE = re.compile(
+_SHOUTS = pattern(rf"\b(?:NEVER|ALWAYS|MUST|DO NOT|DON{_APOSTROPHE}T|ONLY)\b")
+_NO_RULE = pattern(
     r"[?\uff1f]\s*$|[吗呢么]\s*[。.]?$|^\s*(?://|[+$│├└⏺]|\w+\.\w+\(|return\b|\w{3} +\d+ \d\d:)|[{};]\s*$|:="
     r"|\((?:\"[^\"]*\"|'[^']*')\)\s*$"
     r"|^(?:他们?|她们?|对方|用户|客户|我们(?:公司|这边|组))[^，。]{0,10}(?:说|一定|必须|不|总)|那边说|是什么意思|^(?:要是|如果)不能"
     r"|(?i:\b(?:copyright|warrant(?:y|ies)|sublicen[cs]e|permission notice|in no event)\b)"
 )
-_BINDING_WORD = re.compile(
+_BINDING_WORD = pattern(
     rf"(?i)\b(?:never|not|no|always|only|must|avoid\w*|without|forbid\w*|\w+n{_APOSTROPHE}t)\b|[不勿别禁只必须]|避免|一律"
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from inspector.core.facts.fact import Fact
+from inspector.core.heavy import pattern
 
 _URL = r"(?P<url>https?://[^\s<>\"'`\\\]){}，。、；）]{3,200}[^\s<>\"'`\\\])}.,;:!?*{，。、；）])"
 _PATH = (
@@ -24,23 +25,23 @@ _NUMBER = (
     r"(?P<number>(?<![\w.,/:#-])\d{1,3}(?:,\d{3})+(?:\.\d+)?%?(?![\w/]|[.,:-]\d)"
     r"|(?<![\w.,/:-])(?:\d+\.\d+(?:\.\d+)*|[1-9]\d{3,11})%?(?![\w/]|[.,:-]\d))"
 )
-_NAME = re.compile("|".join((_URL, _PATH, _IDENTIFIER, _NUMBER)))
+_NAME = pattern("|".join((_URL, _PATH, _IDENTIFIER, _NUMBER)))
 
 _FILE = r"[\w@+./-]*?\.[A-Za-z]\w{0,9}"
-_GUTTER = re.compile(
+_GUTTER = pattern(
     rf"^(?:(?P<file>{_FILE})(?:(?=:)|(?=-\d+-)))?[ \t]*[:-]?\d{{1,7}}(?:→|\t|[:-]| ?[|│] )"
     r"|^@@[^\n]*?@@|^index [0-9a-f]+\.\.[^\n]*|^[-dlbcps][rwxsStT-]{9}[^\n]*?\d\d?:?\d\d ",
     re.MULTILINE,
 )
 """What stands before a line and is not of it: its number, the file it was found in; heads of a diff; `ls -l`."""
-_ID = re.compile(r"(?:toolu_|(?:call|msg|req|chatcmpl|resp|fc|rs|ctc)_[A-Za-z0-9]{8,}$)")
-_LINE = re.compile(r"(?:\blines?|\bL|\bPG?ID|第|token count)[ :]{0,2}(?:\d+ ?(?:-|–|to|,|and) ?)?$", re.IGNORECASE)
-_COUNTED = re.compile(
+_ID = pattern(r"(?:toolu_|(?:call|msg|req|chatcmpl|resp|fc|rs|ctc)_[A-Za-z0-9]{8,}$)")
+_LINE = pattern(r"(?:\blines?|\bL|\bPG?ID|第|token count)[ :]{0,2}(?:\d+ ?(?:-|–|to|,|and) ?)?$", re.IGNORECASE)
+_COUNTED = pattern(
     r" ?(?:passed|failed|skipped|tests?|warnings?|errors?|files?|lines?|insertions?|deletions?|bytes|chars?|characters"
     r"|words|ms|s|secs?|seconds|minutes|min|行|个|次|秒)(?![A-Za-z])"
 )
 
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_PART = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _EVERYDAY = frozenset(
     re.findall(
         r"\w+",
@@ -98,8 +99,8 @@ EVERYWHERE = frozenset(
     )
 )
 """Names of files that any project has: alone they tell of none."""
-_HASH = re.compile(r"[0-9a-f]{7,40}")
-_HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
+_HASH = pattern(r"[0-9a-f]{7,40}")
+_HOST = pattern(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|ai|in|sh|cn|co|me|app|xyz)/")
 
 
 def names(text: str, printed: bool = False) -> Iterator[Fact]:
@@ -121,7 +122,7 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
             yield fact
 
 
-_RUN = re.compile(r"\S+")
+_RUN = pattern(r"\S+")
 _LONG = 200
 """Characters: a longer run is hardly met twice."""
 
@@ -232,5 +233,5 @@ def _is_any(text: str, start: int, end: int) -> bool:
     return len(digits) < 8 and not (_CALLED.search(before) and not (before.endswith("#") and len(digits) == 6))
 
 
-_CALLED = re.compile(r"(?i)(?:\b(?:issues?|pr|port|ticket|limit|version|pull request)|max\w*|min\w*)[ :=#]{1,3}$|#$")
+_CALLED = pattern(r"(?i)(?:\b(?:issues?|pr|port|ticket|limit|version|pull request)|max\w*|min\w*)[ :=#]{1,3}$|#$")
 _POWERS = frozenset(str(2**n) for n in range(8, 33)) | {"8080", "5432", "3306", "6379"}

@@ -10,22 +10,23 @@ from collections.abc import Iterator
 from inspector.core.facts import chinese
 from inspector.core.facts.constraints import constrains
 from inspector.core.facts.fact import Fact
+from inspector.core.heavy import pattern
 
 LONGEST = 400
 """Characters of a sentence."""
 _TYPED = 6_000
 """Characters: a longer message of the user is mostly pasted, and is searched for what it forbids only."""
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
-_RAISED = re.compile(r"^[^\S\n]*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
+_FENCE = pattern(r"```.*?(?:```|\Z)|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
+_RAISED = pattern(r"^[^\S\n]*(?:(?:[a-z_]\w*\.)+[A-Z]\w*|\w+(?:Error|Exception)): [^\n]*$", re.MULTILINE)
 """The last line of a trace that somebody pasted: what it demands is the program's."""
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "vs", "with"]
 )
-_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
-_BULLET = re.compile(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
-_NO_PROSE = re.compile(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
-_MACHINE = re.compile(r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill)")
+_END = pattern(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
+_BULLET = pattern(r"^(?:[-*+•>]|\(?\d{1,2}[.)、])\s*")
+_NO_PROSE = pattern(r"^[#|<\[{}$/\\@=+]|[:：{};|]$|^\S+$|^\w+\(|=>|->|::|\t|^\d|[{};]\s|https?://\S+$")
+_MACHINE = pattern(r"^\s*[<\[{]|^(?:Caveat:|This session is being continued|Base directory for this skill)")
 
 _VERBS = (
     "add|adjust|allow|analy[sz]e|apply|ask|build|bump|call|can|change|check|clean|clone|combine|commit|compare|complete"
@@ -38,16 +39,16 @@ _VERBS = (
     "|split|squash|start|stop|summari[sz]e|switch|take|tell|test|trim|try|turn|undo|update|upgrade|use|validate|verify"
     "|wait|walk|would|wrap|write"
 )
-_WANTED = re.compile(
+_WANTED = pattern(
     r"(?i)^(?:(?:ok(?:ay)?|yes|yeah|now|then|and|also|next|first|finally|great|so|but|cool|nice|good|no|actually"
     rf"|alright|perfect|just|maybe|hm+|again|instead|lastly|additionally)[,.:;!]? )*(?:{_VERBS})\b(?!['’])"
     r"|\b(?:please|can you|could you|would you|let'?s|i(?:'d| would) (?:like|prefer)|i want|we want|i need you"
     r"|we need to|we should|you should|you need to|you can|should (?:be|have|not|only|use)|needs? to)\b"
 )
-_ASKED = re.compile(
+_ASKED = pattern(
     r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bshould we\b|\blet's\b|\bwant\b|请|帮|能不能|能否|可以"
 )
-_DECISION = re.compile(
+_DECISION = pattern(
     r"(?i)\b(?:(?:i|we)(?:'ve| have)? (?:decided|chose|opted|settled|picked)\b|decided (?:to|on|against)\b"
     r"|decision:|\bi'm going with\b|(?:let's|let me|i'll|i will|we'll|we will|we should|i should"
     r"|going to) (?:go with|stick with|switch to|opt for)|(?:let's|i'll|i will|we'll|we will|i'm going to"
@@ -55,24 +56,24 @@ _DECISION = re.compile(
     r"|i will|we'll|we will|let's) (?:keep|store|skip|leave|reuse|avoid|treat|prefer) )"
     rf"|{chinese.DECISION}"
 )
-_PLAIN_STEP = re.compile(
+_PLAIN_STEP = pattern(
     r"(?i)\b(?:skills?|tools?|agents?|subagents?|todos?)\b"
     r"|\buse .{1,60} to (?:see|find|run|check|list|search|look|view|open|get|inspect|verify|test)\b"
 )
 """Which tool comes next is no decision."""
 
-_ERROR = re.compile(
+_ERROR = pattern(
     r"^(?:\S{1,120}:\d+(?::\d+)?:? )?(?:E {1,9}|> ?|✘ |× |\[\w+\] |npm (?:ERR!|error) "
     r"|thread '[^']*' )?(?:[\w.]*(?:Error|Exception)(?: \[\w+\])?: |(?i:error|fatal(?: error)?"
     r"|panic)(?:\[\w+\])?: |error TS\d+: |FAILED |--- FAIL: "
     rf"|(?:\S+: )(?:fatal|error|command not found|cannot|No such file)|panicked at |{chinese.ERROR})[^\n]{{4,}}",
     re.MULTILINE,
 )
-_SOURCE = re.compile(
+_SOURCE = pattern(
     r"^The user doesn't want|^File (?:does not exist|has not been|has been)|[;{,(\\]$|^\S+: (?:string|Error"
     r"|boolean|any|null)\b|^error: \w+$"
 )
-_EXIT = re.compile(r"(?i)^(?:exit code:? \d+|error: exit status \d+|<[^>]*>|\s)*")
+_EXIT = pattern(r"(?i)^(?:exit code:? \d+|error: exit status \d+|<[^>]*>|\s)*")
 
 
 def sentences(text: str) -> Iterator[str]:

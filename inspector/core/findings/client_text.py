@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from inspector.core.heavy import pattern
+
 ClientCategory: TypeAlias = Literal["system", "memory files", "skills", "reminders", "user"]
 
 
@@ -25,7 +27,7 @@ class TextPiece:
     text: str
 
 
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER = pattern(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _BEGINS = (
     "# AGENTS.md instructions",
     "<user_instructions>",
@@ -34,7 +36,7 @@ _BEGINS = (
     "<skill>",
     "Base directory for this skill: ",
 )
-_SECTION = re.compile(
+_SECTION = pattern(
     r"^(?:Contents of (?P<contents>[^\n]{1,500}?)(?: \([^\n]*\))?:$"
     r"|# AGENTS\.md instructions for (?P<folder>[^\n]{1,500})$"
     r"|(?P<agents><user_instructions>|# AGENTS\.md instructions$)"

@@ -122,23 +122,6 @@ def _edits(last: View, now: Sequence[Message]) -> tuple[dict[str, Message], froz
     return swapped, frozenset(message.id for message in before if message.id not in standing)
 
 
-def additions(requests: Sequence[Request]) -> Iterator[tuple[Message, ...]]:
-    """The messages that each request brings, each message once, recorded summaries left out. O(messages) in all,
-    but for a walk over the buffer where a stretch begins."""
-    seen: set[str] = set()
-    last = None
-    for request in requests:
-        view = request.view
-        if last is not None and view.stretch is last.stretch and view.length >= last.length:
-            new = view.tail(last.length)
-        else:
-            new = view.messages()
-        last = view
-        fresh = tuple(message for message in new if message.id not in seen and not message.summary)
-        seen.update(message.id for message in fresh)
-        yield fresh
-
-
 BY = "replay"
 
 

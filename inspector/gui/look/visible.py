@@ -4,12 +4,13 @@ Nothing is lost: every change is kept as an Edit, so that a selection of the sho
 Positions are Python string positions (code points). No Qt here.
 """
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from inspector.core.heavy import pattern
 
 LONG_LINE = 10_000
 """Characters. A longer line costs Qt seconds to lay out; it is broken for display only."""
@@ -22,21 +23,21 @@ BROKEN = "↩\n"
 """What stands where a long line was broken."""
 
 _NAMES = {0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL"}
-_HIDDEN = re.compile(
+_HIDDEN = pattern(
     "([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\ufffe\uffff"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff])\\1*"
 )
 """Controls, bidi marks, zero-width and filler characters, tags, and the characters Qt takes for its own."""
-_PLAIN_HIDDEN = re.compile("([\x00-\x08\x0b-\x1f\x7f])\\1*")
-_LONG = re.compile(f"[^\n]{{{LONG_LINE + 1},}}")
-_LONGISH = re.compile(f"[^\n]{{{LONG_PICTURES + 1},}}")
-_DRAWN = re.compile("[\u200d\ufe0f\U0001f000-\U0001faff]")
+_PLAIN_HIDDEN = pattern("([\x00-\x08\x0b-\x1f\x7f])\\1*")
+_LONG = pattern(f"[^\n]{{{LONG_LINE + 1},}}")
+_LONGISH = pattern(f"[^\n]{{{LONG_PICTURES + 1},}}")
+_DRAWN = pattern("[\u200d\ufe0f\U0001f000-\U0001faff]")
 _GLUE = "\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-_PICTURE = re.compile("[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
-_JOINING = re.compile("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
+_PICTURE = pattern("[\u00a9\u00ae\u203c-\u2049\u2122-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
+_JOINING = pattern("[\u0600-\u109f\u1780-\u18af\ua800-\uabff]")
 """Scripts that spell with joiners: Arabic, those of India and South-East Asia, Mongolian."""
-_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U000e007f")
+_FLAG = pattern("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,7}\U000e007f")
 
 
 class Edit(NamedTuple):
