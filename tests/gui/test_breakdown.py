@@ -183,6 +183,21 @@ def test_it_follows_the_playhead_and_a_step(desk: Desk, panel: BreakdownPanel, q
     assert panel.filling.tree.tokens == now.pressure.tokens
 
 
+def test_while_a_key_is_held_it_says_that_it_is_late(desk: Desk, panel: BreakdownPanel, qtbot: QtBot) -> None:
+    before = panel.says.text()
+
+    def held() -> bool:
+        (desk.workbench.next if desk.workbench.state.at == AT else desk.workbench.previous)()
+        return panel.icicle.faded
+
+    qtbot.waitUntil(held)
+    assert panel.says.text() == "working out …"
+    desk.workbench.move(AT)
+    wait(panel, qtbot)
+    assert not panel.icicle.faded
+    assert panel.says.text() == before
+
+
 def test_with_nothing_open(desk: Desk, panel: BreakdownPanel) -> None:
     desk.workbench.close()
     assert panel.filling is None

@@ -43,6 +43,7 @@ _WORDS = 34
 _LETTERS = 4
 """Fewer of a name that is cut say nothing."""
 _FOLDER = re.compile(r"^\S*[/\\](?=[^\s/\\]+$)")
+_PALE = 0.35
 _BRIGHT = 0.5
 """From here on words are dark."""
 _DARK_INK, _LIGHT_INK = "#14181d", "#ffffff"
@@ -76,6 +77,7 @@ class Icicle(Guarded, QWidget):
         self._tree: BreakdownNode | None = None
         self.part: PartPath = ()
         self._cells: tuple[IcicleCell, ...] = ()
+        self.faded = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -91,6 +93,12 @@ class Icicle(Guarded, QWidget):
         self._tree, self.part = tree, part
         self.setAccessibleDescription(spoken(tree, part))
         self._lay_out()
+
+    def fade(self, out: bool) -> None:
+        """Pale where another buffer is looked at by now."""
+        if out != self.faded:
+            self.faded = out
+            self.update()
 
     # -- where all is --------------------------------------------------------------------------------------------------
 
@@ -146,6 +154,7 @@ class Icicle(Guarded, QWidget):
         """Every part; a frame around what is chosen."""
         colours, grounds = self._theme.colours, dict[tuple[str, int], QColor]()
         with QPainter(self) as painter:
+            painter.setOpacity(_PALE if self.faded else 1)
             for cell in self._cells:
                 of = cell.part[0] if cell.part else "", len(cell.part)
                 if (ground := grounds.get(of)) is None:

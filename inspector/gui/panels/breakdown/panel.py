@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QStackedWidget, QTabBar
 
 from inspector.core.findings.breakdown import OfferedTool, ToolCalls
@@ -19,6 +20,9 @@ from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.filling import Filling, calls_of, filling, filling_key
 from inspector.workbench.state import BufferFilter, State
 
+LATE_MS = 120
+"""So long what filled the former buffer stands beside the new gauge without a word: to work it out takes less; while a
+key is held down it is not done."""
 _REPEATED, _OFFERED = 2, 3
 """Tabs whose names tell a number."""
 _REPEATS: tuple[Column[Repeat], ...] = (
@@ -47,6 +51,8 @@ class BreakdownPanel(Panel):
         self._job = LatestJob(desk.bridge)
         self._calls: tuple[Thread, ToolCalls] | None = None
         self.filling: Filling | None = None
+        self._late = QTimer(self, singleShot=True, interval=LATE_MS)
+        self._late.timeout.connect(self._say_late)
         self.says = Elided("quiet")
         self.all = small_button("all", self._all, about="Look at all of the buffer again (Esc)")
         self.icicle = Icicle(desk.theme)
@@ -95,6 +101,8 @@ class BreakdownPanel(Panel):
         thread, known = state.thread, self._calls
         assert thread is not None
         known = known if known is not None and known[0] is thread else None
+        if not self._late.isActive():
+            self._late.start()
 
         def job(task: Task) -> tuple[ToolCalls, Filling]:
             calls = known[1] if known is not None else calls_of(state)
@@ -106,7 +114,14 @@ class BreakdownPanel(Panel):
 
         self._job.run(job, done)
 
+    def _say_late(self) -> None:
+        if self._job.busy:
+            self.says.show_text("working out …")
+            self.icicle.fade(True)
+
     def _show_filling(self) -> None:
+        self._late.stop()
+        self.icicle.fade(False)
         found = self.filling
         self.repeats.show_rows(found.repeats if found else ())
         self.tools.show_rows(found.tools if found else ())
