@@ -81,7 +81,6 @@ class TopBar(Guarded, QFrame):
             return
         self.agent.setText(f"{_cut(_name(thread), 18)} ▾")
         self.agent.setToolTip(tip(f"{_name(thread)}\n{plural(len(thread.requests), 'request')}"))
-        self.estimator.setText(f"{state.estimator} ▾")
         window, model = state.window, model_at(thread, state.at) or "model unknown"
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
@@ -95,14 +94,19 @@ class TopBar(Guarded, QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """All in full where there is room; else the window in fewer words, the search by its key, and what the palette
-        can do as well goes."""
-        shown = self._workbench.state.thread is not None
+        """All in full where there is room; else the estimator by its name alone, the window in fewer words, the search
+        by its key, and what the palette can do as well goes."""
+        state = self._workbench.state
+        shown = state.thread is not None
         for choice in (self.agent, self.estimator, self.limit):
             choice.setVisible(shown)
         self.box.setText("Search    Ctrl+K")
+        self.estimator.setText(f"estimator: {state.estimator} ▾")  # alone it reads like the policy's name
+        first, *fewer = self._limits
         steps = [
-            *(partial(self.limit.setText, words) for words in self._limits),
+            partial(self.limit.setText, first),
+            partial(self.estimator.setText, f"{state.estimator} ▾"),
+            *(partial(self.limit.setText, words) for words in fewer),
             partial(self.box.setText, "Ctrl+K"),
             *(partial(one.hide) for one in (self.estimator, self.agent, self.live, self.box)),
         ]
