@@ -304,6 +304,11 @@ class Workbench:
         """The same, the one before this request."""
         self._see_change(max((n for n in changed_before(self._state) if n < self._state.place), default=None))
 
+    def recorded_compaction(self) -> None:
+        """The same for the latest one up to this request that the file itself records, else for its first one."""
+        recorded = [one.before_request for one in self._state.thread.compactions] if self._state.thread else []
+        self._see_change(max((n for n in recorded if n <= self._state.place), default=min(recorded, default=None)))
+
     def _see_change(self, place: int | None) -> None:
         thread = self._state.thread
         if place is None or thread is None:

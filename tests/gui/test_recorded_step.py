@@ -92,6 +92,16 @@ def test_c_and_shift_c_walk_over_drops_that_nobody_announced(window: MainWindow,
     assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")
     press(buffer.view, Qt.Key.Key_C)
     assert "2 dropped" in headline_at(diff, qtbot, "as recorded: rewind")
+    qtbot.waitUntil(diff.why.isVisible)
+    assert diff.why.text().startswith("No record announces this.")
     press(buffer.view, Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
     assert window.workbench.state.at == 1
     assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")
+
+
+def test_the_button_of_the_empty_diff_leads_to_what_is_recorded(window: MainWindow, qtbot: QtBot) -> None:
+    _, diff, _ = opened(window, qtbot, dropped(recorded=True))
+    click(diff.recorded)
+    assert window.workbench.state.at == 1, "not the rewind after it, which no record announces"
+    assert "1 cleared" in headline_at(diff, qtbot, "as recorded: micro-compaction")
+    assert not diff.why.isVisible()

@@ -70,9 +70,12 @@ class DiffPanel(Panel):
 
     def _lay_out(self) -> None:
         self._splitter = splitter(self.view, self.reading, shares=(3, 2))
-        page = holding(column(self.bar, (self._splitter, 1), gap=0))
+        self.why = label(role="quiet", wrap=True)
+        self._unannounced = holding(column(self.why, margins=(13, 3, 13, 6)))
+        page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self.recorded = button("", self._to_recorded, about="C and Shift+C walk from one to the next")
+        go = self.desk.workbench.recorded_compaction
+        self.recorded = button("", go, about="C and Shift+C walk from one to the next")
         begin = column(..., self._empty, row(..., self.recorded, ...), ..., margins=(13, 0, 13, 0), gap=10)
         self._stack = pages(self, holding(begin), page)
         self._place_text()
@@ -86,6 +89,7 @@ class DiffPanel(Panel):
             self._show_nothing(state)
             return
         as_recorded = state.steps is not None and state.steps.at == state.steps.base(state.steps.at) == RECORDED
+        self._show_why(state if as_recorded else State())
         self.bar.show_payback(state.branch.economics if state.branch is not None and as_recorded else None)
         if state.steps is not self._steps or not chosen.is_same(self._sides):
             self._steps = state.steps
@@ -96,6 +100,13 @@ class DiffPanel(Panel):
         self._sides = chosen
         wanted = self.bar.wanted
         self._job.run(lambda task: listing(compared(chosen), wanted), self._arrived)
+
+    def _show_why(self, state: State) -> None:
+        """Of a change that no record announces: how it is known."""
+        drops = state.drops.found if state.drops is not None else ()
+        silent = [one.why for one in drops if one.request == state.place and one.compaction is None]
+        self.why.setText(f"No record announces this. {' '.join(silent)}" if silent else "")
+        self._unannounced.setVisible(bool(silent))
 
     def _show_nothing(self, state: State) -> None:
         self._job.cancel()
@@ -116,13 +127,6 @@ class DiffPanel(Panel):
         self.recorded.setText(f"Look at a recorded compaction ({recorded:,})")
         self._empty.setText(text)
         self._stack.setCurrentIndex(0)
-
-    def _to_recorded(self) -> None:
-        """The one before where we stand, else the next one."""
-        bench = self.desk.workbench
-        bench.previous_compaction()
-        if self.desk.workbench.state.steps is None:
-            bench.next_compaction()
 
     def _arrived(self, found: Listing) -> None:
         self._stack.setCurrentIndex(1)
